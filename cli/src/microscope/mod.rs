@@ -151,7 +151,8 @@ impl<'a> Lab<'a> {
 
     fn with(cache: &'a Cache, args: &'a MicroscopeArgs, scenarios: Vec<Scenario>, sizes: Vec<u64>) -> Result<Self, Failure> {
         // A guest is started by the thread that waits for its end.
-        let emulator = Emulator { starter: lab::detach::tether(), ..Emulator::find(cache, args.offline)? };
+        let mut emulator = Emulator::find(cache, args.offline)?;
+        emulator.starter = lab::detach::tether();
         Ok(Self { cache, args, emulator, scenarios, sizes })
     }
 
