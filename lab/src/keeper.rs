@@ -1,6 +1,6 @@
 //! The keeper: a process that ends what outlives its nettoll, however that went.
 //!
-//! A host by command ends when its input does. One that does not heed that is killed by the thread that
+//! It knows of hosts by command, and of programs that were started to be observed. A host ends when its input does. One that does not heed that is killed by the thread that
 //! serves it; where that thread is gone with its process, the keeper does so, with everything in the
 //! command's session. It is started with the first such host, hears of each, and its own input ends with
 //! the process that started it.
@@ -80,12 +80,16 @@ impl Alive {
     }
 }
 
-/// Waits, before this process ends, until the commands whose connections have ended are over: as long as
-/// each of them has.
+/// Waits, before this process ends, until the commands whose connections have ended are over, as long as
+/// each of them has, and then for the keeper; what is left by then is the keeper's.
 pub fn settle() {
     let limit = PATIENCE + Duration::from_millis(500);
-    let left = FEWER.wait_timeout_while(alive(), limit, |alive| alive.commands > 0);
-    drop(left.map_err(PoisonError::into_inner));
+    let (mut alive, _) = FEWER.wait_timeout_while(alive(), limit, |alive| alive.commands > 0).unwrap_or_else(PoisonError::into_inner);
+    let done = alive.commands == 0;
+    if let Some((mut keeper, to)) = alive.keeper.take_if(|_| done) {
+        drop(to);
+        process::end(&mut keeper, limit);
+    }
 }
 
 /// Hears of commands over standard input; when that ends, ends those that are left.

@@ -87,6 +87,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("attach::advice", attach::advice::ALL),
     ("attach::sizes", attach::sizes::ALL),
     ("attach::offloads", attach::offloads::ALL),
+    ("attach::hostile", attach::hostile::ALL),
     ("endpoint", endpoint::ALL),
     ("stacks", stacks::ALL),
     ("reference", reference::ALL),

@@ -4,10 +4,15 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::stored_runs::{copy, data};
-use crate::support::Skip;
 use crate::support::tool::{Answer, Tool};
+use crate::support::{Skip, processes, within};
 
 crate::claims!(
     what_cannot_be_understood_is_misuse,
@@ -16,6 +21,7 @@ crate::claims!(
     a_cache_that_cannot_be_is_named,
     a_full_disk_under_the_cache_is_named,
     a_dry_run_says_what_would_be_done,
+    whichever_way_it_is_killed_no_guest_and_no_folder_is_left,
     the_cache_is_listed_and_pruned,
     the_step_between_two_kernels_is_found_and_named_by_its_path,
     a_threshold_is_a_gate,
@@ -127,6 +133,33 @@ fn a_full_disk_under_the_cache_is_named() -> Result<(), Skip> {
         "mount -t tmpfs -o size=4k none cache; PATH=$PWD/bin:$PATH exec $NETTOLL microscope --cache cache --offline --kernel ./vmlinuz";
     let words = ["write", "/cache/", "No space left on device", "microscope cache --prune 0", "--cache DIR on another disk"];
     tool.script(&mounts, script).refused(1, &words);
+    Ok(())
+}
+
+/// A guest that hangs, and a microscope that is asked to end or killed: alone, not with its group.
+fn whichever_way_it_is_killed_no_guest_and_no_folder_is_left() -> Result<(), Skip> {
+    let tool = Tool::new();
+    make_emulator(&tool, NEW);
+    let program = tool.path().join("bin/qemu-system-x86_64");
+    fs::write(&program, fs::read_to_string(&program).unwrap().replace("echo could not boot >&2\nexit 1", "exec sleep 300")).unwrap();
+    tool.write("vmlinuz", "no kernel");
+    let path = format!("{}:{}", tool.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let guests = || processes::of(&tool).into_iter().filter(|process| process.kind == "300").count();
+    let folders = || fs::read_dir(tool.path().join("cache/scratch")).map_or(0, Iterator::count);
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGKILL] {
+        let mut command = tool.command(&["microscope", "--cache", "cache", "--offline", "--kernel", "./vmlinuz"]);
+        let mut microscope = command.env("PATH", &path).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        within(Duration::from_secs(20), "a guest runs", || guests() == 1);
+        assert_eq!(folders(), 1);
+        kill(Pid::from_raw(microscope.id().cast_signed()), signal).unwrap();
+        assert!(!microscope.wait().unwrap().success());
+        within(Duration::from_secs(1), &format!("{signal}: the guest is gone"), || guests() == 0);
+        if signal == Signal::SIGKILL {
+            // What it could not remove itself, the next one does when it starts.
+            self::microscope(&tool, &["cache"]).done();
+        }
+        assert_eq!(folders(), 0, "{signal}");
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::AttachError;
+use crate::keeper::Kept;
 
 /// Time that a program has to end by itself after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -18,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Started {
     child: Child,
+    /// Ends it where this process is killed.
+    _kept: Kept,
 }
 
 impl Started {
@@ -31,8 +34,16 @@ impl Started {
         let failed = |answer| AttachError::Command { command: first.clone(), answer };
         let errors = std::io::stderr();
         let out = nix::unistd::dup(&errors).map(Stdio::from).map_err(|errno| failed(errno.into()))?;
-        let child = Command::new(first).args(rest).stdin(Stdio::null()).stdout(out).process_group(0).spawn().map_err(failed)?;
-        Ok(Self { child })
+        let mut child = Command::new(first).args(rest).stdin(Stdio::null()).stdout(out).process_group(0).spawn().map_err(failed)?;
+        let kept = match Kept::new(child.id()) {
+            Ok(kept) => kept,
+            Err(answer) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(failed(answer));
+            }
+        };
+        Ok(Self { child, _kept: kept })
     }
 
     /// Its process.

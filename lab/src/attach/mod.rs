@@ -157,13 +157,15 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
         refused: Vec::new(),
     };
     let own = program::cpus(&program::ThreadReading::of(&processes).threads(), &cpus);
-    let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, names: Names::new(BOUNDS, stop), stop };
+    let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, names: None, stop };
     // Of a program that can be switched nobody knows yet in which state it is.
     let priced = asked.priced && asked.period.is_none() && asked.switch.is_none();
     if priced && instruments.symbols.is_some() && asked.time.is_none_or(|time| time >= price::SHORTEST) {
         let price = price::of_sample(&mut instruments, &run).max(cost);
         (run.period, run.sample_cost) = (period(price), price);
     }
+    // What they take is no part of the price.
+    instruments.names = Some(Names::new(BOUNDS, stop));
     run.refused = refused;
     listener.opened(&mut run).map_err(AttachError::Listener)?;
     observe(asked, &looks, &mut instruments, &run, listener)

@@ -34,7 +34,7 @@ const MEMORY: u16 = 7;
 const HEAD: usize = 72;
 /// Connections that are kept.
 const KEPT: usize = 64;
-/// The most descriptors that are looked at.
+/// The most descriptors that are looked at, of all processes together.
 const MOST_FILES: usize = 200_000;
 
 /// States of TCP as the kernel numbers them, from 1.
@@ -140,13 +140,13 @@ fn in_namespace<T: Send>(process: u32, make: impl FnOnce(Vec<Found>) -> T + Send
 
 /// The inodes of their sockets, and whether a list of descriptors was refused.
 pub fn inodes(processes: &[u32]) -> (HashSet<u32>, bool) {
-    let (mut found, mut denied) = (HashSet::new(), false);
+    let (mut found, mut denied, mut left) = (HashSet::new(), false, MOST_FILES);
     for pid in processes {
         match fs::read_dir(format!("/proc/{pid}/fd")) {
             Ok(files) => {
-                let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+                let links = files.flatten().take(left).inspect(|_| left -= 1).filter_map(|file| fs::read_link(file.path()).ok());
                 let socket = |link: std::path::PathBuf| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u32>().ok();
-                found.extend(links.take(MOST_FILES).filter_map(socket));
+                found.extend(links.filter_map(socket));
             }
             Err(error) => denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
         }

@@ -44,8 +44,8 @@ pub struct Instruments<'a> {
     pub symbols: Option<Symbols>,
     /// CPUs that the program may use.
     pub cpus: Vec<u32>,
-    /// Names of the program's own functions that were read so far.
-    pub names: Names<'a>,
+    /// Names of the program's own functions that were read so far; `None` where nobody asks for them.
+    pub names: Option<Names<'a>>,
     pub stop: &'a AtomicBool,
 }
 
@@ -113,7 +113,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     record.requests = own.map(|own| own.requests).or_else(|| totals.filter(|_| instruments.counter.is_none()).map(|totals| totals.sends));
     let all: Vec<u32> = processes.iter().chain(&after).copied().collect::<BTreeSet<_>>().into_iter().collect();
     let seen = Seen { symbols: instruments.symbols.as_ref(), processes: all, threads: threads_after.threads(), window, edges };
-    match switch_off(watch, &seen, &mut instruments.names, &mut record) {
+    match switch_off(watch, &seen, instruments.names.as_mut(), &mut record) {
         Ok(left_out) => refused.extend(left_out),
         Err(refusal) => refused.push(refusal),
     }
@@ -222,7 +222,7 @@ fn samplers(cpus: &[u32], period: u64, processes: &[u32], longest: Nanos, refuse
 }
 
 /// Makes of an instrument what it saw; returns what was left out of it.
-fn switch_off(watch: Watch, seen: &Seen, names: &mut Names, record: &mut WindowRecord) -> Result<Option<Unavailable>, Unavailable> {
+fn switch_off(watch: Watch, seen: &Seen, names: Option<&mut Names>, record: &mut WindowRecord) -> Result<Option<Unavailable>, Unavailable> {
     let mut left_out = None;
     match watch {
         Watch::Nothing => {}
@@ -233,8 +233,8 @@ fn switch_off(watch: Watch, seen: &Seen, names: &mut Names, record: &mut WindowR
             let tasks = Tasks::Processes(&processes);
             let profile = fold(&recordings, symbols, tasks, Some(seen.window)).0;
             let others = others(&recordings, tasks, seen.window);
-            let (own, beyond) = names.of_samples(&recordings, tasks, seen.window);
-            (record.own_code, left_out) = (Some(own), beyond);
+            let own = names.map(|names| names.of_samples(&recordings, tasks, seen.window));
+            (record.own_code, left_out) = own.map_or((None, None), |(own, beyond)| (Some(own), beyond));
             let account = profile.account.map(|account| Account { others: Some(others), ..account });
             record.profile = Some(Profile { account, ..profile });
             record.clocks.came = came;
@@ -245,8 +245,8 @@ fn switch_off(watch: Watch, seen: &Seen, names: &mut Names, record: &mut WindowR
             let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
             let Some(symbols) = seen.symbols else { return Ok(None) };
             record.profile = Some(fold(&recordings, symbols, Tasks::All, Some(seen.window)).0);
-            let (own, beyond) = names.of_samples(&recordings, Tasks::All, seen.window);
-            (record.own_code, left_out) = (Some(own), beyond);
+            let own = names.map(|names| names.of_samples(&recordings, Tasks::All, seen.window));
+            (record.own_code, left_out) = own.map_or((None, None), |(own, beyond)| (Some(own), beyond));
         }
         Watch::Messages(recorder) => {
             let came = recorder.processes().len().saturating_sub(seen.processes.len());

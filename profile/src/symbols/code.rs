@@ -6,16 +6,20 @@
 //! after it), and no work of the program's. The instruction before it says so. It is
 //! read from the mapped file, which is still there when the process is gone.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::sync::Arc;
 
+use crate::own_code::file;
 use crate::refused_call;
 use model::Unavailable;
 
 /// The most mappings that are read: a program of this kind has a dozen.
 const MAPPING_LIMIT: usize = 4096;
+/// The most files that are held open.
+const FILE_LIMIT: usize = 256;
 /// The most bytes that the list of mappings may have.
 const LIST_LIMIT: u64 = 4 << 20;
 
@@ -44,7 +48,7 @@ struct Mapping {
     end: u64,
     /// Its start in the file.
     offset: u64,
-    file: File,
+    file: Arc<File>,
 }
 
 /// One line of `/proc/PID/maps` about code of a file.
@@ -80,10 +84,15 @@ impl CodeMap {
                 "They count as user code; run as root or as the same user",
             )
         })?;
+        let mut files: HashMap<(&str, u64), Option<Arc<File>>> = HashMap::new();
         let mappings = text.lines().filter_map(parse).take(MAPPING_LIMIT).filter_map(|line| {
-            let file = File::open(Path::new(line.path)).ok()?;
-            let same = file.metadata().ok()?.ino() == line.inode;
-            same.then_some(Mapping { start: line.start, end: line.end, offset: line.offset, file })
+            if files.len() == FILE_LIMIT && !files.contains_key(&(line.path, line.inode)) {
+                return None;
+            }
+            // The program chose the path: a pipe that stands there by now is no file of code.
+            let open = || file::open(line.path.as_ref(), |data| data.ino() == line.inode).map(|(file, _)| Arc::new(file));
+            let file = files.entry((line.path, line.inode)).or_insert_with(open).clone()?;
+            Some(Mapping { start: line.start, end: line.end, offset: line.offset, file })
         });
         Ok(Self { mappings: mappings.collect() })
     }

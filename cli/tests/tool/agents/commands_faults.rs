@@ -32,6 +32,8 @@ crate::claims!(
     a_command_that_is_killed_is_started_again,
     a_host_process_that_is_killed_is_started_again,
     a_cable_that_is_cut_ends_both_sides,
+    a_lost_host_of_a_study_of_one_cell_is_started_again,
+    a_host_that_does_not_heed_its_end_ends_with_its_nettoll,
 );
 
 /// Time in which nothing may be left of what was killed.
@@ -291,6 +293,50 @@ fn a_cable_that_is_cut_ends_both_sides() -> Result<(), Skip> {
     within(Duration::from_secs(4), "the host there takes silence for the controller's death", || !processes::of(&tool).contains(&served));
     one_trial_was_lost(study, &tool, "nothing came from it for 1.75 s");
     net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+/// Blocks of a study that goes on for longer than it takes to find a process and kill it.
+const MANY: u32 = 60;
+
+fn a_lost_host_of_a_study_of_one_cell_is_started_again() -> Result<(), Skip> {
+    let (net, tool) = (Net::new()?, Tool::new());
+    let plan = cells(MANY, "[[cells]]\ntest = \"UDP_RR\"\nsize = 64");
+    let study = net.a.start_study(&tool, &plan, &["--host", &format!("b=cmd:{}", net.b.shell("X=1"))]);
+    has_trials(&tool, 2);
+    assert!(serving(&tool).kill());
+    let answer = ended(study).done();
+    let stored = tool.stored();
+    assert_eq!((stored.trials().len(), stored.status()), (MANY as usize, Status::BlocksDone), "{answer:#?}");
+    assert_eq!(stored.errors().len(), 1, "{:?}", stored.errors());
+    says(&answer.stderr, &["looking for it again, attempt 1 of 6"]);
+    net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+/// A relay that closes the host's input with its own, and stays.
+fn staying(net: &Net, tool: &Tool) -> Result<String, Skip> {
+    let command = relayed(net, tool)?;
+    tool.write(
+        "relay.py",
+        &RELAY.replace("sys.exit(child.wait())", "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(300)"),
+    );
+    Ok(command)
+}
+
+/// Nothing of it is left, however its nettoll ended: by itself, asked to, or killed.
+fn a_host_that_does_not_heed_its_end_ends_with_its_nettoll() -> Result<(), Skip> {
+    for end in [None, Some(Signal::SIGTERM), Some(Signal::SIGKILL)] {
+        let (net, tool) = (Net::new()?, Tool::new());
+        let study = begun(&net, &tool, &staying(&net, &tool)?, if end.is_some() { MANY } else { 3 });
+        assert!(relay(&tool).pid > 0);
+        if let Some(end) = end {
+            signal(&study, end);
+        }
+        ended(study);
+        within(GONE, &format!("{end:?}: all processes end: {:?}", processes::of(&tool)), || processes::of(&tool).is_empty());
+        net.nothing_left(&[&tool]);
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 pub mod advice;
 pub mod bursts;
+pub mod hostile;
 pub mod offloads;
 pub mod server;
 pub mod sizes;

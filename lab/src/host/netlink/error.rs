@@ -34,6 +34,14 @@ pub enum NetlinkError {
         /// The attempt.
         tried: String,
     },
+    /// The answer is longer than any that is kept.
+    #[error("{tried}: the kernel's answer has more than {} MiB and was not kept", .most >> 20)]
+    TooMuch {
+        /// The attempt.
+        tried: String,
+        /// The most bytes that are kept.
+        most: usize,
+    },
     /// There was no answer.
     #[error("{tried}: the kernel did not answer in time; is another program holding the network lock?")]
     Silent {

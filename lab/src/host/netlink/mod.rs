@@ -23,6 +23,8 @@ pub use error::{NetlinkError, verdict};
 /// Time that the kernel may take to answer. It answers before the request's
 /// system call returns, unless another process holds the network lock.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// The most bytes of an answer: the sockets of a namespace are as many as its programs want.
+const ANSWER_BYTES: usize = 96 << 20;
 
 /// More than the kernel puts into one answer.
 const ANSWER_ROOM: usize = 64 * 1024;
@@ -70,7 +72,7 @@ impl Channel {
         let request = frame(kind, flags | NLM_F_REQUEST | NLM_F_ACK, self.sequence, body);
         self.socket.send(&request, 0).map_err(|source| NetlinkError::Socket { tried: tried.to_owned(), source })?;
         let deadline = Instant::now() + ANSWER_LIMIT;
-        let mut answers = Vec::new();
+        let (mut answers, mut left) = (Vec::new(), ANSWER_BYTES);
         loop {
             for message in self.receive(tried, deadline)? {
                 if message.sequence != self.sequence {
@@ -79,7 +81,11 @@ impl Channel {
                 match message.kind {
                     NLMSG_ERROR => return verdict(tried, &message.body).map(|()| answers),
                     NLMSG_DONE => return Ok(answers),
-                    _ => answers.push(message),
+                    _ => {
+                        let rest = left.checked_sub(message.body.len() + size_of::<Message>());
+                        left = rest.ok_or_else(|| NetlinkError::TooMuch { tried: tried.to_owned(), most: ANSWER_BYTES })?;
+                        answers.push(message);
+                    }
                 }
             }
         }
