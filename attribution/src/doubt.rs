@@ -276,6 +276,36 @@ impl Doubt {
     }
 }
 
+impl Doubt {
+    /// The remedy where the end is a program that is observed: it has windows, and no trials or blocks that
+    /// its user sets.
+    pub const fn remedy_of_program(&self) -> &'static str {
+        match self {
+            Self::Wall { cause: Cause::Lost { .. }, .. }
+            | Self::Dropped { cause: Cause::Lost { .. }, .. }
+            | Self::Cpu { cause: Cause::Lost { .. }, .. } => {
+                "do not use the rows; give shorter windows (`--window`), or raise kernel.perf_event_mlock_kb"
+            }
+            Self::Wall { cause: Cause::Throttled { .. }, .. }
+            | Self::Dropped { cause: Cause::Throttled { .. }, .. }
+            | Self::Cpu { cause: Cause::Throttled { .. }, .. } => "do not use the rows; give a longer period (`--period`)",
+            Self::Wall { cause: Cause::Late { .. }, .. }
+            | Self::Dropped { cause: Cause::Late { .. }, .. }
+            | Self::Cpu { cause: Cause::Late { .. }, .. } => {
+                "do not use the rows; observe it under more load, or where no hypervisor delays timers"
+            }
+            Self::Moved { .. } => "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
+            Self::NoWaits | Self::NoSwitching => "attach as root, with tracefs mounted, or read the rows without that sum",
+            Self::Observer { .. } => "sample more rarely: a longer period (`--period`)",
+            Self::FewSamples { .. } | Self::FewPasses { .. } => "observe for longer (`-t`), or under more load",
+            Self::Lost { .. } => "give shorter windows (`--window`)",
+            Self::Throttled { .. } => "give a longer period (`--period`)",
+            Self::Undecided { .. } => "add rules for the functions that no rule decides (`nettoll report --rules`)",
+            _ => self.remedy(),
+        }
+    }
+}
+
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -343,6 +373,48 @@ mod tests {
         ];
         for (doubts, footing) in rows {
             assert_eq!(Footing::of(&doubts), footing, "{doubts:?}");
+        }
+    }
+
+    /// A program that is observed has windows, and neither trials nor blocks that its user sets.
+    #[test]
+    fn remedies_of_a_program_are_what_its_user_can_do() {
+        let causes = [
+            Cause::Lost { share: 0.1 },
+            Cause::Throttled { times: 1 },
+            Cause::Stolen { share: 0.1 },
+            Cause::Others { share: 0.1 },
+            Cause::Late { share: 0.1 },
+            Cause::Missed { share: 0.1 },
+            Cause::Unknown,
+        ];
+        let closure = 0.9;
+        let mut all: Vec<Doubt> = causes
+            .into_iter()
+            .flat_map(|cause| [Doubt::Wall { closure, cause }, Doubt::Dropped { closure, cause }, Doubt::Cpu { closure, cause }])
+            .collect();
+        all.extend([
+            Doubt::InStep { met: 0.9 },
+            Doubt::Moved { closure, own: 1.0 },
+            Doubt::Bursts { closure, ns: 1.0 },
+            Doubt::Sampler { closure },
+            Doubt::NotHeld,
+            Doubt::NoWaits,
+            Doubt::NoSwitching,
+            Doubt::Observer { ratio: 2.0 },
+            Doubt::FewSamples { missing: 1, of: 2 },
+            Doubt::FewPasses { time: 1, clean: 1 },
+            Doubt::Lost { samples: 1 },
+            Doubt::Throttled { times: 1 },
+            Doubt::Broken { samples: 1 },
+            Doubt::Undecided { layer: 0.1, category: 0.1 },
+        ]);
+        for doubt in all {
+            let remedy = doubt.remedy_of_program();
+            assert!(!remedy.is_empty());
+            for word in ["trial", "block", "batch", "passes", "ring"] {
+                assert!(!remedy.split(|letter: char| !letter.is_alphabetic()).any(|one| one.starts_with(word)), "{doubt:?}: {remedy}");
+            }
         }
     }
 }

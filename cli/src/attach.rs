@@ -99,9 +99,16 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         Ok(_) => {}
     }
     if !args.format.json && !args.format.csv {
-        output::write(&format!("\nReport: {}", place.display()))?;
+        output::write(&format!("\nReport: {}\n{}", place.display(), next(directory.path())))?;
     }
     Ok(Exit::Done)
+}
+
+/// The next step, to be pasted: a run shows costs, and stalls of exchanges that it cannot see are advice's.
+fn next(run: &Path) -> String {
+    let path = run.display().to_string();
+    let quoted = shlex::try_quote(&path).map_or(path.clone(), std::borrow::Cow::into_owned);
+    format!("Next: nettoll advise {quoted}   finds what to change, and measures what it saves")
 }
 
 /// Observes a process for some time, without a report, and returns the run's directory.
@@ -298,7 +305,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
     let page = args.html.place(path.join("report.html"))?;
     let place = tell(path, &args.format, own.as_ref(), page.as_deref())?;
     if !args.format.json && !args.format.csv {
-        output::write(&format!("\nReport: {}", place.display()))?;
+        output::write(&format!("\nReport: {}\n{}", place.display(), next(path)))?;
     }
     Ok(Exit::Done)
 }

@@ -211,8 +211,9 @@ pub struct Clocks {
     pub voluntary: u64,
     /// Times that a thread was taken off its CPU.
     pub involuntary: u64,
-    /// Time that threads were ready and had no CPU.
-    pub run_delay: Nanos,
+    /// Time that threads were ready and had no CPU; `None` on a kernel that does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay: Option<Nanos>,
 }
 
 /// Samples in softirqs of the network outside the program.

@@ -189,7 +189,7 @@ impl Clean {
             for window in windows.iter().filter(|window| window.look == look) {
                 let Some(totals) = window.totals.or(window.messages.as_ref().map(|messages| messages.totals)) else { continue };
                 sums.cpu += window.clocks.cpu.get() as f64;
-                sums.delay += window.clocks.run_delay.get() as f64;
+                sums.delay += window.clocks.run_delay.map_or(0.0, |delay| delay.get() as f64);
                 sums.waited += window.clocks.voluntary as f64;
                 sums.sends += totals.sends as f64;
                 sums.receives += totals.receives as f64;

@@ -194,6 +194,8 @@ mod tests {
         State {
             arm: None,
             windows: Vec::new(),
+            cpu: None,
+            standing: None,
             outcome: Outcome::Absent { reason: String::new() },
             work: Vec::new(),
             own_code: Vec::new(),

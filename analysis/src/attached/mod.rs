@@ -5,17 +5,19 @@
 //! same sums that can fail, the same intervals.
 
 mod passes;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod work;
 
+pub use standing::Standing;
 pub use work::{OwnRow, Work, WorkRow};
 
 use std::collections::BTreeMap;
 
-use attribution::{Comparison, Doubt, Figure, Gravity, Layer, Receipt, Rules, compare, ratio};
+use attribution::{Comparison, Doubt, Figure, Layer, Receipt, Rules, compare, ratio};
 use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
-use model::{Unavailable, choice};
+use model::{Bytes, Unavailable, choice};
 use serde::Serialize;
 
 use crate::verdict::THRESHOLD;
@@ -45,8 +47,15 @@ pub struct State {
     pub arm: Option<String>,
     /// Windows that were used, by look.
     pub windows: Vec<(Look, u32)>,
+    /// CPU time of a request in ns, by clocks in windows without an instrument; `None` where no request was
+    /// counted in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Figure>,
     /// The receipt of a request, or why there is none.
     pub outcome: Outcome,
+    /// How far that receipt stands; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
     /// The CPU time by what the program asked of the kernel, the costliest first; empty without a
     /// receipt.
     pub work: Vec<WorkRow>,
@@ -108,11 +117,18 @@ impl State {
         }
     }
 
-    /// Share of the program's CPU time in system calls on sockets and in softirqs of the network;
-    /// `None` without a receipt.
-    pub fn network(&self) -> Option<f64> {
-        self.receipt()?;
-        Some(self.work.iter().filter(|row| row.work == Work::Network).map(|row| row.share.value).sum())
+    /// Share of a kind of work in what was sampled, 0 to 1: those of all kinds sum to 1. `None` where the
+    /// receipt does not bear it.
+    pub fn sampled(&self, work: Work) -> Option<f64> {
+        match self.standing? {
+            Standing::TooFew { .. } | Standing::Fails => None,
+            Standing::Part { .. } | Standing::NotCompared | Standing::AddsUp => {
+                let sum =
+                    |of: &dyn Fn(Work) -> bool| -> f64 { self.work.iter().filter(|row| of(row.work)).map(|row| row.share.value).sum() };
+                let all = sum(&|_| true);
+                (all > 0.0).then(|| sum(&|one| one == work) / all)
+            }
+        }
     }
 
     /// True where it has a receipt that does not add up.
@@ -335,7 +351,11 @@ fn paired(windows: &[WindowRecord]) -> Option<stats::estimate::Estimate> {
 }
 
 fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules: &Rules) -> State {
-    let passes = passes::of(windows);
+    let mut passes = passes::of(windows);
+    if passes::uncounted(run, windows) {
+        // Bytes of a part of its processes are no size of a request.
+        passes.size = Bytes::default();
+    }
     let mut outcome = match passes::receipt(&passes, rules) {
         Ok(receipt) => Outcome::Made(Box::new(receipt)),
         Err(error) => Outcome::Absent { reason: passes::absent(run, windows, &error) },
@@ -371,9 +391,16 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         }
     }
     let looks = Look::ALL.iter().map(|look| (*look, windows.iter().filter(|window| window.look == *look).count() as u32));
-    let (patterns, exchanges) = passes::patterns(windows);
+    // Sums without those of children would be of another program.
+    let seen: Vec<&WindowRecord> = if passes::uncounted(run, windows) { Vec::new() } else { windows.to_vec() };
+    let (patterns, exchanges) = passes::patterns(&seen);
     State {
         arm,
+        cpu: passes::cpu(windows),
+        standing: match &outcome {
+            Outcome::Made(receipt) => Some(Standing::of(receipt)),
+            Outcome::Absent { .. } => None,
+        },
         windows: looks.filter(|(_, count)| *count > 0).collect(),
         work: match &outcome {
             Outcome::Made(receipt) => work::rows(&passes, receipt),
@@ -385,12 +412,12 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         },
         rate: figure(&rate),
         busy: figure(&busy),
-        per_request: passes::quantities(windows),
-        calls: passes::calls(windows),
+        per_request: passes::quantities(windows, &seen),
+        calls: passes::calls(&seen),
         patterns,
         exchanges,
         sockets: windows.iter().rev().find_map(|window| window.sockets.clone()),
-        bytes: passes::bytes(windows),
+        bytes: passes::bytes(&seen),
         elsewhere: passes::elsewhere(windows),
         notes: notes(run, windows, &outcome, burst),
         burst_ns: burst,
@@ -429,8 +456,14 @@ fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome, burst: 
                 .to_owned(),
         );
     }
-    let red = matches!(outcome, Outcome::Made(receipt) if receipt.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red));
-    if red {
+    if passes::uncounted(run, windows) {
+        notes
+            .push("Socket calls, bytes and exchanges cannot be counted: processes came and went, and theirs are not seen here.".to_owned());
+    }
+    if windows.iter().any(|window| passes::gone(window)) {
+        notes.push("Wake-ups and waits cannot be counted: those of processes that ended went with them.".to_owned());
+    }
+    if matches!(outcome, Outcome::Made(receipt) if Standing::of(receipt) == Standing::Fails) {
         notes.push("The receipt does not add up: its rows are not to be used.".to_owned());
     }
     notes

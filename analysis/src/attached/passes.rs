@@ -19,11 +19,26 @@ fn requests(window: &WindowRecord) -> Option<f64> {
     window.requests.filter(|requests| *requests > 0).map(|requests| requests as f64)
 }
 
-/// True where the program's sends are the requests, and children came and went whose sends the
-/// kernel's counter does not see.
+/// True where children came, or ended, within a window.
+pub fn gone(window: &WindowRecord) -> bool {
+    window.clocks.came > 0 || window.clocks.ended.get() > 0
+}
+
+/// True where children came and went whose socket calls the kernel's counter does not see.
+pub fn uncounted(run: &Attachment, windows: &[&WindowRecord]) -> bool {
+    run.refused.iter().any(|refusal| refusal.what == CHILDREN) && windows.iter().any(|window| gone(window))
+}
+
+/// The same where their sends are the requests.
 pub fn unseen(run: &Attachment, windows: &[&WindowRecord]) -> bool {
-    let gone = |window: &&WindowRecord| window.clocks.came > 0 || window.clocks.ended.get() > 0;
-    run.requests == "sends" && run.refused.iter().any(|refusal| refusal.what == CHILDREN) && windows.iter().any(gone)
+    run.requests == "sends" && uncounted(run, windows)
+}
+
+/// CPU time of a request in windows without an instrument.
+pub fn cpu(windows: &[&WindowRecord]) -> Option<Figure> {
+    let pairs: Vec<(f64, f64)> =
+        of_look(windows, Look::Clean).map(|(window, requests)| (window.clocks.cpu.get() as f64, requests)).collect();
+    (!pairs.is_empty()).then(|| ratio(&pairs).figure())
 }
 
 /// Windows of one look that have requests.
@@ -134,6 +149,9 @@ pub fn absent(run: &Attachment, windows: &[&WindowRecord], error: &ReceiptError)
     if unseen(run, windows) {
         return "children came and went whose sends are not counted here; count requests by another source (--requests)".to_owned();
     }
+    if windows.iter().all(|window| window.requests.is_none()) {
+        return "requests could not be counted meanwhile; the doubts say why".to_owned();
+    }
     if windows.iter().all(|window| requests(window).is_none()) {
         return match run.requests.as_str() {
             "sends" => "the program sent nothing meanwhile; load it, or count requests by another source (--requests)".to_owned(),
@@ -143,23 +161,33 @@ pub fn absent(run: &Attachment, windows: &[&WindowRecord], error: &ReceiptError)
     if windows.iter().all(|window| window.profile.is_none()) {
         return "no samples of the program were taken: the time was too short for a window with samples, or this machine refused them, which is then said".to_owned();
     }
-    error.to_string()
+    const LONGER: &str = "observe for longer (`-t`), or under more load";
+    let looked = |pass: &str| if pass == "clean" { "without an instrument" } else { "with samples" };
+    match error {
+        ReceiptError::NoPass(pass) => format!("no window {} has a request; {LONGER}", looked(pass)),
+        ReceiptError::EmptyPass(pass) => format!("in a window {} the program answered nothing or had no CPU; {LONGER}", looked(pass)),
+        ReceiptError::Mixed => "windows were sampled at different distances; observe it again".to_owned(),
+        ReceiptError::NoSamples => format!("no sample fell into the program; {LONGER}"),
+    }
 }
 
-/// Counts and times of a request.
-pub fn quantities(windows: &[&WindowRecord]) -> Vec<Quantity> {
-    let clean = |of: fn(&WindowRecord) -> u64| {
-        of_look(windows, Look::Clean).map(|(window, requests)| (of(window) as f64, requests)).collect::<Vec<_>>()
+/// Counts and times of a request: of threads where none went with its counts, of socket calls in the
+/// windows that saw all of them.
+pub fn quantities(windows: &[&WindowRecord], seen: &[&WindowRecord]) -> Vec<Quantity> {
+    let all_stayed = !windows.iter().any(|window| gone(window));
+    let clean = |of: fn(&WindowRecord) -> Option<u64>| {
+        let pairs = of_look(windows, Look::Clean).filter_map(|(window, requests)| Some((of(window)? as f64, requests)));
+        pairs.filter(|_| all_stayed).collect::<Vec<_>>()
     };
     let seen = |of: fn(&model::attach::Totals) -> u64| {
-        let pairs = of_look(windows, Look::Messages)
-            .filter_map(|(window, requests)| Some((of(&window.messages.as_ref()?.totals) as f64, requests)));
+        let pairs =
+            of_look(seen, Look::Messages).filter_map(|(window, requests)| Some((of(&window.messages.as_ref()?.totals) as f64, requests)));
         pairs.collect::<Vec<_>>()
     };
     let all = [
-        ("wake-ups", "", clean(|window| window.clocks.voluntary)),
-        ("times taken off the CPU", "", clean(|window| window.clocks.involuntary)),
-        ("wait for a CPU", "ns", clean(|window| window.clocks.run_delay.get())),
+        ("wake-ups", "", clean(|window| Some(window.clocks.voluntary))),
+        ("times taken off the CPU", "", clean(|window| Some(window.clocks.involuntary))),
+        ("wait for a CPU", "ns", clean(|window| window.clocks.run_delay.map(Nanos::get))),
         ("socket calls that gave data", "", seen(|totals| totals.sends)),
         ("bytes given", "bytes", seen(|totals| totals.sent)),
         ("socket calls that took data", "", seen(|totals| totals.receives)),

@@ -1,6 +1,6 @@
 //! Attached runs that are made up, with answers that are known.
 
-use attribution::{Doubt, Layer, Rules};
+use attribution::{Cause, Doubt, Layer, Rules};
 use model::attach::{
     ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Elsewhere, Look, Messages, OwnCode, OwnCount, Pattern, Totals, Way, WindowRecord,
 };
@@ -9,7 +9,7 @@ use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
 use model::{Nanos, Unavailable};
 
-use super::{Attached, Outcome, Verdict, analyse, change, folded};
+use super::{Attached, Outcome, Standing, Verdict, Work, analyse, change, folded};
 
 /// Requests of each window.
 const REQUESTS: u64 = 50_000;
@@ -128,7 +128,8 @@ fn a_request_has_a_receipt_that_adds_up() {
     assert!(!state.is_red(), "{:?}", receipt.doubts);
     let row = |layer| receipt.rows.layers.iter().find(|row| row.key == layer).unwrap().ns.value;
     assert!((row(Layer::Tcp) - 0.6 * 14_009.0).abs() < 20.0 && (row(Layer::User) - 0.4 * 14_009.0).abs() < 20.0);
-    assert!((state.network().unwrap() - 0.6).abs() < 0.01);
+    assert!((state.sampled(Work::Network).unwrap() - 0.6).abs() < 0.01);
+    assert_eq!(state.standing, Some(Standing::AddsUp));
     let own: Vec<(Option<&str>, f64)> = state.own_code.iter().map(|row| (row.function.as_deref(), row.share.value)).collect();
     assert!(
         own.len() == 2 && own.iter().all(|(_, share)| (share - 0.2).abs() < 0.01) && own.iter().any(|(name, _)| *name == Some("lookup"))
@@ -155,6 +156,89 @@ fn own_code_has_its_functions_in_folded_stacks() {
     assert_eq!((count("[user]") + count("[user];lookup"), count("[user];lookup")), (own, own / 2));
     assert_eq!(count("__sys_sendto;tcp_sendmsg"), 7_000_000 * 60 / PERIOD);
     assert_eq!(text.lines().count(), 3);
+}
+
+/// What is said of a receipt is a function of its figures, which turns at each border.
+#[test]
+fn a_receipt_stands_as_far_as_its_figures_bear() {
+    let receipt = made(1.0).states[0].receipt().unwrap().clone();
+    let of = |samples, sampled, doubts: &[Doubt]| {
+        let mut receipt = receipt.clone();
+        (receipt.sampling.samples, receipt.closure.sampler.value, receipt.doubts) = (samples, sampled, doubts.to_vec());
+        Standing::of(&receipt)
+    };
+    let red = [Doubt::Dropped { closure: 0.9, cause: Cause::Unknown }];
+    for sampled in [0.96, 1.0, 1.04] {
+        assert_eq!(of(8_000, sampled, &[]), Standing::AddsUp);
+    }
+    for sampled in [0.657, 0.731, 0.908, 0.959, 1.041, f64::NAN] {
+        assert!(matches!(of(8_000, sampled, &[]), Standing::Part { .. }), "{sampled}");
+    }
+    // Too few comes first, whatever they sum to.
+    for samples in [0, 3, 6, 34, 175, 7_999] {
+        for doubts in [&[][..], &red, &[Doubt::NotHeld]] {
+            assert_eq!(of(samples, 1.0, doubts), Standing::TooFew { samples, of: 8_000 });
+        }
+    }
+    assert_eq!((of(8_000, 1.0, &red), of(8_000, 1.0, &[Doubt::NotHeld])), (Standing::Fails, Standing::NotCompared));
+}
+
+/// Shares of one whole, whatever the sum of the samples is; none where the receipt does not bear it.
+#[test]
+fn shares_of_what_was_sampled_sum_to_one() {
+    let mut state = bursts(0.8, 20_000 * PERIOD).states.remove(0);
+    assert!(matches!(state.standing, Some(Standing::Part { .. })), "{:?}", state.standing);
+    let sum = |state: &super::State| Work::ALL.iter().filter_map(|work| state.sampled(*work)).sum::<f64>();
+    assert!((sum(&state) - 1.0).abs() < 1e-9 && (state.sampled(Work::Own).unwrap() - 0.4).abs() < 0.01);
+    for (row, share) in state.work.iter_mut().zip([0.84, 0.42]) {
+        row.share.value = share;
+    }
+    assert!((sum(&state) - 1.0).abs() < 1e-9);
+    for standing in [Standing::Fails, Standing::TooFew { samples: 34, of: 8_000 }] {
+        state.standing = Some(standing);
+        assert_eq!(state.sampled(Work::Own), None);
+    }
+}
+
+/// Without samples there is no receipt, and the CPU time of a request all the same.
+#[test]
+fn clean_windows_alone_tell_what_a_request_costs() {
+    let windows: Vec<WindowRecord> = (0..8).map(|block| window(block, Look::Clean, 14_000, 1.0)).collect();
+    let state = analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap()).states.remove(0);
+    assert!(matches!(state.outcome, Outcome::Absent { .. }) && state.standing.is_none());
+    assert!((state.cpu.unwrap().value - 14_009.0).abs() < 10.0, "{:?}", state.cpu);
+    let silent: Vec<WindowRecord> = windows.into_iter().map(|one| WindowRecord { requests: None, ..one }).collect();
+    let state = analyse(run(&[]), &silent, 0, &Rules::builtin().unwrap()).states.remove(0);
+    assert!(state.cpu.is_none() && matches!(&state.outcome, Outcome::Absent { reason } if reason.contains("could not be counted")));
+}
+
+/// A process for each connection, whose socket calls are not seen: they are not 0.
+#[test]
+fn what_cannot_be_counted_is_said_to_be_so() {
+    let refusal = Unavailable::new(CHILDREN, "", "");
+    let came = |children: u32| -> Attached {
+        let windows = (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0)));
+        let windows: Vec<WindowRecord> = windows
+            .map(|mut one| {
+                one.clocks.came = children;
+                one.clocks.run_delay = None;
+                one.messages.iter_mut().for_each(|messages| messages.totals = Totals::default());
+                one
+            })
+            .collect();
+        let run = Attachment { refused: vec![refusal.clone()], ..run(&[]) };
+        analyse(run, &windows, 0, &Rules::builtin().unwrap())
+    };
+    let names = |found: &Attached| found.states[0].per_request.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    let without = came(0);
+    assert!(names(&without).contains(&"socket calls that gave data".to_owned()) && names(&without).contains(&"wake-ups".to_owned()));
+    assert!(!names(&without).contains(&"wait for a CPU".to_owned()), "this kernel does not count it");
+    let with = came(900);
+    let state = &with.states[0];
+    assert_eq!(names(&with), [""; 0]);
+    assert!(state.calls.is_empty() && state.patterns.is_empty() && state.bytes.is_none());
+    assert!(state.receipt().is_none_or(|receipt| receipt.size.get() == 0));
+    assert_eq!(state.notes.iter().filter(|note| note.contains("cannot be counted")).count(), 2, "{:?}", state.notes);
 }
 
 #[test]
@@ -241,6 +325,17 @@ fn without_requests_there_is_a_reason() {
     let windows: Vec<WindowRecord> = Look::ALL.iter().map(|look| WindowRecord { requests: Some(0), ..window(0, *look, 1, 1.0) }).collect();
     let found = analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap());
     assert!(matches!(&found.states[0].outcome, Outcome::Absent { reason } if reason.contains("counted no request")));
+    // One window without a request, and none with samples: in words of who observes a program.
+    let mut windows: Vec<WindowRecord> =
+        (0..3).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0))).collect();
+    windows.iter_mut().find(|one| one.look == Look::Time).unwrap().clocks.cpu = Nanos::default();
+    let reason = |windows: &[WindowRecord]| match analyse(run(&[]), windows, 0, &Rules::builtin().unwrap()).states.remove(0).outcome {
+        Outcome::Absent { reason } => reason,
+        Outcome::Made(receipt) => format!("made: {:?}", receipt.doubts),
+    };
+    windows.iter_mut().filter(|one| one.look == Look::Time).flat_map(|one| &mut one.profile).for_each(|profile| profile.stacks.clear());
+    let said = reason(&windows);
+    assert!(said.contains("-t") && !said.contains("pass"), "{said}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The processes of the program that is observed, and their clocks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use model::Nanos;
@@ -14,6 +15,10 @@ use super::AttachError;
 
 /// The most processes of a program that are looked at.
 pub const MOST_PROCESSES: usize = 16_000;
+/// The most threads.
+const MOST_THREADS: usize = 32_000;
+/// The longest arguments that are kept, in bytes.
+const LONGEST_ARGUMENTS: u64 = 64 << 10;
 
 /// Length of a tick of `/proc/PID/stat`: `USER_HZ` is 100 on every machine that nettoll runs on.
 const TICK: u64 = 10_000_000;
@@ -76,6 +81,7 @@ impl Program {
                     all.extend(children(all[next]));
                     next += 1;
                 }
+                all.truncate(MOST_PROCESSES);
                 all
             }
             Place::Group(path) => {
@@ -113,7 +119,10 @@ fn allowed(thread: u32) -> Option<Vec<u32>> {
 
 /// Arguments of a process.
 pub fn arguments(pid: u32) -> Vec<String> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut bytes = Vec::new();
+    let read = File::open(format!("/proc/{pid}/cmdline")).and_then(|file| file.take(LONGEST_ARGUMENTS).read_to_end(&mut bytes));
+    // A process that ends meanwhile has none.
+    drop(read);
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
@@ -235,8 +244,16 @@ impl CpuReading {
 #[derive(Debug, Clone, Default)]
 pub struct ThreadReading {
     processes: u32,
-    /// By thread: voluntary and involuntary switches, and ns of waiting for a CPU.
-    threads: BTreeMap<u32, [u64; 3]>,
+    threads: BTreeMap<u32, Counts>,
+}
+
+/// What the kernel counts of a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Voluntary and involuntary switches.
+    pub switches: [u64; 2],
+    /// Waiting for a CPU, in ns; `None` where this kernel does not count it (CONFIG_SCHED_INFO).
+    pub delay: Option<u64>,
 }
 
 impl ThreadReading {
@@ -245,6 +262,9 @@ impl ThreadReading {
         let mut threads = BTreeMap::new();
         for pid in processes {
             for entry in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+                if threads.len() == MOST_THREADS {
+                    break;
+                }
                 let Some(tid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
                 let status = fs::read_to_string(entry.path().join("status")).unwrap_or_default();
                 let schedstat = fs::read_to_string(entry.path().join("schedstat")).unwrap_or_default();
@@ -261,24 +281,27 @@ impl ThreadReading {
 
     /// Counts since an earlier reading; `cpu` is what [`CpuReading::since`] says.
     pub fn since(&self, earlier: &Self, [cpu, ended]: [Nanos; 2]) -> Clocks {
-        let mut sums = [0_u64; 3];
+        let (mut switches, mut delay) = ([0_u64; 2], Some(0_u64));
         for (thread, now) in &self.threads {
-            let then = earlier.threads.get(thread).copied().unwrap_or_default();
-            for ((sum, now), then) in sums.iter_mut().zip(now).zip(then) {
+            let then = earlier.threads.get(thread).copied();
+            for ((sum, now), then) in switches.iter_mut().zip(now.switches).zip(then.unwrap_or_default().switches) {
                 *sum = sum.saturating_add(now.saturating_sub(then));
             }
+            let before = then.map_or(Some(0), |then| then.delay);
+            let one = now.delay.zip(before).map(|(now, then)| now.saturating_sub(then));
+            delay = delay.zip(one).map(|(sum, one)| sum.saturating_add(one));
         }
-        let [voluntary, involuntary, delay] = sums;
+        let [voluntary, involuntary] = switches;
         let threads = self.threads.len() as u32;
-        Clocks { cpu, ended, processes: self.processes, threads, came: 0, voluntary, involuntary, run_delay: Nanos::new(delay) }
+        Clocks { cpu, ended, processes: self.processes, threads, came: 0, voluntary, involuntary, run_delay: delay.map(Nanos::new) }
     }
 }
 
-/// Switches from a thread's `status`, its wait from `schedstat`; 0 for what is not there.
-pub fn counts(status: &str, schedstat: &str) -> [u64; 3] {
+/// Counts by a thread's `status` and `schedstat`.
+pub fn counts(status: &str, schedstat: &str) -> Counts {
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0);
-    let delay = schedstat.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-    [field("voluntary_ctxt_switches:"), field("nonvoluntary_ctxt_switches:"), delay]
+    let delay = schedstat.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok());
+    Counts { switches: [field("voluntary_ctxt_switches:"), field("nonvoluntary_ctxt_switches:")], delay }
 }
 
 #[cfg(test)]
@@ -317,6 +340,16 @@ mod tests {
         let seen = ThreadReading::of(&[own]).since(&threads, [cpu, ended]);
         assert!(cpu.get() > 1_000_000 && seen.threads >= 1 && !name(own).is_empty(), "{seen:?}");
         assert!(Program::find(&Target::Pid(u32::MAX)).is_err());
+    }
+
+    #[test]
+    fn a_wait_that_the_kernel_does_not_count_is_no_wait_of_0() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n";
+        let reading = |schedstat| ThreadReading { processes: 1, threads: [(1, counts(status, schedstat))].into() };
+        let since = |now: &str, then: &str| reading(now).since(&reading(then), [Nanos::new(1), Nanos::new(0)]).run_delay;
+        assert_eq!(since("9 50 1", "9 20 1"), Some(Nanos::new(30)));
+        assert_eq!([since("", ""), since("0 x 0", "0 1 0")], [None, None]);
+        assert_eq!(reading("").since(&ThreadReading::default(), [Nanos::new(1), Nanos::new(0)]).voluntary, 7);
     }
 
     #[test]

@@ -33,8 +33,8 @@ fn rows(state: &State) -> Vec<Line> {
         rows.iter().map(|row| (table, row.key.to_string(), "ns", row.ns)).collect()
     }
     let mut lines = Vec::new();
+    lines.extend(state.cpu.map(|cpu| ("request", "cpu".to_owned(), "ns", cpu)));
     if let Some(receipt) = state.receipt() {
-        lines.push(("request", "cpu".to_owned(), "ns", receipt.cpu));
         lines.extend(state.work.iter().map(|row| ("work", row.work.to_string(), "ns", row.ns)));
         let own = |name: &Option<String>| name.clone().unwrap_or_else(|| "[others]".to_owned());
         lines.extend(state.own_code.iter().map(|row| ("own code", own(&row.function), "ns", row.ns)));

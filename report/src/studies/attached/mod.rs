@@ -11,10 +11,10 @@ mod tables;
 mod waterfall;
 mod words;
 
-use analysis::attached::{Attached, State};
+use analysis::attached::{Attached, Standing, State};
 use serde_json::Value;
 
-use crate::document::{Block, Document, Masthead, Section, Tone, Trust};
+use crate::document::{Block, Document, Masthead, Section, Trust};
 use crate::sinks::terminal::Style;
 use crate::studies::receipt::one_flame;
 use crate::{clock, json, sinks};
@@ -75,7 +75,11 @@ fn document(attached: &Attached, folded: &[String]) -> Document {
             brand: "attach".to_owned(),
             heading: format!("What the network costs {}", run.program),
             trust: Some(trust(attached)),
-            red: attached.states.iter().any(State::is_red).then(|| "the receipt does not add up: its rows are not to be used".to_owned()),
+            red: attached
+                .states
+                .iter()
+                .any(|state| state.standing == Some(Standing::Fails))
+                .then(|| "the receipt does not add up: its rows are not to be used".to_owned()),
             started: clock::utc(run.started_ms),
             lines: vec![format!("{} · {source}", run.id)],
             source,
@@ -91,13 +95,8 @@ fn document(attached: &Attached, folded: &[String]) -> Document {
 
 fn trust(attached: &Attached) -> Trust {
     let warnings = attached.states.iter().map(|state| state.doubts().len() + state.notes.len() + state.refused.len()).sum();
-    let absent = attached.states.iter().all(|state| state.receipt().is_none());
-    let (tone, text) = match (attached.states.iter().any(State::is_red), absent) {
-        (true, _) => (Tone::Bad, "The sums do not add up: do not use the rows".to_owned()),
-        (false, true) => (Tone::Bad, "There is no receipt".to_owned()),
-        (false, false) => (Tone::Good, "The receipt adds up".to_owned()),
-    };
-    Trust { tone, text, remedy: String::new(), warnings }
+    let (tone, text, remedy) = words::trust(&attached.states);
+    Trust { tone, text, remedy, warnings }
 }
 
 fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str) -> Vec<Section> {

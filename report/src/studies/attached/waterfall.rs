@@ -1,6 +1,6 @@
 //! A request as a picture: down the stack what the program gives, up again what it takes.
 
-use analysis::attached::State;
+use analysis::attached::{Standing, State};
 use attribution::{Context, Direction, Layer, Path, Receipt, Row};
 
 use crate::chart::waterfall::{Bar, Waterfall, svg};
@@ -23,7 +23,11 @@ pub fn block(program: &str, state: &State) -> Option<Block> {
         axis: "CPU time of a request, what it takes after what it gives".to_owned(),
         subject: program.to_owned(),
         whole: format!("{} of CPU time.", with_margin(&receipt.cpu)),
-        bad: if state.is_red() { "This receipt does not add up: its rows are not to be used.".to_owned() } else { String::new() },
+        bad: if state.standing == Some(Standing::Fails) {
+            "This receipt does not add up: its rows are not to be used.".to_owned()
+        } else {
+            String::new()
+        },
         ends: [("gives, and neither ↓", false), ("takes ↑", true)]
             .map(|(name, takes)| (name.to_owned(), time(sum(&paths(receipt, takes, &|_| true))))),
         rows: rows(receipt),

@@ -1,6 +1,6 @@
 //! Sentences about a program.
 
-use analysis::attached::{Attached, Outcome, State, Work};
+use analysis::attached::{Attached, Outcome, Standing, State, Work};
 use model::attach::Look;
 
 use crate::document::{Block, Finding, Text, Tone};
@@ -25,29 +25,25 @@ pub fn source(attached: &Attached) -> String {
 
 /// The answer in a few words.
 pub fn short(program: &str, state: &State) -> String {
-    match state.receipt() {
-        Some(receipt) => {
-            format!("{program}: {} a request, {} network", time(receipt.cpu.value), percent(state.network().unwrap_or(0.0)))
-        }
-        None => format!("{program}: no receipt"),
+    match (state.cpu, state.sampled(Work::Network)) {
+        (Some(cpu), Some(network)) => format!("{program}: {} a request, {} network", time(cpu.value), percent(network)),
+        (Some(cpu), None) => format!("{program}: {} a request", time(cpu.value)),
+        (None, _) => format!("{program}: no receipt"),
     }
 }
 
 /// The answer.
 pub fn answer(program: &str, state: &State) -> Vec<Block> {
-    let receipt = match &state.outcome {
-        Outcome::Made(receipt) => receipt,
-        Outcome::Absent { reason } => return vec![Block::Conclusion(Tone::Bad, format!("There is no receipt: {reason}."))],
-    };
-    let share = |work| state.work.iter().find(|row| row.work == work).map_or(0.0, |row| row.share.value);
-    let mut sentences = vec![format!(
-        "A request takes {} of CPU time ({} at 95 %): {} in {program}'s own code, {} for the network.",
-        time(receipt.cpu.value),
-        figure::range(&receipt.cpu, time),
-        percent(share(Work::Own)),
-        percent(state.network().unwrap_or(0.0)),
-    )];
-    if receipt.size.get() > 0 {
+    let mut blocks = Vec::new();
+    if let Outcome::Absent { reason } = &state.outcome {
+        blocks.push(Block::Conclusion(Tone::Bad, format!("There is no receipt: {reason}.")));
+    }
+    let mut sentences = Vec::new();
+    if let Some(cpu) = state.cpu {
+        sentences.push(format!("A request takes {} of CPU time ({} at 95 %).", time(cpu.value), figure::range(&cpu, time)));
+    }
+    sentences.extend(composition(program, state));
+    if let Some(receipt) = state.receipt().filter(|receipt| receipt.size.get() > 0) {
         sentences.push(format!(
             "It moves {}, so that a byte takes {} ns.",
             bytes(receipt.size.get() as f64),
@@ -63,14 +59,62 @@ pub fn answer(program: &str, state: &State) -> Vec<Block> {
             time(elsewhere.value)
         ));
     }
-    vec![Block::Answers(sentences.into_iter().map(Text::from).collect())]
+    if !sentences.is_empty() {
+        blocks.push(Block::Answers(sentences.into_iter().map(Text::from).collect()));
+    }
+    blocks
+}
+
+/// Where the CPU time goes, as far as the receipt bears it; `None` without one.
+fn composition(program: &str, state: &State) -> Option<String> {
+    let shares = state.sampled(Work::Own).zip(state.sampled(Work::Network));
+    let shares = shares.map(|(own, network)| format!("{} in {program}'s own code, {} for the network", percent(own), percent(network)));
+    Some(match (state.standing?, shares) {
+        (Standing::AddsUp, Some(shares)) => format!("It goes where the samples fell: {shares}."),
+        (Standing::Part { .. } | Standing::NotCompared, Some(shares)) => format!("The samples that were taken fell so: {shares}."),
+        (Standing::TooFew { samples, of }, _) => {
+            format!("Where it goes is open: there are {} samples of {} that this takes.", whole(samples), whole(of))
+        }
+        (Standing::Fails, _) => "Where it goes is open: the sums do not add up.".to_owned(),
+        (_, None) => return None,
+    })
+}
+
+/// The word on how far the receipts stand: that of the one which stands least.
+pub fn trust(states: &[State]) -> (Tone, String, String) {
+    let rank = |standing: Option<Standing>| match standing {
+        None => 0,
+        Some(Standing::Fails) => 1,
+        Some(Standing::TooFew { .. }) => 2,
+        Some(Standing::Part { .. }) => 3,
+        Some(Standing::NotCompared) => 4,
+        Some(Standing::AddsUp) => 5,
+    };
+    match states.iter().map(|state| state.standing).min_by_key(|standing| rank(*standing)).flatten() {
+        None => (Tone::Bad, "There is no receipt".to_owned(), String::new()),
+        Some(Standing::Fails) => (Tone::Bad, "The sums do not add up: do not use the rows".to_owned(), String::new()),
+        Some(Standing::TooFew { samples, of }) => (
+            Tone::Open,
+            format!("Too few samples: {} of {}", whole(samples), whole(of)),
+            "observe for longer (`-t`), or under more load".to_owned(),
+        ),
+        Some(Standing::Part { sampled }) => (
+            Tone::Open,
+            format!("The samples make {} of the time on the CPU", figure::ratio(sampled)),
+            "read the rows as shares of what was sampled".to_owned(),
+        ),
+        Some(Standing::NotCompared) => {
+            (Tone::Open, "The samples were compared with no time".to_owned(), "read the rows as shares of what was sampled".to_owned())
+        }
+        Some(Standing::AddsUp) => (Tone::Good, "The receipt adds up".to_owned(), String::new()),
+    }
 }
 
 /// Everything to know before believing the figures.
 pub fn doubts(state: &State) -> Vec<Block> {
     let doubts = state.doubts().iter().map(|doubt| Finding {
         text: capital(&doubt.to_string()),
-        remedy: capital(doubt.remedy()),
+        remedy: capital(doubt.remedy_of_program()),
         concerns: String::new(),
     });
     let refused = state.refused.iter().map(|refusal| Finding {
@@ -94,5 +138,79 @@ const fn word(look: Look) -> &'static str {
         Look::Time => "with samples",
         Look::Messages => "with socket calls",
         Look::Waits => "with waits",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::attached::{Outcome, Standing, State, Work, WorkRow};
+    use attribution::ratio;
+
+    use super::{answer, short, trust};
+    use crate::document::Tone;
+
+    /// A program whose CPU time clocks told, and samples of 42 % own code and 84 % network.
+    fn state(standing: Option<Standing>) -> State {
+        let of = |value: f64| ratio(&[(value, 1.0), (value, 1.0)]).figure();
+        let row = |work, share| WorkRow { work, share: of(share), ns: of(share) };
+        State {
+            arm: None,
+            windows: Vec::new(),
+            cpu: Some(of(12_000.0)),
+            outcome: Outcome::Absent { reason: "no samples were taken".to_owned() },
+            standing,
+            work: vec![row(Work::Network, 0.84), row(Work::Own, 0.42)],
+            own_code: Vec::new(),
+            rate: None,
+            busy: None,
+            per_request: Vec::new(),
+            calls: Vec::new(),
+            patterns: Vec::new(),
+            exchanges: 0,
+            sockets: None,
+            bytes: None,
+            elsewhere: None,
+            burst_ns: None,
+            notes: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_program_is_what_its_figures_bear() {
+        let few = Standing::TooFew { samples: 34, of: 8_000 };
+        let part = Standing::Part { sampled: 0.657 };
+        let cases = [
+            (None, Tone::Bad, "There is no receipt", "There is no receipt: no samples were taken.", "12.0 µs a request"),
+            (
+                Some(Standing::Fails),
+                Tone::Bad,
+                "do not use the rows",
+                "Where it goes is open: the sums do not add up.",
+                "12.0 µs a request",
+            ),
+            (Some(few), Tone::Open, "Too few samples: 34 of 8,000", "there are 34 samples of 8,000", "12.0 µs a request"),
+            (Some(part), Tone::Open, "make 0.657 of the time", "fell so: 33 % in redis's own code, 67 % for the network", "67 % network"),
+            (Some(Standing::NotCompared), Tone::Open, "compared with no time", "33 % in redis's own code", "67 % network"),
+            (Some(Standing::AddsUp), Tone::Good, "The receipt adds up", "33 % in redis's own code, 67 %", "67 % network"),
+        ];
+        for (standing, tone, word, sentence, line) in cases {
+            let state = state(standing);
+            let (found, text, remedy) = trust(std::slice::from_ref(&state));
+            assert!(found == tone && text.contains(word), "{standing:?}: {text}");
+            assert_eq!(text.contains("adds up"), standing == Some(Standing::AddsUp));
+            assert_eq!(remedy.is_empty(), tone != Tone::Open);
+            let blocks = format!("{:?}", answer("redis", &state));
+            assert!(blocks.contains(sentence) && blocks.contains("A request takes 12.0 µs of CPU time"), "{blocks}");
+            assert!(!blocks.contains("84 %"), "{blocks}");
+            assert!(short("redis", &state).contains(line), "{}", short("redis", &state));
+        }
+    }
+
+    #[test]
+    fn of_two_arms_the_one_that_stands_least_is_said() {
+        let both = [Some(Standing::AddsUp), Some(Standing::TooFew { samples: 3, of: 8_000 })].map(state);
+        assert!(trust(&both).1.contains("3 of 8,000"));
+        assert_eq!(trust(&[state(Some(Standing::AddsUp)), state(None)]).1, "There is no receipt");
     }
 }
