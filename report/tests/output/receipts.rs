@@ -2,7 +2,9 @@
 
 use crate::support::receipts::{receipts, red};
 use crate::support::{self, HOSTILE};
+use analysis::result::receipt::ReceiptOutcome;
 use analysis::result::{Analysis, StudyResult};
+use attribution::Doubt;
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -33,6 +35,48 @@ fn a_receipt_that_does_not_add_up_is_said_first() {
     let sound = receipts();
     assert!(!report::terminal::render(&sound, Style::VERBOSE).contains("RED"));
     assert!(!report::html::render(&sound).contains("class=\"red\""));
+}
+
+/// The sentence about sums, of receipts that are changed.
+fn sums(change: impl Fn(usize, &mut ReceiptOutcome)) -> String {
+    let mut analysis = receipts();
+    for study in &mut analysis.studies {
+        let StudyResult::Receipt(study) = study else { continue };
+        let ends = study.cells.iter_mut().flat_map(|cell| [&mut cell.sender.outcome, &mut cell.receiver.outcome]);
+        ends.enumerate().for_each(|(place, outcome)| change(place, outcome));
+    }
+    let text = report::terminal::render(&analysis, Style { width: 200, verbose: false, ..Style::VERBOSE });
+    text[text.find("\nWhere the time of a message goes\n").expect("receipts")..].to_owned()
+}
+
+/// Outcomes that bear no claim that all receipts add up.
+#[test]
+fn what_the_sums_do_not_bear_is_not_claimed() {
+    const CLAIM: &str = "All receipts add up.";
+    assert!(sums(|_, _| ()).contains(CLAIM));
+    let absent = |outcome: &mut ReceiptOutcome| *outcome = ReceiptOutcome::Absent { reason: "no time pass".to_owned() };
+    let none = sums(|_, outcome| absent(outcome));
+    assert!(none.contains("No receipt was made: ") && !none.contains(CLAIM), "{none}");
+    let one_missing = sums(|place, outcome| {
+        if place == 3 {
+            absent(outcome)
+        }
+    });
+    assert!(one_missing.contains("15 receipts of 16 ends add up; 1 end has none") && !one_missing.contains(CLAIM), "{one_missing}");
+    let few = |samples: u64| Doubt::FewSamples { missing: 8_000 - samples, of: 8_000 };
+    let with = |doubts: Vec<Doubt>| {
+        sums(|place, outcome| {
+            if let (0, ReceiptOutcome::Made(receipt)) = (place, outcome) {
+                receipt.doubts.clone_from(&doubts)
+            }
+        })
+    };
+    let too_few = with(vec![few(175)]);
+    assert!(too_few.contains("1 of 16 receipts has too few samples to tell whether the sums hold (175, of 2,500)."), "{too_few}");
+    assert!(!too_few.contains(CLAIM));
+    assert!(with(vec![few(2_500)]).contains(CLAIM), "enough for the sums");
+    let not_held = with(vec![Doubt::NotHeld]);
+    assert!(not_held.contains("compared with nothing") && !not_held.contains(CLAIM), "{not_held}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn only(study: &RepetitionStudy) -> &RepetitionSeries {
     &study.series[0]
 }
 
-fn line(series: &RepetitionSeries) -> [stats::estimate::Estimate; 2] {
+fn line(series: &RepetitionSeries) -> [Estimate; 2] {
     match &series.line {
         CountLine::Fitted { per_message_ns, fixed_ns, .. } => [*fixed_ns, *per_message_ns],
         CountLine::None { reason } => panic!("{reason}"),
@@ -63,7 +63,7 @@ fn the_line_is_recovered_whatever_one_trial_in_ten_does() {
     let [fixed, each] = line(series);
     assert!((each.value / 2_000.0 - 1.0).abs() < 0.01, "{each:?}");
     assert!((fixed.value - 300_000.0).abs() < 60_000.0, "{fixed:?}");
-    let held = |found: &stats::estimate::Estimate, truth: f64| found.interval.is_some_and(|ends| ends.low <= truth && truth <= ends.high);
+    let held = |found: &Estimate, truth: f64| found.interval.is_some_and(|ends| ends.low <= truth && truth <= ends.high);
     assert!(held(&each, 2_000.0) && held(&fixed, 300_000.0), "{each:?} {fixed:?}");
     assert_eq!(study.variants().collect::<Vec<_>>().len(), 17);
 }

@@ -4,7 +4,7 @@ use std::mem::{Discriminant, discriminant};
 
 use analysis::group_by;
 use analysis::result::Estimate;
-use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
+use analysis::result::receipt::{Absence, Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
 use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt};
 use model::profile::{CountTier, SampleSource};
 use model::{Role, Unavailable};
@@ -130,7 +130,9 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
 pub fn no_receipt(study: &ReceiptStudy) -> String {
     let ends = study.cells.iter().flat_map(|cell| [&cell.sender, &cell.receiver]);
     let why = ends.filter_map(|end| if let ReceiptOutcome::Absent { reason } = &end.outcome { Some(format!("{reason}.")) } else { None });
-    let refused = study.absences.first().map(|absence| {
+    // Without samples there is none; what else is absent leaves rows out.
+    let samples = |absence: &&Absence| absence.unavailable.what.starts_with("time");
+    let refused = study.absences.iter().find(samples).or(study.absences.first()).map(|absence| {
         let Unavailable { what, answer, remedy } = &absence.unavailable;
         format!("{what}: {answer}. {}.", remedy.trim_end_matches('.'))
     });
