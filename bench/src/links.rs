@@ -13,7 +13,7 @@ use anyhow::Context;
 use linksim::limit::{self, Carried, Medium};
 use model::plan::LinkKind;
 use model::trial::Measured;
-use model::{Cell, Protocol, TrialRecord, Warning};
+use model::{Cell, TrialRecord, Warning};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use stats::median;

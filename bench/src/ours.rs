@@ -34,6 +34,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         title: String::new(),
         description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(length_ms)),
+        least: Nanos::default(),
         warmup: Nanos::from_millis(warmup_ms),
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
         link: link(),
