@@ -87,7 +87,7 @@ mod tests {
 
     fn plan(more: &str) -> Plan {
         let text = format!("name = \"x\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\n{more}");
-        resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap()
+        resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap().into_plan()
     }
 
     #[test]

@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn a_wait_that_the_kernel_does_not_count_is_no_wait_of_0() {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n";
-        let reading = |schedstat| ThreadReading { processes: 1, threads: [(1, counts(status, schedstat))].into() };
+        let reading = |schedstat: &str| ThreadReading { processes: 1, threads: [(1, counts(status, schedstat))].into() };
         let since = |now: &str, then: &str| reading(now).since(&reading(then), [Nanos::new(1), Nanos::new(0)]).run_delay;
         assert_eq!(since("9 50 1", "9 20 1"), Some(Nanos::new(30)));
         assert_eq!([since("", ""), since("0 x 0", "0 1 0")], [None, None]);
