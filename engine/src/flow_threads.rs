@@ -64,7 +64,7 @@ fn task_of(task: &Task, number: usize) -> Task {
 }
 
 impl FlowThreads {
-    /// Starts one thread for each flow; they wait for [`Self::release`]. The host is told when
+    /// Starts one thread for each flow; they wait for [`Self::release`]. The host hears when
     /// every flow has moved a message, and when all that send have sent their last.
     ///
     /// # Errors

@@ -79,7 +79,7 @@ impl Stage {
         stage
     }
 
-    /// Sleeps while the trial is held. Whoever lets it go on unparks this thread.
+    /// Sleeps while the trial is held. The thread that lets it go on unparks this one.
     pub fn wait_while_held(&self) {
         while self.is(Part::Held) {
             thread::park();

@@ -115,7 +115,7 @@ pub struct RemoteHost {
     overheard: VecDeque<FromHost>,
     /// Answers that came while its time was awaited.
     early: VecDeque<FromHost>,
-    /// Commands that were told ahead of their use, and whose answers are to come.
+    /// Commands that were sent ahead of their use, and whose answers are to come.
     ahead: VecDeque<ToHost>,
     pid: u32,
     boot: String,
@@ -211,8 +211,8 @@ impl RemoteHost {
     /// Asks for the host until it is free. Meanwhile `waiting` is told the place
     /// in the queue, again and again, and may give up: then the answer is `None`.
     /// Otherwise it is whether trials of others may run next to this one. The commands `ahead`
-    /// are told with the question, and once more where the host was not free: the next
-    /// [`Self::ask`] of each finds it told. With them go `sights` questions for its time.
+    /// go out with the question, and once more where the host was not free: the next
+    /// [`Self::ask`] of each finds it sent. With them go `sights` questions for its time.
     ///
     /// # Errors
     /// See [`HostError`]; and the error of `waiting`.
@@ -229,7 +229,7 @@ impl RemoteHost {
         loop {
             let settled = (place.is_none() && answers.is_empty()) || !self.clock.is_awaited();
             if let (Some(shared), true) = (shared, settled) {
-                // What was refused is told again; what was carried out is answered.
+                // What was refused goes out again; what was carried out is answered.
                 if answers.iter().any(|answer| matches!(answer, FromHost::Failed { .. })) {
                     self.ahead.clear();
                     self.tell_ahead(ahead)?;
@@ -254,6 +254,10 @@ impl RemoteHost {
                 && waiting(&self.name, place)?.is_break()
             {
                 self.turn_given_up = true;
+                // What was refused with the question is not waited for later.
+                hear_clocks(std::slice::from_mut(self))?;
+                self.early.clear();
+                self.ahead.clear();
                 self.release();
                 return Ok(None);
             }
@@ -304,7 +308,7 @@ impl RemoteHost {
         self.answer()
     }
 
-    /// Sends a command without waiting, unless it was told ahead. [`Self::answer`] takes the answer, if it has one.
+    /// Sends a command without waiting, unless it was sent ahead. [`Self::answer`] takes the answer, if it has one.
     ///
     /// # Errors
     /// See [`HostError`].
@@ -331,7 +335,7 @@ impl RemoteHost {
         Ok(())
     }
 
-    /// Takes the answers to what was told ahead and is not wanted any more.
+    /// Takes the answers to commands that were sent ahead and are not wanted any more.
     fn drop_ahead(&mut self) -> Result<(), HostError> {
         while self.ahead.pop_front().is_some() {
             match self.answer() {

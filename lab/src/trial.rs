@@ -45,7 +45,7 @@ const FEW_SIGHTS: u32 = 3;
 const MANY_SIGHTS: u32 = 20;
 /// No start is held back by more than this, however far a host seems to be.
 const LONGEST_HOLD: Duration = Duration::from_secs(2);
-/// Time that flows may take to move their first messages, beside a few round trips.
+/// Time that flows may take to move their first messages, besides a few round trips.
 const FLOW_LIMIT: Duration = Duration::from_secs(2);
 /// And for each flow: all of them may share a CPU.
 const FLOW_TURN: Duration = Duration::from_millis(20);
@@ -53,7 +53,7 @@ const FLOW_TURN: Duration = Duration::from_millis(20);
 const FLOW_ROUNDS: u32 = 8;
 /// Time from the word to measure to the window, on one machine: more than the word takes.
 const LEAD: Duration = Duration::from_millis(5);
-/// And a turn for each flow on a CPU: whoever passes the word on may wait for all of them.
+/// And a turn for each flow on a CPU: the processes that pass the word on may wait for all of them.
 const LEAD_TURN: Duration = Duration::from_millis(8);
 
 /// A trial that was carried out.
@@ -264,7 +264,7 @@ impl Trial<'_> {
         let now = clock::monotonic()?;
         let mut after = |of| self.session.clock(self.spec.swapped, now, of).unwrap_or(before);
         let (known, fresh) = (after(ClockWatch::known), after(ClockWatch::fresh));
-        // Whether they moved is told by what the last questions alone showed.
+        // What the last questions alone showed says whether they moved.
         Ok((Some(clock::between(before, known, elapsed).0), clock::between(before, fresh, elapsed).1))
     }
 
@@ -423,7 +423,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Lets messages flow. The host farther away is told first, and a little before: it reads its
+    /// Lets messages flow. The host farther away hears it first, and a little before: it reads its
     /// counters before the other's messages can be there, for they take as long as the word.
     fn go(&mut self) -> Result<(), HostError> {
         let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| self.host(role).rtt());

@@ -131,6 +131,23 @@ fn the_account_at_the_start_of_the_measured_part_is_told() {
     }
 }
 
+/// Without a warm-up a number of messages is all of them, the first as well.
+#[test]
+fn a_number_of_messages_is_measured_from_its_first_at_both_ends() {
+    for test in [Test::TcpStream, Test::UdpStream, Test::TcpRr, Test::UdpRr, Test::TcpCrr] {
+        for (messages, flows) in [(1, 1), (1, 2), (100, 1)] {
+            let cell = Cell { flows, ..cell(test, Family::V4, SIZE) };
+            let said = several(tasks(&cell, TrialEnd::Messages(messages), Nanos::from_millis(0)));
+            for Said { report, .. } in said {
+                let (counts, all) = (report.counts, messages * u64::from(flows));
+                assert_eq!((counts.messages, report.total.messages), (all, all), "{test} {messages} {flows}: {} {counts:?}", report.role);
+                let ways = if test.is_stream() { 1 } else { 2 };
+                assert_eq!(counts.bytes, all * SIZE * ways, "{test} {messages} {flows}: {}", report.role);
+            }
+        }
+    }
+}
+
 /// The window of several flows is the main thread's, and both ends' are one time: about as long as
 /// was asked for. Not to the microsecond: it may lose its CPU before it reads the clock.
 #[test]

@@ -63,6 +63,26 @@ fn a_receiver_reads_numbers_and_times() {
 }
 
 #[test]
+fn datagrams_under_way_when_the_end_is_announced_are_among_those_counted() {
+    for cell in [stamped(), Cell { stamp: false, ..stamped() }] {
+        let (ours, theirs) = udp();
+        let flow = Flow::start(task(Role::Receiver, &cell, TrialEnd::Messages(5)), OwnedFd::from(ours));
+        send(&theirs, 0, monotonic());
+        thread::sleep(Duration::from_millis(10));
+        flow.announce(5);
+        for number in 1..5 {
+            thread::sleep(Duration::from_millis(5));
+            send(&theirs, number, monotonic());
+        }
+        let last = monotonic();
+        let traffic = flow.finish().unwrap();
+        assert_eq!((traffic.counts.messages, traffic.total.messages), (5, 5), "{cell}");
+        // The window ends with the last of them, and not with the silence.
+        assert!(traffic.usage.window.end.get() < last + 40_000_000, "{cell}");
+    }
+}
+
+#[test]
 fn hostile_numbers_and_times_do_not_break_a_receiver() {
     let hostile =
         [(u64::MAX, 0), (1 << 63, u64::MAX), (1, 0), (2, u64::MAX), (1 << 31, 1), (3, monotonic()), (1 << 31, 5), (u64::MAX / 2, 1)];

@@ -424,12 +424,46 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use model::Nanos;
-    use model::control::{Limits, ToHost};
+    use model::control::{FromHost, Limits, ToHost};
+    use model::end::Window;
 
     use super::super::limit::{Allowance, Origin, TRIAL_SLACK};
     use super::super::queue::{Bell, Queue, Ticket};
     use super::super::served::Served;
-    use super::{AT_ONCE, Budget, Controller, EVERY, IDLE_LIMIT, LEAVING_LIMIT, Middle, TURN_SLACK, Turn, Way, frame};
+    use super::{AT_ONCE, Budget, Controller, EVERY, IDLE_LIMIT, LEAVING_LIMIT, MOST_HELD, Middle, OWN_MARK, TURN_SLACK, Turn, Way, frame};
+
+    #[test]
+    fn commands_behind_the_question_for_the_next_turn_belong_to_it() {
+        let bell = Arc::new(Bell::new().unwrap());
+        let ticket = Ticket::new(Arc::new(Queue::default()), Arc::clone(&bell));
+        let allowance = Allowance::new(Limits::default(), None);
+        let place = Arc::new(Served::default()).add(IpAddr::V4(Ipv4Addr::LOCALHOST), &bell);
+        let turn = Turn::Leaving { again: false, since: Instant::now() };
+        let mut controller = Controller {
+            ticket: &ticket,
+            bell,
+            ending: Arc::default(),
+            share: false,
+            allowance: &allowance,
+            near: true,
+            presence: place.presence(),
+            budget: Budget::new(Instant::now()),
+            turn,
+            held: Vec::new(),
+            machine: None,
+        };
+        let mut way = Way::default();
+        for command in [ToHost::Turn, ToHost::Start, ToHost::Clock] {
+            controller.far_said(&frame(&command).unwrap(), &mut way).unwrap();
+        }
+        assert_eq!((way.near.len(), way.far.len()), (0, 0), "its last endpoint is being ended");
+        controller.near_said(&frame(&FromHost::Stopped { mark: OWN_MARK }).unwrap(), &mut way);
+        assert_eq!(way.far, frame(&FromHost::Yours { shared: false }).unwrap());
+        assert_eq!(way.near, [frame(&ToHost::Start).unwrap(), frame(&ToHost::Clock).unwrap()].concat());
+        let flood = frame(&ToHost::Observed { window: Window::default(), threads: vec![1; MOST_HELD] }).unwrap();
+        controller.turn = Turn::Leaving { again: true, since: Instant::now() };
+        assert!(controller.far_said(&flood, &mut way).is_err_and(|why| why.contains("before its turn began")));
+    }
 
     /// Returns how long each step of a turn may last, where a trial may last as given.
     fn limits(time: Option<Duration>, share: bool) -> [Option<Duration>; 4] {

@@ -28,8 +28,8 @@ fn is_one_agent(hosts: &[RemoteHost; 2]) -> bool {
 }
 
 /// Waits until every agent is free for this trial; returns the doubts that come
-/// with it. Where one alone is to be waited for, what each host is to do then is told with the
-/// question, and as many questions for its time: the next [`RemoteHost::ask`] finds it told.
+/// with it. Where one alone is to be waited for, the commands `then` go out with the
+/// question, and `sights` questions for its time: the next [`RemoteHost::ask`] finds them sent.
 ///
 /// # Errors
 /// See [`TrialError`]. None is held then.

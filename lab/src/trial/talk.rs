@@ -83,7 +83,7 @@ impl Trial<'_> {
         self.hear_answers(read, expected)
     }
 
-    /// Takes both hosts' answers to what they were told.
+    /// Takes both hosts' answers to their commands.
     pub fn hear_answers<T>(&mut self, read: impl Fn(FromHost) -> Result<T, FromHost>, expected: &str) -> Result<Both<T>, HostError> {
         let mut answer = |role| {
             let host = self.host(role);

@@ -24,14 +24,14 @@ use crate::session::{Known, Session};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     AtOnce,
-    /// After what was told with the question has been refused, and before the questions for the time
+    /// After the commands with the question have been refused, and before the questions for the time
     /// are answered.
     Soon,
     /// After those.
     Later,
 }
 
-/// A host with an endpoint that does what it is told.
+/// A host with an endpoint that carries out every command.
 struct Played {
     own: IpAddr,
     role: Role,
@@ -122,7 +122,7 @@ fn played(name: &str, own: &str, turn: Turn, is_agent: bool) -> (RemoteHost, thr
 }
 
 /// Runs trials between a process of this machine and an agent; returns the round trips of the agent in
-/// each, and how often it was told to start an endpoint.
+/// each, and how often it was to start an endpoint.
 fn trials(number: usize, test: Test, stamp: bool, turn: Turn) -> (Vec<u32>, u32) {
     let plan = made::plan("x", vec![Cell { stamp, ..Cell::plain(test, Bytes::new(64)) }]);
     let (a, playing_a) = played("a", "192.0.2.1", Turn::AtOnce, false);
@@ -150,7 +150,7 @@ fn a_trial_is_six_round_trips_in_a_row_at_most() {
 }
 
 #[test]
-fn what_was_told_with_the_question_for_a_turn_is_told_again_where_it_was_refused() {
+fn commands_with_the_question_for_a_turn_go_out_again_where_they_were_refused() {
     for turn in [Turn::Soon, Turn::Later] {
         let (rounds, starts) = trials(1, Test::UdpStream, true, turn);
         assert_eq!(starts, 2, "{turn:?}: refused once, carried out once");
