@@ -33,7 +33,8 @@ pub struct FleetArgs {
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     #[arg(conflicts_with_all = ["MemberArgs", "RoundArgs", "dry_run", "FactorArgs"])]
     pub resume: Option<PathBuf>,
-    /// With --resume: carry out the commands that the stored run names without asking
+    /// With --resume: carry out the commands that the stored run names, and dial its agents,
+    /// without asking
     #[arg(long, requires = "resume")]
     pub yes: bool,
     /// With --resume: start the programs that the run has as ends of its trials

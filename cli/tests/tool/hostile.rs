@@ -20,6 +20,7 @@ crate::claims!(
     with_consent_it_is_carried_out,
     no_file_of_a_run_is_waited_for,
     no_file_that_a_command_names_is_waited_for,
+    nothing_of_a_cache_of_somebody_else_is_started,
 );
 
 const PLAN: &str = "name = \"sweep\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = [1, 1000, 4000]\n";
@@ -332,5 +333,56 @@ fn no_file_that_a_command_names_is_waited_for() -> Result<(), Skip> {
             assert!(matches!(answer.code, Some(1 | 2)) && answer.stderr.contains(why), "{words:?}: {answer:#?}");
         }
     }
+    Ok(())
+}
+
+/// Commands that use a cache.
+const OF_CACHE: [&[&str]; 4] =
+    [&["doctor"], &["microscope", "--offline", "--kernel", "6.12"], &["microscope", "--dry-run", "--offline"], &["microscope", "cache"]];
+
+fn nothing_of_a_cache_of_somebody_else_is_started() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let place = tool.path().join("nettoll/microscope");
+    let (emulator, started) = (place.join("emulator/1/usr/bin/qemu-system-x86_64"), tool.path().join("started"));
+    std::fs::create_dir_all(emulator.parent().unwrap()).unwrap();
+    let script = format!("#!/bin/sh\ntouch {}\necho QEMU emulator version 1\nexit 0\n", started.display());
+    std::fs::write(&emulator, script + "\0qemu_plugin_register_vcpu_tb_trans_cb\0qemu_plugin_scoreboard_new\0").unwrap();
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    let chown = |path: &Path, owner| std::os::unix::fs::chown(path, Some(owner), None).is_ok();
+    let run = |words: &[&str]| -> Answer { tool.command(words).env("XDG_CACHE_HOME", tool.path()).output().unwrap().into() };
+    let own = |path: &Path| {
+        mode(path, 0o755);
+        chown(path, nix::unistd::geteuid().as_raw())
+    };
+    for path in [&place, &place.join("emulator"), &emulator] {
+        assert!(own(&place) && own(&emulator) && own(&place.join("emulator")));
+        let foreign: [(&dyn Fn() -> bool, &str); 2] = [
+            (
+                &|| {
+                    mode(path, 0o777);
+                    true
+                },
+                "others can write it (mode 777)",
+            ),
+            (&|| own(path) && chown(path, 65_534), "it belongs to user 65534"),
+        ];
+        for (make, why) in foreign {
+            // Another owner takes root.
+            if !make() {
+                continue;
+            }
+            for words in OF_CACHE {
+                let answer = run(words);
+                assert!(!started.exists(), "{words:?}: {answer:#?}");
+                let said = [answer.stdout.as_str(), &answer.stderr].concat();
+                let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(said.contains(why) && said.contains("--cache DIR"), "{words:?}: {answer:#?}");
+            }
+            assert!(own(path));
+        }
+    }
+    // What was refused above is what is started here.
+    let _ = run(&["doctor"]);
+    assert!(started.exists());
     Ok(())
 }
