@@ -110,7 +110,8 @@ fn wrong_path(measured: &Measured, cell: &Cell) -> Option<Warning> {
 /// A trial of a number of messages that was over too soon.
 fn short_window(end: &EndReport) -> Option<Warning> {
     let lasted = end.window.length();
-    (lasted < LEAST_WINDOW).then_some(Warning::ShortWindow { role: end.role, lasted, wanted: LEAST_WINDOW })
+    // A shorter one is beyond the bounds of figures already.
+    (end.window.is_resolved() && lasted < LEAST_WINDOW).then_some(Warning::ShortWindow { role: end.role, lasted, wanted: LEAST_WINDOW })
 }
 
 /// It is no doubt where it was asked for.

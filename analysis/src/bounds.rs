@@ -10,7 +10,7 @@
 //! of it.
 
 use linksim::limit;
-use model::end::EndReport;
+use model::end::{EndReport, Window};
 use model::trial::Measured;
 use model::{Nanos, Protocol, Role, Warning};
 
@@ -107,11 +107,19 @@ pub fn breaches(trial: &Source) -> Vec<Warning> {
             found.push(Warning::Impossible { figure, share });
         }
     }
+    found.extend(
+        [&trial.measured.sender, &trial.measured.receiver].into_iter().filter(|end| !end.window.is_resolved()).map(|end| Warning::ShortWindow {
+            role: end.role,
+            lasted: end.window.length(),
+            wanted: Window::LEAST_RESOLVED,
+        }),
+    );
     found.extend(conditions(trial));
     found
 }
 
-fn is_possible(share: f64) -> bool {
+/// Returns whether a share of what there is is within the bound of all shares.
+pub fn is_possible(share: f64) -> bool {
     // What is no number is no more than there is.
     share.is_nan() || share <= 1.0 + MOST_BEYOND
 }
@@ -296,6 +304,13 @@ mod tests {
         };
         assert_eq!(lasting(Window::LEAST_RESOLVED), [true; 3]);
         assert_eq!(lasting(Nanos::new(Window::LEAST_RESOLVED.get() - 1)), [false; 3]);
+        let mut short = on_a_wire(0.5);
+        short.1.receiver.window.end = short.1.receiver.window.start;
+        let doubts = breaches(&source(&short));
+        assert!(
+            matches!(doubts[..], [Warning::ShortWindow { role: model::Role::Receiver, wanted: Window::LEAST_RESOLVED, .. }]),
+            "{doubts:?}"
+        );
     }
 
     /// Figures of a trial that cannot be, one a row, with what a doubt says of each.

@@ -93,10 +93,10 @@ fn r_squared(points: &[FitPoint]) -> f64 {
 /// The fit, unless it would mislead.
 fn judged(fit: Fit) -> FitOutcome {
     let start = fit.pieces.first().and_then(|piece| piece.terms.iter().find(|found| found.term == Term::Message));
-    if let Some(below) = start.filter(|found| found.estimate.value < 0.0) {
-        let reason =
-            format!("the line starts below 0, at {:.3} ns: no message costs that; read the cells themselves", below.estimate.value);
-        return FitOutcome::NotALine { reason };
+    if start.is_some_and(|found| found.estimate.value < 0.0) {
+        return FitOutcome::NotALine {
+            reason: "the line would start below 0: no message costs that; read the cells themselves".to_owned(),
+        };
     }
     let residual = |point: &FitPoint| point.residual.abs();
     let Some(worst) = fit.points.iter().max_by(|a, b| residual(a).total_cmp(&residual(b))) else {

@@ -445,7 +445,7 @@ mod tests {
             ending: Arc::default(),
             share: false,
             allowance: &allowance,
-            near: true,
+            origin: Origin::Here,
             presence: place.presence(),
             budget: Budget::new(Instant::now()),
             turn,

@@ -7,6 +7,7 @@ use model::plan::LinkKind;
 use model::trial::Measured;
 
 use super::Took;
+use crate::bounds;
 use crate::claim::Claim;
 use linksim::limit;
 
@@ -64,12 +65,15 @@ impl TrialUsage {
             (!all.is_empty()).then(|| all.iter().sum::<f64>())
         };
         let wire = sum(&|pair| wire(pair, link));
+        let share = wire.zip(link.rate()).map(|(bits, rate)| bits / rate.get() as f64);
+        // More than the link carries was counted wrongly: the trial's doubt says so.
+        let possible = bounds::is_possible(share.unwrap_or_default());
         Some(Self {
             sender_cpus: taken.sender_load.as_ref().and_then(cpus),
             receiver_cpus: taken.receiver_load.as_ref().and_then(cpus),
-            pairs: sum(&|pair| payload(pair)),
-            wire,
-            share: wire.zip(link.rate()).map(|(bits, rate)| bits / rate.get() as f64),
+            pairs: sum(&|pair| payload(pair)).filter(|_| possible),
+            wire: wire.filter(|_| possible),
+            share: share.filter(|_| possible),
             bulk: taken.bulk.as_ref().and_then(payload),
         })
     }
@@ -120,4 +124,31 @@ pub fn took<'a>(trials: impl Iterator<Item = &'a TrialUsage>, notes: &Notes, cla
         not_caged: notes.not_caged.clone(),
     };
     (took != Took::default()).then_some(took)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TrialUsage;
+    use crate::testing::measured;
+    use model::condition::{ObservedConditions, TrafficTotals};
+    use model::{Bytes, Nanos, Test};
+
+    #[test]
+    fn pairs_use_no_more_of_a_wire_than_it_carries() {
+        let of = |frames: u64| {
+            let pair = TrafficTotals {
+                elapsed: Nanos::from_millis(1_000),
+                frames: [frames, 0],
+                frame_bytes: [1_514 * frames, 0],
+                bytes: Bytes::new(1_448 * frames),
+            };
+            let mut trial = measured(Test::UdpStream, 1024);
+            trial.conditions = Some(Box::new(ObservedConditions { pairs: vec![pair], ..ObservedConditions::default() }));
+            let usage = TrialUsage::new(&trial, &"shared-wire 10M".parse().unwrap()).unwrap();
+            (usage.share.is_some(), usage.pairs.is_some(), usage.wire.is_some())
+        };
+        // A full frame takes 1,538 byte times: 828 of them are 101.9 %, 830 are 102.1 %.
+        assert_eq!(of(828), (true, true, true));
+        assert_eq!(of(830), (false, false, false));
+    }
 }

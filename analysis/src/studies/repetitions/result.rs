@@ -128,6 +128,8 @@ pub enum Advice {
     Least {
         /// It.
         count: u64,
+        /// True where the whole interval of its spread is enough, not its estimate alone.
+        shown: bool,
     },
     /// By the law of the spread.
     Count {

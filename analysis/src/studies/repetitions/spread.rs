@@ -56,6 +56,12 @@ fn wanted() -> f64 {
     PRECISION * (RUNS as f64).sqrt() / STUDENT
 }
 
+/// The advice to use the smallest count.
+fn smallest(least: &CountResult) -> Advice {
+    let high = least.spread.and_then(|spread| spread.interval).map(|ends| ends.high);
+    Advice::Least { count: least.count, shown: high.is_some_and(|high| high <= wanted()) }
+}
+
 /// Runs of such a spread whose mean has the precision.
 fn runs(spread: f64) -> usize {
     let enough = |runs: &usize| student_critical(0.95, (*runs - 1) as f64) * spread / (*runs as f64).sqrt() <= PRECISION;
@@ -124,13 +130,13 @@ impl CountSeries<'_> {
         let trend = Trend::of(law.map(|law| &law.law));
         let Some(law) = law.filter(|_| trend == Trend::Falls) else {
             return match spread <= wanted() {
-                true => Advice::Least { count: least.count },
+                true => smallest(least),
                 false => Advice::MoreRuns { spread, trend, runs: runs(spread) },
             };
         };
         let needed = count([law.law.at_thousand.value, law.law.exponent.value]);
         if needed <= least.count as f64 {
-            return Advice::Least { count: least.count };
+            return smallest(least);
         }
         if needed > FARTHEST * most.count as f64 {
             let last = most.spread.map_or(spread, |spread| spread.value);

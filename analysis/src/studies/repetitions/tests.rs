@@ -101,7 +101,7 @@ fn a_spread_that_stays_asks_for_runs_not_for_messages() {
     assert!(runs.len() >= 4 && runs.iter().all(|runs| (60..150).contains(runs)), "{runs:?}");
     assert!(first >= 4, "settled from the first count on in {first} of 5");
     let quiet = study(&usual(), 20, 1, [0.0, 2_000.0], |_| 0.002, false);
-    assert_eq!(only(&quiet).advice, Advice::Least { count: 500 });
+    assert_eq!(only(&quiet).advice, Advice::Least { count: 500, shown: true });
 }
 
 /// What the law's exponent shows of a spread, at each border.

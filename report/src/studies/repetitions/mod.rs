@@ -89,7 +89,14 @@ const fn tone(advice: &Advice) -> Tone {
 fn advice(study: &RepetitionStudy, series: &RepetitionSeries) -> String {
     let aim = format!("for {} with {} runs", number::percent(study.precision), study.runs);
     match &series.advice {
-        Advice::Least { count } => format!("Use {} messages or more {aim}: the smallest count measured is enough.", number::whole(*count)),
+        Advice::Least { count, shown } => {
+            let why = if *shown {
+                "the smallest count measured is enough"
+            } else {
+                "the smallest count measured is enough by the estimates, not by its interval"
+            };
+            format!("Use {} messages or more {aim}: {why}.", number::whole(*count))
+        }
         Advice::Count { count, beyond } => {
             let far =
                 if *beyond { ", which is beyond what was measured: the law of the spread drawn on" } else { ", by the law of the spread" };
