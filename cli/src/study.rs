@@ -174,7 +174,15 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
     let reported = match silent {
         true => report::write(path, rules.as_ref(), gate).map(|_| Exit::Done),
         false => {
-            let answer = Answer { rules, show_rules: args.rules.show_rules, gate, markdown: false, html: &args.html, format: &args.format };
+            let answer = Answer {
+                rules,
+                show_rules: args.rules.show_rules,
+                gate,
+                markdown: false,
+                html: &args.html,
+                format: &args.format,
+                is_new: true,
+            };
             report::analyse_and_print(path, &answer)
         }
     };

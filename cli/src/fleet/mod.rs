@@ -120,7 +120,8 @@ fn conclude(path: &Path, outcome: Result<Status, StudyError>, args: &FleetArgs) 
     let reported = match nothing || outcome.is_err() && args.format.json {
         true => report::write(path, None, gate).map(|_| Exit::Done),
         false => {
-            let answer = Answer { rules: None, show_rules: false, gate, markdown: false, html: &args.html, format: &args.format };
+            let answer =
+                Answer { rules: None, show_rules: false, gate, markdown: false, html: &args.html, format: &args.format, is_new: true };
             report::analyse_and_print(path, &answer)
         }
     };
