@@ -16,6 +16,7 @@ crate::claims!(
     samples_add_up_to_the_time_on_the_cpu,
     a_datagram_is_one_call_of_each_on_its_way,
     what_is_refused_is_said_and_the_rest_goes_on,
+    a_study_that_may_not_sample_fails_and_was_foreseen_to,
 );
 
 const PLAN: &str = r#"
@@ -149,7 +150,9 @@ fn a_datagram_is_one_call_of_each_on_its_way() -> Result<(), Skip> {
 fn what_is_refused_is_said_and_the_rest_goes_on() -> Result<(), Skip> {
     need_root()?;
     let tool = Tool::of_nobody();
-    tool.study(PLAN, &["-J"]).done();
+    let study = tool.study(PLAN, &["-J"]);
+    // Without any receipt it has failed.
+    assert!(matches!(study.code, Some(0 | 1)), "{study:#?}");
     let all = tool.stored().trials();
     assert_eq!(all.len(), CELLS * 2 * Pass::ALL.len());
     for record in &all {
@@ -162,5 +165,24 @@ fn what_is_refused_is_said_and_the_rest_goes_on() -> Result<(), Skip> {
             Outcome::Failed { error, .. } => panic!("{error}"),
         }
     }
+    Ok(())
+}
+
+/// A user without privileges gets no receipt where the kernel lets nobody else sample it.
+fn a_study_that_may_not_sample_fails_and_was_foreseen_to() -> Result<(), Skip> {
+    need_root()?;
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    if paranoid.trim().parse::<i32>().is_ok_and(|level| level < 2) {
+        return Err(Skip(format!("kernel.perf_event_paranoid is {}: anybody may sample the kernel here", paranoid.trim())));
+    }
+    let tool = Tool::of_nobody();
+    let foreseen = tool.study(PLAN, &["--dry-run"]);
+    assert_eq!(foreseen.code, Some(1), "{foreseen:#?}");
+    assert!(foreseen.stderr.contains("no receipt can be made here: samples of the kernel: "), "{foreseen:#?}");
+    tool.run(&["doctor"]).says("`nettoll study receipt` needs samples of the kernel");
+    let study = tool.study(PLAN, &[]);
+    assert_eq!(study.code, Some(1), "{study:#?}");
+    study.says("No receipt was made: time");
+    assert!(!study.stdout.contains("add up"), "{study:#?}");
     Ok(())
 }
