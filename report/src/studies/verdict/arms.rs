@@ -76,8 +76,8 @@ fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
         FalseAlarm::ByChance { differ, tested, chance } => (
             Tone::Open,
             format!(
-                "The arms set the same, yet a difference is shown: a false one, as a machine without a fault shows in one study of twenty \
-                 ({}). Run it again: if it comes back, verdicts here are not to be trusted.",
+                "The arms set the same, yet a difference is shown: a false one, such as chance gives on a machine \
+                 without a fault ({}). Run it again: if it comes back, verdicts here are not to be trusted.",
                 cells(differ, tested, chance)
             ),
         ),
