@@ -73,7 +73,7 @@ check() {
         for program in zsh fish; do
             has $program || lacks $program "it checks its completions" $program
         done
-        python3 -c 'import ensurepip, venv' 2>/dev/null || lacks "python3 with venv" "tests read the CSV with DuckDB and pandas, from their wheels" python3 python3-venv
+        python3 -c 'import ensurepip, venv' 2>/dev/null || lacks "python3 with venv" "tests read the CSV with DuckDB and pandas, and the JSON of one trial with the package iperf3" python3 python3-venv
         has Rscript || lacks Rscript "tests read the CSV with R" r-base-core
         has mount || lacks mount "tests of full disks use it" mount
         for program in unshare nsenter setpriv taskset chrt; do

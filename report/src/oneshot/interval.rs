@@ -279,8 +279,8 @@ mod tests {
         assert_eq!(line(85, Some(0))[5..], ["0", "%", "1.50", "µs"]);
         assert_eq!(line(85, Some(15))[5..7], ["15", "%"]);
         // Without numbers nothing is known.
-        assert_eq!(line(85, None)[5], "—");
-        assert_eq!(line(0, Some(0))[5], "—");
+        assert_eq!(line(85, None)[5], super::NOTHING);
+        assert_eq!(line(0, Some(0))[5], super::NOTHING);
     }
 
     #[test]

@@ -166,27 +166,27 @@ pub fn settings(plan: &Plan) -> [(&'static str, String); 4] {
 #[cfg(test)]
 mod tests {
     use super::settings;
-    use model::plan::{RawPlan, resolve};
+    use model::plan::{Plan, RawPlan, resolve};
+    use std::collections::BTreeMap;
 
     #[test]
     fn settings_are_in_words() {
-        let words = |text: &str| {
-            let raw = RawPlan::parse(&format!("name = \"x\"\n{text}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1")).unwrap();
-            settings(&resolve(&raw, &[], 0).unwrap()).map(|(name, words)| format!("{name}: {words}"))
+        let plan = |text: &str| {
+            let text = format!("name = \"x\"\n{text}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1");
+            resolve(&RawPlan::parse(&text).unwrap(), &[], 0).unwrap()
         };
-        let usual = words("");
+        let words = |plan: &Plan| settings(plan).map(|(name, words)| format!("{name}: {words}"));
+        let usual = words(&plan(""));
         assert_eq!(usual[0], "the link: veth");
-        let other = words(
-            "[trial]\nlength = \"1s\"\nwarmup = 0\n[cpus]\na = [1, 2]\n[link]\nkind = \"veth\"\nmtu = 9000\n[link.offloads]\ngro = false",
-        );
-        assert_eq!(
-            other[..3],
-            [
-                "the link: veth, MTU 9,000, gro off",
-                "the extent of a trial: 1 s measured after 0 ns of warm-up",
-                "the CPUs asked for: a: 1 and 2"
-            ]
-        );
+        let of_link = "[trial]\nlength = \"1s\"\nwarmup = \"1ms\"\n[link]\nkind = \"veth\"\nmtu = 9000\n[link.offloads]\ngro = false";
+        let cpus = BTreeMap::from([("a".to_owned(), vec![1, 2])]);
+        let other = words(&Plan { cpus, ..plan(of_link) });
+        let expected = [
+            "the link: veth, MTU 9,000, gro off",
+            "the extent of a trial: 1 s measured after 1 ms of warm-up",
+            "the CPUs asked for: a: 1 and 2",
+        ];
+        assert_eq!(other[..3], expected);
         // What is printed of a type for its maker has braces and colons.
         assert!(usual.iter().chain(&other).all(|words| !words.contains(['{', '[', '('])), "{usual:?} {other:?}");
     }
