@@ -173,7 +173,7 @@ mod tests {
     fn settings_are_in_words() {
         let plan = |text: &str| {
             let text = format!("name = \"x\"\n{text}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1");
-            resolve(&RawPlan::parse(&text).unwrap(), &[], 0).unwrap()
+            resolve(&RawPlan::parse(&text).unwrap(), &[], 0).unwrap().into_plan()
         };
         let words = |plan: &Plan| settings(plan).map(|(name, words)| format!("{name}: {words}"));
         let usual = words(&plan(""));
