@@ -13,7 +13,7 @@ use analysis::advised::Observed;
 use analysis::attached::{Attached, Verdict, analyse, change, folded};
 use attribution::Rules;
 use lab::attach::{Asked, Listener, Source, Started, Target};
-use model::attach::{Attachment, WindowRecord};
+use model::attach::{Attachment, Look, WindowRecord};
 use model::run::Status;
 use model::{Nanos, printable};
 use store::AttachedDirectory;
@@ -84,7 +84,7 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
     if recorder.windows == 0 {
         return Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from));
     }
-    let place = tell(directory.path(), &args.format, None, page.as_deref())?;
+    let told = tell(directory.path(), &args.format, None, page.as_deref())?;
     if let Some(file) = &args.workload {
         write_workload(directory.path(), file)?;
     }
@@ -98,17 +98,34 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         }
         Ok(_) => {}
     }
-    if !args.format.json && !args.format.csv {
-        output::write(&format!("\nReport: {}\n{}", place.display(), next(directory.path())))?;
-    }
+    told.end(directory.path(), &args.format)?;
     Ok(Exit::Done)
 }
 
-/// The next step, to be pasted: a run shows costs, and stalls of exchanges that it cannot see are advice's.
-fn next(run: &Path) -> String {
-    let path = run.display().to_string();
-    let quoted = shlex::try_quote(&path).map_or(path.clone(), std::borrow::Cow::into_owned);
-    format!("Next: nettoll advise {quoted}   finds what to change, and measures what it saves")
+/// A run that was told.
+struct Told {
+    /// Its page.
+    page: PathBuf,
+    /// Socket calls were looked at, which is what advice goes by.
+    advisable: bool,
+}
+
+impl Told {
+    /// The last lines of a text: its page, and the next step as a command to be pasted. A run shows costs;
+    /// stalls that no cost shows are advice's to find.
+    fn end(&self, run: &Path, format: &FormatArgs) -> Result<(), Failure> {
+        if format.json || format.csv {
+            return Ok(());
+        }
+        let mut text = format!("\nReport: {}", self.page.display());
+        if self.advisable {
+            let path = run.display().to_string();
+            let quoted = shlex::try_quote(&path).map_or(path.clone(), std::borrow::Cow::into_owned);
+            text += &format!("\nWhat to change, and what that saves: nettoll advise {quoted}");
+        }
+        output::write(&text)?;
+        Ok(())
+    }
 }
 
 /// Observes a process for some time, without a report, and returns the run's directory.
@@ -252,8 +269,8 @@ fn read(path: &Path, own: Option<&Own>) -> Result<Read, Failure> {
     Ok((analyse(run, &windows, bad.len() as u64, rules), chains))
 }
 
-/// Analyses a stored run, writes its page and chains, and prints it; returns the page's place.
-fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>) -> Result<PathBuf, Failure> {
+/// Analyses a stored run, writes its page and chains, and prints it.
+fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>) -> Result<Told, Failure> {
     let (attached, chains) = read(path, own)?;
     for (place, folded) in chains.iter().enumerate().filter(|(_, folded)| !folded.is_empty()) {
         let name = attached.run.arms.get(place).map_or_else(|| "program.folded".to_owned(), |arm| format!("program.{arm}.folded"));
@@ -271,7 +288,8 @@ fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>
     } else {
         output::styled(&pages::terminal(&attached, Style { verbose: format.verbose, ..output::style() }))?;
     }
-    Ok(page.map_or(written, Path::to_path_buf))
+    let advisable = attached.states.iter().flat_map(|state| &state.windows).any(|(look, _)| *look == Look::Messages);
+    Ok(Told { page: page.map_or(written, Path::to_path_buf), advisable })
 }
 
 /// Writes the program's work: its exchanges, or the sizes of its messages as a mix.
@@ -303,10 +321,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
     }
     let own = rules::load(&args.rules)?;
     let page = args.html.place(path.join("report.html"))?;
-    let place = tell(path, &args.format, own.as_ref(), page.as_deref())?;
-    if !args.format.json && !args.format.csv {
-        output::write(&format!("\nReport: {}\n{}", place.display(), next(path)))?;
-    }
+    tell(path, &args.format, own.as_ref(), page.as_deref())?.end(path, &args.format)?;
     Ok(Exit::Done)
 }
 
