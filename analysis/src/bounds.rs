@@ -108,11 +108,10 @@ pub fn breaches(trial: &Source) -> Vec<Warning> {
         }
     }
     found.extend(
-        [&trial.measured.sender, &trial.measured.receiver].into_iter().filter(|end| !end.window.is_resolved()).map(|end| Warning::ShortWindow {
-            role: end.role,
-            lasted: end.window.length(),
-            wanted: Window::LEAST_RESOLVED,
-        }),
+        [&trial.measured.sender, &trial.measured.receiver]
+            .into_iter()
+            .filter(|end| !end.window.is_resolved())
+            .map(|end| Warning::ShortWindow { role: end.role, lasted: end.window.length(), wanted: Window::LEAST_RESOLVED }),
     );
     found.extend(conditions(trial));
     found

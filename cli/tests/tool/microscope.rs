@@ -129,8 +129,7 @@ fn a_full_disk_under_the_cache_is_named() -> Result<(), Skip> {
     make_emulator(&tool, NEW);
     tool.write("vmlinuz", "no kernel");
     fs::create_dir(tool.path().join("cache")).unwrap();
-    let script =
-        "mount -t tmpfs -o size=4k,mode=700 none cache; PATH=$PWD/bin:$PATH exec $NETTOLL microscope --cache cache --offline --kernel ./vmlinuz";
+    let script = "mount -t tmpfs -o size=4k,mode=700 none cache; PATH=$PWD/bin:$PATH exec $NETTOLL microscope --cache cache --offline --kernel ./vmlinuz";
     let words = ["write", "/cache/", "No space left on device", "microscope cache --prune 0", "--cache DIR on another disk"];
     tool.script(&mounts, script).refused(1, &words);
     // Nothing is fetched that has no room: apt, which would try for minutes, is not started.
