@@ -5,6 +5,8 @@ use model::end::EndReport;
 use model::trial::Measured;
 use model::{Cell, Family, Protocol, Role, Warning};
 
+use crate::conservation;
+
 /// The share of the window by which a program's CPU time may be wrong without a doubt.
 const MOST_CPU_ERROR: f64 = 0.01;
 
@@ -74,8 +76,8 @@ fn lengths(measured: &Measured, cell: &Cell, end: &EndReport) -> Option<(String,
         return None;
     }
     let datagrams = cell.protocol() == Protocol::Udp;
-    // The other program's own count may be wrong as well.
-    let arrived = if datagrams { arrived.min(there.udp.in_datagrams) } else { arrived };
+    // The kernel counts those that its queue dropped as well, and the other program's count may be wrong.
+    let arrived = if datagrams { conservation::arrived(&there.udp) } else { arrived };
     if there.link.rx_bytes < arrived.saturating_mul(size.saturating_add(least_headers(cell))) {
         return claim(format!("the link carried {} B, headers included, for the {arrived} that arrived", there.link.rx_bytes));
     }
@@ -175,6 +177,13 @@ mod tests {
         let [claim] = &trial(Test::UdpStream, both(242_000))[..] else { panic!("twice as long: one claim") };
         assert!(claim.contains("for the 1000 that it sent"), "{claim}");
         assert!(trial(Test::UdpStream, both(142_000)).is_empty());
+        // A full queue at the receiver, past the link.
+        let full = |measured: &mut Measured| {
+            both(92_000)(measured);
+            let udp = &mut measured.receiver_host.udp;
+            (udp.in_datagrams, udp.in_errors, udp.rcvbuf_errors, measured.receiver.total.received) = (100, 900, 900, 100);
+        };
+        assert!(trial(Test::UdpStream, full)[0].contains("the link carried 92000 B, headers included, for the 1000 that arrived"));
         // Some were dropped, and their bytes with them.
         let lossy = |measured: &mut Measured| {
             (measured.receiver.total.received, measured.receiver.total.bytes) = (10, 1_000);

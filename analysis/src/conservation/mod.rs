@@ -282,7 +282,7 @@ fn other_errors(udp: &UdpCounters) -> u64 {
 }
 
 /// Datagrams that reached a host's UDP.
-fn arrived(udp: &UdpCounters) -> u64 {
+pub(crate) fn arrived(udp: &UdpCounters) -> u64 {
     sum([udp.in_datagrams, udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors, udp.no_ports, other_errors(udp)])
 }
 
