@@ -72,8 +72,8 @@ struct Group {
     /// The first lines that cannot be read.
     lines: Vec<u64>,
     cells: BTreeSet<usize>,
-    /// Trials by their arm; empty without arms.
-    arms: BTreeMap<String, u64>,
+    /// The arms of its trials; empty without arms.
+    arms: BTreeSet<String>,
 }
 
 impl Group {
@@ -85,7 +85,7 @@ impl Group {
             of_run: 0,
             lines: Vec::new(),
             cells: BTreeSet::new(),
-            arms: BTreeMap::new(),
+            arms: BTreeSet::new(),
         }
     }
 
@@ -95,21 +95,21 @@ impl Group {
         of_run.max(self.severity / trials.max(1) as f64)
     }
 
-    /// The arms that have no other trials, in words; `None` where there are none.
-    fn whole_arms(&self, all: &BTreeMap<String, u64>) -> Option<String> {
-        let whole = self.arms.iter().filter(|(arm, found)| all.get(*arm) == Some(*found));
-        let names: Vec<&str> = whole.map(|(arm, _)| arm.as_str()).collect();
-        (!names.is_empty()).then(|| names.join(" and of arm "))
+    /// Its arms of which every trial failed, `lost`, in words; `None` where there are none.
+    fn lost_arms(&self, lost: &BTreeSet<String>) -> Option<String> {
+        let names: Vec<&str> = self.arms.iter().filter(|arm| lost.contains(*arm)).map(String::as_str).collect();
+        let failed = matches!(self.gravest, Warning::TrialFailed { .. });
+        (failed && !names.is_empty()).then(|| names.join(" and of arm "))
     }
 
-    fn text(&self, trials: u64, of_arms: &BTreeMap<String, u64>) -> String {
+    fn text(&self, trials: u64, lost: &BTreeSet<String>) -> String {
         let plain = self.gravest.to_string();
         match (&self.gravest, self.trials) {
             (Warning::BadLine { reason, .. }, _) if self.of_run > 1 => bad_lines(&self.lines, self.of_run, reason),
             (_, 0) if self.of_run > 1 => format!("{plain} ({} times)", self.of_run),
             (_, 0) => plain,
-            (Warning::TrialFailed { error }, found) => match self.whole_arms(of_arms) {
-                Some(arms) => format!("every trial of arm {arms} failed, {found} of {trials} in all: {error}"),
+            (Warning::TrialFailed { error }, found) => match self.lost_arms(lost) {
+                Some(arms) => format!("every trial of arm {arms} failed; {found} of {trials}: {error}"),
                 None => format!("{found} of {trials} trials failed: {error}"),
             },
             (_, 1) => format!("{plain}, in 1 of {trials} trials"),
@@ -130,8 +130,8 @@ pub struct Findings {
     groups: BTreeMap<Kind, Group>,
     /// Trials that were looked at, measured or not.
     trials: u64,
-    /// The same by arm.
-    arms: BTreeMap<String, u64>,
+    /// The same by arm, and those of them that failed.
+    arms: BTreeMap<String, [u64; 2]>,
 }
 
 impl Findings {
@@ -149,10 +149,13 @@ impl Findings {
     /// Adds one trial of the cell with this index, of an arm where there are any, and the doubts about it.
     pub fn push_trial<'a>(&mut self, cell: usize, arm: Option<&str>, warnings: impl Iterator<Item = &'a Warning>) {
         self.trials += 1;
-        arm.into_iter().for_each(|arm| *self.arms.entry(arm.to_owned()).or_default() += 1);
         let mut severest: BTreeMap<Kind, f64> = BTreeMap::new();
+        let mut failed = false;
         for warning in warnings {
-            self.group(warning).cells.insert(cell);
+            failed |= matches!(warning, Warning::TrialFailed { .. });
+            let group = self.group(warning);
+            group.cells.insert(cell);
+            group.arms.extend(arm.map(str::to_owned));
             let worst = severest.entry(warning.kind()).or_default();
             *worst = worst.max(warning.severity());
         }
@@ -160,8 +163,11 @@ impl Findings {
             if let Some(group) = self.groups.get_mut(&kind) {
                 group.trials += 1;
                 group.severity += severity;
-                arm.into_iter().for_each(|arm| *group.arms.entry(arm.to_owned()).or_default() += 1);
             }
+        }
+        if let Some(arm) = arm {
+            let counts = self.arms.entry(arm.to_owned()).or_default();
+            *counts = [counts[0] + 1, counts[1] + u64::from(failed)];
         }
     }
 
@@ -178,17 +184,23 @@ impl Findings {
     /// First what is wrong or missing, then by the share of trials times how
     /// much of each is in question.
     pub fn finish(self, labels: &[String]) -> Vec<Finding> {
-        let (all, arms) = (self.trials, self.arms);
+        let all = self.trials;
+        let lost: BTreeSet<String> = self.arms.into_iter().filter(|(_, [all, failed])| all == failed).map(|(arm, _)| arm).collect();
         let mut groups: Vec<(Kind, Group)> = self.groups.into_iter().collect();
         let place = |kind: &Kind| if kind.comes_first { kind.rank } else { usize::MAX };
         groups.sort_by(|(a, of_a), (b, of_b)| {
-            place(a).cmp(&place(b)).then_with(|| of_b.weight(all).total_cmp(&of_a.weight(all))).then_with(|| a.cmp(b))
+            let whole = |group: &Group| group.lost_arms(&lost).is_none();
+            place(a)
+                .cmp(&place(b))
+                .then_with(|| whole(of_a).cmp(&whole(of_b)))
+                .then_with(|| of_b.weight(all).total_cmp(&of_a.weight(all)))
+                .then_with(|| a.cmp(b))
         });
         let finding = |(_, group): (Kind, Group)| Finding {
-            text: group.text(all, &arms),
-            remedy: match (&group.gravest, group.whole_arms(&arms)) {
-                (Warning::TrialFailed { .. }, Some(_)) => "Set the arm right and measure again: nothing is known of it.".to_owned(),
-                (gravest, _) => gravest.remedy(),
+            text: group.text(all, &lost),
+            remedy: match group.lost_arms(&lost) {
+                Some(_) => "Set the arm right and measure again: nothing is known of it.".to_owned(),
+                None => group.gravest.remedy(),
             },
             trials: group.trials,
             cells: group.cells.iter().filter_map(|cell| labels.get(*cell).cloned()).take(MOST_NAMED).collect(),
@@ -268,19 +280,22 @@ mod tests {
         let failed = |error: &str| Warning::TrialFailed { error: error.into() };
         for trial in 0..4 {
             findings.push_trial(0, Some("a"), [].iter());
-            findings.push_trial(0, Some("b"), [failed("host a: bind to CPU 2: it offers 0, 1")].iter());
-            findings.push_trial(0, Some("c"), (trial == 0).then(|| failed("connect: refused")).iter());
+            // Each host has its own words.
+            let host = if trial == 0 { "host a" } else { "host b" };
+            findings.push_trial(0, Some("b"), [failed(&format!("{host}: `false` failed"))].iter());
+            findings.push_trial(0, Some("c"), (trial != 0).then(|| failed("connect: refused")).iter());
         }
         let found = findings.finish(&[]);
         let texts: Vec<&str> = found.iter().map(|finding| finding.text.as_str()).collect();
         assert_eq!(
             texts,
             [
-                "every trial of arm b failed, 4 of 12 in all: host a: bind to CPU 2: it offers 0, 1",
-                "1 of 12 trials failed: connect: refused"
+                "every trial of arm b failed; 3 of 12: host b: `false` failed",
+                "every trial of arm b failed; 1 of 12: host a: `false` failed",
+                "3 of 12 trials failed: connect: refused"
             ]
         );
-        assert!(found[0].remedy.contains("nothing is known of it") && found[1].remedy.contains("replicate"), "{found:?}");
+        assert!(found[0].remedy.contains("nothing is known of it") && found[2].remedy.contains("replicate"), "{found:?}");
     }
 
     #[test]

@@ -1,13 +1,16 @@
-//! Things that a plan asks for and this machine lacks: programs of users' own, and buffers beyond the kernel's limit.
+//! Things that a plan asks for and this machine lacks: programs of users' own, ways of sending, and buffers beyond
+//! the kernel's limit.
 
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use engine::ways::{try_receiving, try_sending};
 use model::plan::Level;
-use model::{Arm, Bytes, Plan, Program, Role};
+use model::{Api, Arm, Bytes, Plan, Program, Receive, Role};
 use socket2::{Domain, Socket, Type};
 
 use crate::refusal::Refusal;
@@ -18,10 +21,10 @@ pub fn of_arm(arm: &Arm) -> Option<Refusal> {
     let own_limits = arm.host_settings().sysctls.is_empty();
     arm.settings.iter().filter_map(|setting| setting.level()).find_map(|level| match level {
         Level::Api(ways) => {
-            let programs = [ways.sender.program(), ways.receiver.and_then(|receiver| receiver.program())];
-            programs.into_iter().flatten().find_map(program)
+            let receives = ways.receiver.and_then(receiving);
+            sending(ways.sender).or(receives)
         }
-        Level::Receive(receive) => receive.program().and_then(program),
+        Level::Receive(receive) => receiving(*receive),
         Level::Sndbuf(size) if own_limits => {
             buffer("sndbuf", *size, "net.core.wmem_max", Socket::set_send_buffer_size, Socket::send_buffer_size)
         }
@@ -30,6 +33,26 @@ pub fn of_arm(arm: &Arm) -> Option<Refusal> {
         }
         _ => None,
     })
+}
+
+fn sending(way: Api) -> Option<Refusal> {
+    match way.program() {
+        Some(named) => program(named),
+        None => untaken(&format!("api={way}"), try_sending(way)),
+    }
+}
+
+fn receiving(way: Receive) -> Option<Refusal> {
+    match way.program() {
+        Some(named) => program(named),
+        None => untaken(&format!("receive={way}"), try_receiving(way)),
+    }
+}
+
+/// The refusal of a way that this kernel has not. The hosts of a study may have rights that this process has not.
+fn untaken(tried: &str, answer: io::Result<()>) -> Option<Refusal> {
+    let answer = answer.err().filter(|answer| answer.kind() != io::ErrorKind::PermissionDenied)?;
+    Some(Refusal::new(tried, answer, "`nettoll doctor` lists the ways that this kernel has"))
 }
 
 /// The programs of a plan's cells that this machine lacks, each with the answer; empty where its ends run elsewhere.
@@ -61,8 +84,8 @@ fn program(program: Program) -> Option<Refusal> {
     }
 }
 
-type Set = fn(&Socket, usize) -> std::io::Result<()>;
-type Get = fn(&Socket) -> std::io::Result<usize>;
+type Set = fn(&Socket, usize) -> io::Result<()>;
+type Get = fn(&Socket) -> io::Result<usize>;
 
 /// The refusal of a buffer larger than the kernel allows: it sets a smaller one without an error.
 fn buffer(name: &str, size: Bytes, limit: &str, set: Set, get: Get) -> Option<Refusal> {
@@ -79,7 +102,7 @@ mod tests {
     use model::plan::{RawPlan, resolve};
     use model::{Arm, Plan};
 
-    use super::{of_arm, programs};
+    use super::{of_arm, programs, untaken};
 
     fn arm(settings: &str) -> Arm {
         Arm::parse_all(&["base".to_owned(), format!("x: {settings}")]).unwrap().remove(1)
@@ -105,6 +128,14 @@ mod tests {
         {
             assert_eq!(of_arm(&arm(settings)), None, "{settings}");
         }
+    }
+
+    #[test]
+    fn a_way_that_this_kernel_has_not_is_named_and_rights_are_no_lack() {
+        let answer = |number| Err(std::io::Error::from_raw_os_error(number));
+        let refusal = untaken("api=sctp", answer(93)).unwrap().to_string();
+        assert!(refusal.starts_with("api=sctp: Protocol not supported") && refusal.contains("nettoll doctor"), "{refusal}");
+        assert_eq!((untaken("api=xdp", answer(1)), untaken("api=send", Ok(()))), (None, None));
     }
 
     #[test]
