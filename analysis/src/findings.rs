@@ -19,6 +19,9 @@ pub struct Finding {
     pub warning: Warning,
     /// All of them in words: in how many trials, and how far at worst.
     pub text: String,
+    /// True where an arm has no other trials.
+    #[serde(skip)]
+    pub is_of_whole_arm: bool,
     /// The remedy.
     pub remedy: String,
     /// Trials it was found in; 0 when it is of the whole run.
@@ -198,6 +201,7 @@ impl Findings {
         });
         let finding = |(_, group): (Kind, Group)| Finding {
             text: group.text(all, &lost),
+            is_of_whole_arm: group.lost_arms(&lost).is_some(),
             remedy: match group.lost_arms(&lost) {
                 Some(_) => "Set the arm right and measure again: nothing is known of it.".to_owned(),
                 None => group.gravest.remedy(),

@@ -206,7 +206,8 @@ fn terms(piece: &Piece) -> String {
         _ => counted(entry).map_or(String::new(), |range| format!("; {range}")),
     };
     let phrases: Vec<String> = shown.into_iter().map(|entry| phrase(entry, &more(entry))).collect();
-    not.into_iter().fold(phrases.join(" plus "), |text, entry| format!("{text} and {}", not_shown(entry)))
+    let shown = Some(phrases.join(" plus ")).filter(|text| !text.is_empty());
+    shown.into_iter().chain(not.into_iter().map(not_shown)).collect::<Vec<_>>().join(" and ")
 }
 
 /// Sentence about a cost that may be nothing: never a figure below 0.

@@ -56,12 +56,13 @@ pub fn trust(analysis: &Analysis) -> Trust {
     Trust { tone, text, remedy, warnings }
 }
 
-/// A finding without the details behind its first colon; of lines that cannot be read, and of trials that failed, the
-/// reason is among what matters.
+/// A finding without the details behind its first colon; of lines that cannot be read, and of an arm without a trial, the
+/// reason is what matters.
 fn in_short(found: &Finding) -> String {
     let head = found.text.split_once(": ").map_or(found.text.as_str(), |(head, _)| head);
     match found.warning {
-        Warning::BadLine { .. } | Warning::TrialFailed { .. } => found.text.chars().take(LONGEST_REASON).collect(),
+        Warning::BadLine { .. } => found.text.chars().take(LONGEST_REASON).collect(),
+        Warning::TrialFailed { .. } if found.is_of_whole_arm => found.text.chars().take(LONGEST_REASON).collect(),
         _ => head.to_owned(),
     }
 }

@@ -162,6 +162,7 @@ pub fn host(name: &str, endpoint_cpus: Vec<u32>) -> HostFacts {
 
 fn findings() -> Vec<Finding> {
     let one = |text: &str, warning: Warning, trials, cells: &[&str], cell_count| Finding {
+        is_of_whole_arm: false,
         text: text.to_owned(),
         remedy: warning.remedy(),
         warning,
@@ -240,6 +241,7 @@ pub fn factors() -> Analysis {
     models_of(&mut analysis).clear();
     let behind = Warning::BehindSchedule { role: Role::Sender, messages: 18_600, share: 0.31 };
     analysis.findings = vec![Finding {
+        is_of_whole_arm: false,
         text: "in 9 of 45 trials the sender did not reach the rate offered, up to 31.0 % of the schedule was not sent in time".into(),
         remedy: behind.remedy(),
         warning: behind,

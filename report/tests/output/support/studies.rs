@@ -46,6 +46,7 @@ fn record(cell: &Cell, block: u32, messages: u64, ns: f64) -> TrialRecord {
         end.window.end = end.window.start + Nanos::new((ns * messages as f64) as u64);
         (end.counts, end.total) = (counts_of(cell.size.get(), messages), counts_of(cell.size.get(), messages));
         end.cpu_time.process = Nanos::new((ns * messages as f64 * 0.9) as u64);
+        end.run_delay = end.run_delay.min(Some(Nanos::new((ns * messages as f64 * 0.02) as u64)));
         end.flows.clear();
         end.latency = None;
     }
@@ -117,7 +118,8 @@ fn under_load(cell: &Cell, block: u32, place: usize) -> TrialRecord {
     }
     let taken = |units: u32| {
         let replaced = vec![Replaced { job: "formatting".into(), by: "built in".into() }];
-        let cpu = Nanos::new((f64::from(units) * 9.7e8 * (1.0 + 0.01 * noise(block, place, 4))) as u64);
+        // It shares the one CPU of its end, however many units it has.
+        let cpu = Nanos::new((f64::from(units.min(1)) * 9.7e8 * (1.0 + 0.01 * noise(block, place, 4))) as u64);
         (units > 0).then_some(LoadUsage { cpu, elapsed: Nanos::from_millis(1_000), jobs: 12, replaced, not_caged: None })
     };
     if !load.is_usual() {
@@ -145,7 +147,7 @@ pub fn repetitions() -> Analysis {
             let spread = if cell.size.get() == 1 { 0.02 * (count as f64 / 1_000.0).powf(-0.5) } else { 0.04 };
             // Towards the middle, as noise of many causes is.
             let by = (noise(block, place, 1) + noise(block, place, 2) + noise(block, place, 3)) * spread;
-            let total = (90_000.0 + count as f64 * (1_900.0 + 0.25 * cell.size.get() as f64)) * (1.0 + by);
+            let total = (200_000.0 + count as f64 * (1_900.0 + 0.25 * cell.size.get() as f64)) * (1.0 + by);
             record(&cell, block, count, total / count as f64)
         })
     });
