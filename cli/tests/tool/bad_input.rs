@@ -228,7 +228,7 @@ fn contradictory_flags_are_misuse() -> Result<(), Skip> {
 
 fn a_plan_that_is_missing_is_named() -> Result<(), Skip> {
     refused(&Tool::new(), 1, &["study", "--plan", "nowhere.toml"], &["nowhere.toml", "No such file or directory", "check the path"]);
-    refused(&Tool::new(), 1, &["study", "--plan", "/"], &["Is a directory"]);
+    refused(&Tool::new(), 1, &["study", "--plan", "/"], &["is a directory", "check the path"]);
     Ok(())
 }
 
