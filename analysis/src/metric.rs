@@ -422,7 +422,7 @@ fn frames(measured: &Measured) -> Option<f64> {
 }
 
 /// TCP's own count of the measured part; the namespace's, of the whole trial,
-/// where it is missing and nobody else's. What another protocol or another stack sends again,
+/// where it is missing, and no other one's. What another protocol or another stack sends again,
 /// nothing here counts.
 fn retransmits(measured: &Measured, cell: &Cell) -> Option<f64> {
     let of_kernel = matches!(cell.api.over(), Over::Link | Over::Mptcp | Over::Ktls) && !cell.is_apart();

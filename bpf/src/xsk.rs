@@ -217,7 +217,7 @@ pub fn xdp_socket() -> io::Result<OwnedFd> {
         };
         return Err(Refusal::of(what, answer));
     }
-    // SAFETY: the descriptor is open and nobody else's.
+    // SAFETY: the descriptor is open and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }
 
@@ -334,7 +334,7 @@ mod tests {
     /// Memory in the place of a socket's ring, with a page behind it that nothing may touch.
     #[expect(clippy::disallowed_methods, reason = "a test runs where it was built, and not with an older C library")]
     fn memory(bytes: usize) -> OwnedFd {
-        // SAFETY: the name ends with a zero; the descriptor is open and nobody else's.
+        // SAFETY: the name ends with a zero; the descriptor is open and has no other owner.
         let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"ring".as_ptr(), 0)) };
         std::fs::File::from(file.try_clone().unwrap()).set_len(bytes as u64).unwrap();
         file

@@ -1,6 +1,6 @@
 //! Consent: the one place where a stored plan becomes one that may be carried out.
 //!
-//! `run.json` and `trials.jsonl` are data, which somebody else may have written. What they name
+//! `run.json` and `trials.jsonl` are data, which another user may have written. What they name
 //! is neither started nor dialled before the user has seen it: see the table in `docs/security.md`.
 
 use std::fs;
@@ -28,7 +28,7 @@ pub struct Consent {
 /// Makes sure that the user wants what a plan from a stored run does. `run` is the run's directory.
 ///
 /// # Errors
-/// A run that somebody else can have written, changes of this machine without `--host-wide`,
+/// A run that another user can have written, changes of this machine without `--host-wide`,
 /// programs without `--allow-exec`, commands and agents without consent; a plan that cannot be.
 #[expect(clippy::disallowed_methods, reason = "this is the place that asks the user")]
 pub fn to_stored(run: &Path, plan: Plan, consent: Consent) -> Result<ApprovedPlan, Failure> {

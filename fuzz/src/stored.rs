@@ -148,7 +148,7 @@ pub fn resume(bytes: &[u8]) {
     }
 }
 
-/// A plan that nobody approved is not carried out if its text names anything that is started,
+/// A plan without approval is not carried out if its text names anything that is started,
 /// dialled or changed, wherever that stands.
 #[expect(clippy::disallowed_methods, reason = "what is approved here is not carried out")]
 fn unapproved(plan: &Plan) {

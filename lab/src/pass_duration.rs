@@ -133,7 +133,7 @@ impl PassDurations {
     }
 
     /// Returns whether a clean trial of a number of messages was over sooner than its plan
-    /// asks for; the next one of its cell and arm then has more. How many, nobody knows
+    /// asks for; the next one of its cell and arm then has more. How many is not known
     /// beforehand: a call or a buffer may have held all of so few.
     pub fn lengthen(&mut self, plan: &Plan, slot: Slot, measured: &Measured) -> bool {
         /// Twice the time asked for, so that trials that go faster last long enough too.

@@ -40,7 +40,7 @@ pub struct Held {
     pub idle_s: u64,
 }
 
-/// A folder under way that nobody could lock is changed when a boot or a download begins, each of which
+/// A folder under way that could not be locked is changed when a boot or a download begins, each of which
 /// takes less.
 const ABANDONED: Duration = Duration::from_secs(900);
 /// The file in a folder under way that its process holds locked.
@@ -70,7 +70,7 @@ impl Cache {
             Some(folder) => folder.to_owned(),
             None => usual_place().ok_or(Failed::NoCache)?,
         };
-        // Whatever the umask is, nobody else is let in.
+        // Whatever the umask is, no other user is let in.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&root).map_err(Failed::file("make the cache", &root))?;
         // Paths are given to programs that run in other folders.
         let root = root.canonicalize().map_err(Failed::file("find the cache", &root))?;
@@ -343,7 +343,7 @@ mod tests {
         };
         // Beyond the largest number that a process can have.
         let (left, elsewhere) = (made("4194305-0", true), made("4194305-1", false));
-        // A process that was killed holds no lock, whoever has its number now.
+        // A process that was killed holds no lock, even if another one has its number now.
         let killed = made(&format!("{}-9", std::process::id()), false);
         fs::write(killed.join(super::LOCK), "").unwrap();
         let mine = cache.scratch().unwrap();

@@ -1,7 +1,7 @@
-//! Files that somebody else may have put there: stored runs, tables, plans, rules.
+//! Files that another user may have put there: stored runs, tables, plans, rules.
 //!
 //! Each is opened here and nowhere else, so that none makes nettoll wait: a named pipe has no end
-//! before somebody writes to it, and a device has none at all.
+//! before a writer opens it, and a device has none at all.
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-/// Returns who but the user and root can have written what has this metadata; `None` where nobody
+/// Returns who but the user and root can have written what has this metadata; `None` where no one else
 /// can. The group may write where it is the owner's own, which has his number.
 pub fn other_writer(found: &Metadata) -> Option<String> {
     let (owner, mode) = (found.uid(), found.mode() & 0o7777);

@@ -1,4 +1,4 @@
-//! Runs that somebody else wrote: whatever their files name, no command starts it, dials it or
+//! Runs that another user wrote: whatever their files name, no command starts it, dials it or
 //! waits for it before its user has seen it.
 
 use std::net::TcpListener;
@@ -159,7 +159,7 @@ const COMMANDS: [&[&str]; 24] = [
     &["workload", "W1", "--run", "RUN", "--dry-run"],
     &["workload", "W1", "--run", "RUN", "-J"],
     &["workload", "W1", "--run", "RUN", "--predict"],
-    // The latest run, which nobody named.
+    // The latest run, which no word named.
     &["workload", "W1"],
     &["workload", "W1", "--dry-run"],
     &["advise", "RUN", "-l", "64"],
@@ -252,7 +252,7 @@ fn a_run_of_somebody_else_is_not_gone_by() -> Result<(), Skip> {
     Ok(())
 }
 
-/// Commands that read runs which nobody wants carried out.
+/// Commands that read runs, of which nothing is to be carried out.
 const READERS: [&[&str]; 9] = [
     &["report", "RUN"],
     &["show", "RUN"],

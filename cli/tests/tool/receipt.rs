@@ -168,7 +168,7 @@ fn what_is_refused_is_said_and_the_rest_goes_on() -> Result<(), Skip> {
     Ok(())
 }
 
-/// A user without privileges gets no receipt where the kernel lets nobody else sample it.
+/// A user without privileges gets no receipt where the kernel keeps its samples to the privileged.
 fn a_study_that_may_not_sample_fails_and_was_foreseen_to() -> Result<(), Skip> {
     need_root()?;
     let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();

@@ -17,7 +17,7 @@ pub fn empty(name: &CStr, flags: libc::c_uint) -> io::Result<File> {
     if file < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is open and nobody else's.
+    // SAFETY: the descriptor is open and has no other owner.
     Ok(unsafe { File::from_raw_fd(file as RawFd) })
 }
 

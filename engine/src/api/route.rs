@@ -93,7 +93,7 @@ impl Netlink {
         if socket < 0 {
             return Err(Refusal::of("ask the kernel for the route (socket AF_NETLINK)", io::Error::last_os_error()));
         }
-        // SAFETY: the descriptor is open and nobody else's.
+        // SAFETY: the descriptor is open and has no other owner.
         Ok(Self(unsafe { std::fs::File::from_raw_fd(socket) }))
     }
 

@@ -44,7 +44,7 @@ pub struct Instruments<'a> {
     pub symbols: Option<Symbols>,
     /// CPUs that the program may use.
     pub cpus: Vec<u32>,
-    /// Names of the program's own functions that were read so far; `None` where nobody asks for them.
+    /// Names of the program's own functions that were read so far; `None` where they are not asked for.
     pub names: Option<Names<'a>>,
     pub stop: &'a AtomicBool,
 }

@@ -1,7 +1,7 @@
 //! Approval: what a plan does beyond hosts, links and messages of nettoll's own, and the plan
 //! whose user wants that.
 //!
-//! A [`Plan`] is data, whoever wrote it. Whatever measures takes an [`ApprovedPlan`], which is made
+//! A [`Plan`] is data. Whatever measures takes an [`ApprovedPlan`], which is made
 //! in two ways: from what the user wrote ([`resolve`](super::resolve)), and from a stored plan whose
 //! actions the user has approved, each by name ([`Plan::approve`]).
 

@@ -152,7 +152,7 @@ fn datagrams_that_are_missing_are_among_the_packets() {
     assert_eq!((read[0].faults.len(), read[0].point.messages_per_s), (0, 9_000.0));
 }
 
-/// How far the other end is, its lines and its clock change nothing of what is told here.
+/// How far the other end is, its lines and its clock change nothing here.
 #[test]
 fn intervals_are_those_of_the_end_here() {
     let mut ours = trial(cell(Test::TcpStream), false);

@@ -154,7 +154,7 @@ fn open_socket(domain: libc::c_int, kind: libc::c_int, protocol: libc::c_int, wh
         let answer = io::Error::last_os_error();
         return Err(Refusal::of(format!("{what} needs CAP_NET_RAW in the host's network namespace"), answer));
     }
-    // SAFETY: the descriptor is open and nobody else's.
+    // SAFETY: the descriptor is open and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }
 

@@ -161,7 +161,7 @@ fn advice(status: Option<Status>, said: &[String]) -> &'static str {
     // Of ssh's warning the last lines alone are kept.
     if says("REMOTE HOST IDENTIFICATION HAS CHANGED") || says("has changed and you have requested") || says("Offending ") {
         "; WARNING: the host shows another key than the one known for it. It was installed again, its address is another host's now, or \
-         somebody stands between: do not log in; compare the key with the host's own (ssh-keygen -lf on the host itself), and only then \
+         another machine may stand between: do not log in; compare the key with the host's own (ssh-keygen -lf on the host itself), and only then \
          remove the old one (ssh-keygen -R HOST)"
     } else if says("REVOKED HOST KEY") || says("marked as revoked") {
         "; WARNING: the host shows a key that was revoked: do not log in, and ask who runs the host"
