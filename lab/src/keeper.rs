@@ -45,9 +45,9 @@ fn alive() -> MutexGuard<'static, Alive> {
 
 /// A command that the keeper looks after until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Kept(u32);
+pub(crate) struct KeptCommand(u32);
 
-impl Kept {
+impl KeptCommand {
     /// Has the leader of a session, a child that is not waited for yet, and its group looked after.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for KeptCommand {
     fn drop(&mut self) {
         let mut alive = alive();
         alive.say('-', self.0);

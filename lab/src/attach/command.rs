@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::AttachError;
-use crate::keeper::Kept;
+use crate::keeper::KeptCommand;
 
 /// Time that a program has to end by itself after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub struct Started {
     child: Child,
     /// Ends it where this process is killed.
-    _kept: Kept,
+    _kept: KeptCommand,
 }
 
 impl Started {
@@ -35,7 +35,7 @@ impl Started {
         let errors = std::io::stderr();
         let out = nix::unistd::dup(&errors).map(Stdio::from).map_err(|errno| failed(errno.into()))?;
         let mut child = Command::new(first).args(rest).stdin(Stdio::null()).stdout(out).process_group(0).spawn().map_err(failed)?;
-        let kept = match Kept::new(child.id()) {
+        let kept = match KeptCommand::new(child.id()) {
             Ok(kept) => kept,
             Err(answer) => {
                 let _ = child.kill();

@@ -16,7 +16,7 @@ const STEP: usize = 4096;
 pub fn places(file: impl Read, addresses: &[u64], over: impl Fn() -> bool) -> Vec<Option<u64>> {
     // Of the lines that begin between an address and the one before, the last start counts, and the
     // later of two alike: for this address, and for those behind it up to the next start.
-    let mut nearest: Vec<Option<Found>> = vec![None; addresses.len()];
+    let mut nearest: Vec<Option<Entry>> = vec![None; addresses.len()];
     let (mut file, mut line, mut place) = (BufReader::new(file), Vec::new(), 0_u64);
     for number in 0_usize.. {
         line.clear();
@@ -48,7 +48,7 @@ pub fn places(file: impl Read, addresses: &[u64], over: impl Fn() -> bool) -> Ve
 
 /// A function of a line.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct Entry {
     start: u64,
     /// The first address behind it.
     end: u64,
@@ -57,7 +57,7 @@ struct Found {
 }
 
 /// Reads a line that begins at a place of its file.
-fn parse(line: &[u8], place: u64) -> Option<Found> {
+fn parse(line: &[u8], place: u64) -> Option<Entry> {
     let mut at = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let mut number = || {
         let digits = line.get(at..)?;
@@ -67,7 +67,7 @@ fn parse(line: &[u8], place: u64) -> Option<Found> {
         u64::from_str_radix(text.trim_start_matches("0x"), 16).ok()
     };
     let (start, length) = (number()?, number()?);
-    (length > 0).then(|| Found { start, end: start.saturating_add(length), name: place + at as u64 })
+    (length > 0).then(|| Entry { start, end: start.saturating_add(length), name: place + at as u64 })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::connection::link::Link;
-use crate::keeper::{Kept, PATIENCE};
+use crate::keeper::{KeptCommand, PATIENCE};
 use crate::process::{self, THIS_PROGRAM};
 
 /// Time that its status may take once its output has ended.
@@ -31,7 +31,7 @@ pub(super) struct Started {
     process: Child,
     said: Arc<Mutex<VecDeque<String>>>,
     /// Dropped last: what it is about has ended then.
-    _kept: Kept,
+    _kept: KeptCommand,
 }
 
 impl Started {
@@ -42,7 +42,7 @@ impl Started {
         command.arg("__detach").args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn()?;
-        let kept = match Kept::new(process.id()) {
+        let kept = match KeptCommand::new(process.id()) {
             Ok(kept) => kept,
             Err(error) => {
                 let _ = process.kill();
