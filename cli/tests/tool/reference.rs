@@ -192,7 +192,7 @@ fn a_table_that_cannot_be_used_is_said() -> Result<(), Skip> {
     refused(HEAD, &["no figures", "at least one row"]);
     refused("\u{0}\u{1}\u{2}", &["is missing"]);
     tool.run(&["reference", "--csv", "nowhere.csv"]).refused(1, &["read nowhere.csv", "No such file"]);
-    tool.run(&["reference", "--csv", "/dev/zero"]).refused(1, &["/dev/zero cannot be used", "longer than"]);
+    tool.run(&["reference", "--csv", "/dev/zero"]).refused(1, &["read /dev/zero", "it is a device"]);
     Ok(())
 }
 

@@ -345,7 +345,19 @@ fn the_exit_codes_are_those_of_the_program() -> Result<(), Skip> {
 }
 
 /// Flags that pages mention and the help does not: of cargo, of nettoll-bench, of Slurm.
-const FOREIGN: [&str; 8] = ["--release", "--package", "--features", "--nocapture", "--only", "--overlap", "--exclusive", "--no-kill"];
+const FOREIGN: [&str; 11] = [
+    "--release",
+    "--package",
+    "--features",
+    "--nocapture",
+    "--only",
+    "--overlap",
+    "--exclusive",
+    "--no-kill",
+    "--bandwidth",
+    "--linux-congestion",
+    "--json-stream",
+];
 
 fn every_flag_is_one_of_the_program() -> Result<(), Skip> {
     let tool = Tool::new();
