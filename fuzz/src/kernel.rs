@@ -24,7 +24,7 @@ use profile::own_code;
 use profile::probe::btf::function_id;
 use profile::sampler::record::Record;
 use profile::sampler::{Layout, Recording, Tasks};
-use profile::symbols::{CodeMap, Symbols, code};
+use profile::symbols::{CodeMap, Symbols, code, file};
 use profile::system::parse_cpu_list;
 use profile::waits::{Event, WaitLog};
 
@@ -149,11 +149,11 @@ pub fn symbols(bytes: &[u8]) {
     let addresses = [0, 0x1000, u64::MAX];
     for place in own_code::map::places(bytes, &addresses, || false).into_iter().flatten() {
         assert!(place <= bytes.len() as u64);
-        let _ = own_code::file::name(&mut std::io::Cursor::new(bytes), place, b'\n');
+        let _ = file::name(&mut std::io::Cursor::new(bytes), place, b'\n');
     }
     if let Ok(image) = own_code::image::Image::read(std::io::Cursor::new(bytes), 1 << 20) {
         for place in [0, u64::MAX].into_iter().filter_map(|offset| image.name(offset)) {
-            let _ = own_code::file::name(&mut std::io::Cursor::new(bytes), place, 0);
+            let _ = file::name(&mut std::io::Cursor::new(bytes), place, 0);
         }
     }
     let (list, modules) = two(bytes);

@@ -71,11 +71,11 @@ pub fn reach(bytes: &[u8]) {
 
 /// Answers to requests of a size, which is the first byte. Of each group that follows
 /// the first byte says how many are sent before it, or how long ago those were that are
-/// given up, and the rest is a datagram: each request is answered once or given up.
+/// given up, and the rest is a datagram: each request is answered once or given up, and one that is answered late is both.
 pub fn marks(bytes: &[u8]) {
     let Some((size, groups)) = bytes.split_first() else { return };
     let mut waiting = Marked::new(usize::from(*size) % 8 + 1);
-    let (mut now, mut sent, mut lost, mut answered) = (0, 0, 0, BTreeSet::new());
+    let (mut now, mut sent, mut lost, mut both, mut answered) = (0, 0, 0, 0, BTreeSet::new());
     for group in groups.chunks(5) {
         let (what, datagram) = (group[0], &group[1..]);
         for _ in 0..what & 63 {
@@ -85,12 +85,13 @@ pub fn marks(bytes: &[u8]) {
         if what & 64 != 0 {
             lost += waiting.give_up(now.saturating_sub(u64::from(what >> 1)));
         }
-        if let Some(number) = waiting.answer(datagram) {
+        if let Some((number, late)) = waiting.answer(datagram) {
             assert!(number < sent && answered.insert(number), "{number} of {sent}");
+            both += u64::from(late);
         }
     }
     lost += waiting.give_up(u64::MAX);
-    assert_eq!(answered.len() as u64 + lost, sent, "each request is answered once or given up");
+    assert_eq!(answered.len() as u64 + lost, sent + both, "each request is answered once or given up");
 }
 
 /// Stamped datagrams of 20 bytes: the last four are when each came, after the one before.

@@ -5,12 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cell::Factor;
 use crate::choice::{UnknownChoice, stored_as_text};
 use crate::traffic::Test;
 
 /// What begins the name of a way that is a program: `exec:PROGRAM ARGS`.
-const PREFIX: &str = "exec:";
+pub const PREFIX: &str = "exec:";
 /// Longest command: what a person can still read in a report.
 const LONGEST: usize = 1_024;
 /// Most different commands that one process keeps. A study has a few; what comes over a
@@ -86,9 +85,6 @@ pub enum ProgramError {
     /// It holds what a terminal would obey.
     #[error("a command with control characters; put it into a script")]
     Control,
-    /// A setting stands behind a comma, and would be an argument.
-    #[error("'{0}' would be an argument of the command, for a comma does not end it here: give it as a setting of its own")]
-    Setting(String),
     /// There are too many.
     #[error("more than {MOST} different commands; take fewer")]
     Many,
@@ -106,10 +102,6 @@ impl Program {
         let words: Vec<&str> = command.split_ascii_whitespace().collect();
         if words.is_empty() {
             return Err(ProgramError::Empty);
-        }
-        let is_setting = |word: &str| word.split_once('=').is_some_and(|(name, _)| name.parse::<Factor>().is_ok());
-        if let Some(pair) = words.windows(2).find(|pair| pair[0].ends_with(',') && is_setting(pair[1])) {
-            return Err(ProgramError::Setting(pair[1].to_owned()));
         }
         let name = format!("{PREFIX}{}", words.join(" "));
         if name.len() > LONGEST {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use model::end::Counts;
 use model::{Protocol, Test};
 
-use super::open::MARK;
+use super::late::MARK;
 use super::trouble::{Trouble, Verdict, flush, readable};
 use super::whole::send_rest;
 use super::{Allowance, DRAIN_LIMIT, Done, Trial, sum};

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use model::control::Task;
 use model::end::{Counts, Window};
 use model::{Nanos, Protocol, Test};
 use nix::sys::socket::{Shutdown, shutdown};
 
-use super::open::MARK;
-use super::trouble::{Trouble, Verdict, flush, readable};
+use super::late::{MARK, take_late};
+use super::trouble::{Trouble, Verdict, flush};
 use super::whole::send_rest;
 use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Step, Trial, fault, sum};
 use crate::api::Api;
@@ -213,25 +213,4 @@ impl<'a> Asker<'a> {
             }
         }
     }
-}
-
-/// Takes the answers that come after the last request was given up, `given_up`
-/// at most, until none has come for `silence`: one left in the socket when it is
-/// closed stands in no counter. `note` sees the mark of each, and when it came.
-pub(super) fn take_late<A: Api>(api: &mut A, size: usize, given_up: u64, silence: Duration, mut note: impl FnMut(&[u8], Nanos)) -> Counts {
-    let mut counts = Counts::default();
-    let mut trouble = Trouble::default();
-    while counts.late < given_up && readable(api.waits_on(), silence) {
-        let moved = api.receive_now(size);
-        if moved.0 > 0 {
-            counts.calls += 1;
-            counts.bytes += moved.0 as u64;
-            counts.received += 1;
-            counts.late += 1;
-            note(&api.room()[..(moved.0 as usize).min(MARK).min(size)], clock::monotonic());
-        } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
-            break;
-        }
-    }
-    counts
 }

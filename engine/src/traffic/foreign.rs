@@ -3,7 +3,8 @@
 
 use model::end::OneWay;
 
-use super::open::{MARK, Outstanding};
+use super::late::MARK;
+use super::open::Outstanding;
 use super::stamp::{self, Account};
 
 /// Requests that wait for their answers, which bear their marks.
@@ -26,10 +27,11 @@ impl Marked {
         Some(number)
     }
 
-    /// The number of the request that a datagram answers, late or in time; `None` of one that answers none.
-    pub fn answer(&mut self, datagram: &[u8]) -> Option<u64> {
+    /// The number of the request that a datagram answers, and whether it had been given up; `None` of one that
+    /// answers none.
+    pub fn answer(&mut self, datagram: &[u8]) -> Option<(u64, bool)> {
         let length = datagram.len().min(MARK).min(self.size);
-        self.waiting.take_marked(&datagram[..length]).map(|answered| answered.number)
+        self.waiting.take_marked(&datagram[..length]).map(|answered| (answered.number, answered.late))
     }
 
     /// Gives up those that were sent before `time`; returns how many.

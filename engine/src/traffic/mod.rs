@@ -6,6 +6,7 @@ mod batch;
 mod crr;
 mod fault;
 pub mod foreign;
+mod late;
 mod mix;
 mod open;
 mod receive;

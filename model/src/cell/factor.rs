@@ -12,6 +12,7 @@ use crate::api::Api;
 use crate::choice::choice;
 use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
 use crate::link::{LinkKind, Offload};
+use crate::program::PREFIX;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::receive::Receive;
@@ -410,6 +411,14 @@ impl Level {
     }
 }
 
+/// A setting behind a comma in the command of a program: one that was meant to stand apart.
+fn setting_in_command(word: &str) -> Option<&str> {
+    let command = word.strip_prefix(PREFIX)?;
+    let is_setting = |word: &str| word.split_once('=').is_some_and(|(name, _)| name.parse::<Factor>().is_ok());
+    let words: Vec<&str> = command.split_ascii_whitespace().collect();
+    words.windows(2).find(|pair| pair[0].ends_with(',') && is_setting(pair[1])).map(|pair| pair[1])
+}
+
 fn unusual<T: PartialEq + ToString>(level: T, usual: T) -> Option<String> {
     (level != usual).then(|| level.to_string())
 }
@@ -427,6 +436,11 @@ impl Factor {
         let failed = |reason: String| LevelError { factor: self, reason };
         if words.is_empty() {
             return Err(failed("it has no levels".to_owned()));
+        }
+        if let Some(setting) = words.iter().find_map(|word| setting_in_command(word.as_ref())) {
+            return Err(failed(format!(
+                "'{setting}' would be an argument of the command, since a comma does not end it here: give it as a setting of its own"
+            )));
         }
         let levels: Result<Vec<Vec<Level>>, String> = words.iter().map(|word| self.parse_word(word.as_ref())).collect();
         levels.map(|levels| levels.concat()).map_err(failed)

@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use super::error::PlanError;
-use super::resolve::check_hosts;
+use super::{FleetPlan, changes, conditions, link_check};
 use super::{HostPlace, Plan};
 use crate::arm::Setting;
 use crate::program::Program;
@@ -140,6 +140,17 @@ impl Deref for ApprovedPlan {
     fn deref(&self) -> &Plan {
         &self.plan
     }
+}
+
+/// Checks that hosts and links can carry a plan, and that it changes nothing that it may not.
+///
+/// # Errors
+/// What they cannot carry.
+pub(super) fn check_hosts(plan: &Plan) -> Result<(), PlanError> {
+    plan.fleet.iter().try_for_each(FleetPlan::check)?;
+    link_check::check(plan)?;
+    changes::check(plan)?;
+    conditions::check(plan)
 }
 
 #[cfg(test)]

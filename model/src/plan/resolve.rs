@@ -1,11 +1,12 @@
 //! From what was written to what it means.
 
+use super::approval::check_hosts;
 use super::cells::{Override, resolve_cells};
+use super::describe;
 use super::error::PlanError;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
 use super::{ApprovedPlan, Blocks, FleetPlan, Plan, PlanEnd};
-use super::{changes, conditions, describe, link_check};
 use crate::arm::Arm;
 use crate::cell::{Cell, Level};
 use crate::link::{Link, LinkKind};
@@ -77,17 +78,6 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
     let description = resolve_description(raw.description.as_deref().unwrap_or_default())?;
     plan.description = resolve_description(&describe::fill("about", &description, &plan)?)?;
     Ok(ApprovedPlan::written(plan))
-}
-
-/// Checks that hosts and links can carry a plan, and that it changes nothing that it may not.
-///
-/// # Errors
-/// What they cannot carry.
-pub(super) fn check_hosts(plan: &Plan) -> Result<(), PlanError> {
-    plan.fleet.iter().try_for_each(FleetPlan::check)?;
-    link_check::check(plan)?;
-    changes::check(plan)?;
-    conditions::check(plan)
 }
 
 /// A length that the time for all trials cut short.

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use super::file::WRITTEN;
+use crate::symbols::file::WRITTEN;
 
 /// The most bytes of a line that are looked at.
 const LINE: u64 = WRITTEN + 64;
@@ -73,7 +73,7 @@ fn parse(line: &[u8], place: u64) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::{LINE, places};
-    use crate::own_code::file;
+    use crate::symbols::file;
     use std::io::Cursor;
 
     fn names(map: &[u8], addresses: &[u64]) -> Vec<Option<String>> {

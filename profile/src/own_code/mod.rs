@@ -5,7 +5,6 @@
 //! bytes, functions and time have bounds ([`Bounds`]), and a map is believed only where it belongs to the
 //! user of its process or to root, since anybody may put a file there.
 
-pub mod file;
 pub mod image;
 pub mod map;
 
@@ -24,7 +23,7 @@ use model::end::Window;
 use crate::readable::readable;
 use crate::sampler::{Recording, Tasks};
 use crate::symbols::code;
-use file::Identity;
+use crate::symbols::file::{self, Identity};
 use image::{Image, Without};
 
 /// The longest list of mappings, in bytes.

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 
-use crate::own_code::file;
+use super::file;
 use crate::refused_call;
 use model::Unavailable;
 

@@ -2,6 +2,7 @@
 //! as far as to know a return from a system call.
 
 pub mod code;
+pub mod file;
 pub mod kallsyms;
 mod table;
 

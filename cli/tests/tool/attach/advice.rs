@@ -69,7 +69,7 @@ pub fn first<'a>(found: &'a Value, rule: &str) -> Result<&'a Value, Skip> {
     assert!(!one["advice"]["evidence"].as_array().unwrap().is_empty() && one["blocks"].as_array().unwrap().len() == 24);
     if one["shown"] != true {
         let [value, low, high] = saving(one);
-        let now = one["advice"]["now"].as_f64().unwrap();
+        let now = one["advice"]["now"]["observed"].as_f64().unwrap();
         return Err(Skip(format!("{rule} found first, but {}: {value:.4} ({low:.4} to {high:.4}) of {now:.4}", one["reason"])));
     }
     Ok(one)
@@ -131,7 +131,7 @@ fn nagle_with_delayed_acknowledgements_is_found() -> Result<(), Skip> {
     let found = advise(&server, &Tool::new())?;
     drop(load);
     let one = first(&found, "nagle")?;
-    let now = one["advice"]["now"].as_f64().unwrap();
+    let now = one["advice"]["now"]["observed"].as_f64().unwrap();
     assert!(now > 20e6, "some 40 ms: {one:#}");
     // Mended, an exchange takes microseconds.
     holds(one, now - 100e3)

@@ -10,11 +10,11 @@ use model::{Pacing, Protocol};
 use nix::sys::socket::{Shutdown, shutdown};
 use socket2::SockRef;
 
-use super::super::ask::take_late;
+use super::super::late::{MARK, take_late};
 use super::super::schedule_stats::ScheduleStats;
 use super::super::trouble::{Trouble, Verdict, flush};
 use super::super::{DRAIN_LIMIT, Done, Step, Trial, sum};
-use super::outstanding::{Answered, MARK, Outstanding};
+use super::outstanding::{Answered, Outstanding};
 use super::timetable::Timetable;
 use super::wait::{For, sleep_at, wake_exactly};
 use crate::api::Api;

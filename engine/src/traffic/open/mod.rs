@@ -6,4 +6,4 @@ pub(super) mod send;
 pub(super) mod timetable;
 pub(super) mod wait;
 
-pub(super) use outstanding::{MARK, Outstanding};
+pub(super) use outstanding::Outstanding;

@@ -1,9 +1,9 @@
 //! The requests that wait for their answers.
 
+use super::super::late::MARK;
+
 /// The most that may wait at a time: at 100,000 a second, those of 0.65 s.
 const MOST: u64 = 1 << 16;
-/// Bytes of a datagram that bear its number, where it has as many.
-pub(in crate::traffic) const MARK: usize = 4;
 
 /// A request that was sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -137,7 +137,8 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use super::{MARK, MOST, Outstanding};
+    use super::{MOST, Outstanding};
+    use crate::traffic::late::MARK;
     use proptest::prelude::{any, prop, proptest};
     use std::collections::BTreeMap;
 
