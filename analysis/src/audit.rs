@@ -9,9 +9,9 @@ use model::socket_option::OptionName;
 use model::trial::{Measured, Windows};
 use model::{Cell, Nanos, Plan, Protocol, Role, Test, TrialRecord, Warning};
 
-use crate::bounds::{self, LEAST_WINDOW};
 use crate::conservation::balance;
 use crate::ends;
+use crate::metric::bounds::{self, LEAST_WINDOW};
 use crate::metric::{Source, waited};
 
 /// An end that waited longer than this share of the measured time for a CPU

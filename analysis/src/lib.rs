@@ -12,7 +12,6 @@ pub mod advice;
 pub mod advised;
 pub mod attached;
 pub mod audit;
-pub mod bounds;
 pub mod conservation;
 pub mod cost;
 pub mod exact;

@@ -1,6 +1,8 @@
 //! The metric table: everything that is known of each figure of a trial. A row
 //! is all that a new metric takes; its comment is what `nettoll help columns` says.
 
+pub mod bounds;
+
 use std::fmt;
 
 use model::end::{Counts, EndReport};
@@ -9,7 +11,8 @@ use model::trial::Measured;
 use model::{Cell, Over, Pacing, Protocol, Test};
 use serde::Serialize;
 
-use crate::bounds::{self, Bound};
+use self::bounds::Bound;
+
 use crate::ends::{TICK_NS, behind_share, cpu, cpus, messages, threads};
 use crate::latency::RoundTrips;
 

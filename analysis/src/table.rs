@@ -7,11 +7,11 @@ use model::plan::LinkKind;
 use model::trial::Measured;
 use model::{Bytes, Cell, Plan, TrialRecord, Unavailable, Warning};
 
-use crate::bounds;
 use crate::ends::{self, IrqPool};
 use crate::figures::Figures;
 use crate::latency::{HistogramSet, LatencyError, RoundTrips, Times};
 use crate::metric::Source;
+use crate::metric::bounds;
 
 /// The trials of each cell in each arm.
 #[derive(Debug)]

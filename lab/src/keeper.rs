@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
-use crate::attach::program;
-use crate::process;
+use crate::{process, process_stat};
 
 /// Time that a command has to end by itself when its input has ended.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -101,7 +100,7 @@ pub fn run() {
         while matches!(input.by_ref().take(LINE).read_line(&mut line), Ok(1..)) {
             let word = line.trim_end();
             if let Some(leader) = word.strip_prefix('+').and_then(|word| word.parse().ok()).filter(|_| leaders.len() < MOST) {
-                leaders.insert(leader, program::started(leader));
+                leaders.insert(leader, process_stat::started(leader));
             } else if let Some(leader) = word.strip_prefix('-').and_then(|word| word.parse().ok()) {
                 leaders.remove(&leader);
             }
@@ -125,7 +124,7 @@ pub fn run() {
 /// True where the leader or its group is there: a number that another process has by now has another start,
 /// and none is given out while a group bears it.
 fn lives(leader: u32, started: Option<u64>) -> bool {
-    match program::started(leader) {
+    match process_stat::started(leader) {
         Some(now) => Some(now) == started,
         None => killpg(Pid::from_raw(leader.cast_signed()), None).is_ok(),
     }

@@ -34,6 +34,7 @@ pub mod lacking;
 pub mod load;
 mod pass_duration;
 mod process;
+mod process_stat;
 mod profiler;
 pub mod relay;
 

@@ -528,6 +528,20 @@ pub(crate) fn kind(message: &impl Debug) -> String {
     names.split('(').filter(|name| !name.is_empty()).map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
+/// Returns whether an address means something on its link only.
+pub(crate) fn is_link_local(address: SocketAddr) -> bool {
+    matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
+}
+
+/// An address with another scope, where it needs one.
+pub(crate) fn scoped(mut address: SocketAddr, scope: u32) -> SocketAddr {
+    let needs_one = is_link_local(address);
+    if let SocketAddr::V6(v6) = &mut address {
+        v6.set_scope_id(if needs_one { scope } else { 0 });
+    }
+    address
+}
+
 #[cfg(test)]
 mod tests {
     use super::{COMMAND_LIMIT, Patience, WORK_LIMIT};

@@ -25,12 +25,12 @@ use crate::connection::Credentials;
 use crate::error::TrialError;
 use crate::event::Listener;
 use crate::host::cpu;
-use crate::remote::{HostError, RemoteHost};
+use crate::remote::{HostError, RemoteHost, scoped};
 
 pub(crate) use bare::Bare;
 pub use cross_traffic::{Flows, Pair};
 pub(crate) use joined::{Known, NotJoined};
-pub(crate) use network::{device_towards, scoped};
+pub(crate) use network::device_towards;
 pub use setting::Setting;
 
 /// Time that a receiver waits for more after the sender's end, and a requester

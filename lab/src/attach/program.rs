@@ -12,6 +12,7 @@ use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
 use super::AttachError;
+use crate::process_stat::Stat;
 
 /// The most processes of a program that are looked at.
 pub const MOST_PROCESSES: usize = 16_000;
@@ -19,9 +20,6 @@ pub const MOST_PROCESSES: usize = 16_000;
 const MOST_THREADS: usize = 32_000;
 /// The longest arguments that are kept, in bytes.
 const LONGEST_ARGUMENTS: u64 = 64 << 10;
-
-/// Length of a tick of `/proc/PID/stat`: `USER_HZ` is 100 on every machine that nettoll runs on.
-const TICK: u64 = 10_000_000;
 
 /// Where cgroups of version 2 are.
 const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
@@ -125,38 +123,6 @@ pub fn arguments(pid: u32) -> Vec<String> {
     drop(read);
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
-}
-
-/// The part of `/proc/PID/stat` that is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
-    /// It has ended, and nobody has asked for its outcome yet.
-    dead: bool,
-    /// CPU time of children that ended and were waited for.
-    ended: Nanos,
-    /// Ticks from the start of the machine to its own.
-    started: u64,
-}
-
-impl Stat {
-    fn of(pid: u32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// Reads a line; the name in it may hold anything, so fields count from its last bracket.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (_, rest) = text.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // The state is field 3 of proc(5).
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        let ended = number(16)?.saturating_add(number(17)?).saturating_mul(TICK);
-        Some(Self { dead: matches!(fields.first(), Some(&("Z" | "X"))), ended: Nanos::new(ended), started: number(22)? })
-    }
-}
-
-/// Ticks from the start of the machine to that of a process which has not ended; `None` of any other.
-pub fn started(pid: u32) -> Option<u64> {
-    Stat::of(pid).filter(|stat| !stat.dead).map(|stat| stat.started)
 }
 
 fn children(pid: u32) -> Vec<u32> {

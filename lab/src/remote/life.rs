@@ -11,12 +11,11 @@ use model::Family;
 use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::plan::HostPlace;
 
-use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost};
+use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost, scoped};
 use crate::clock::ClockWatch;
 use crate::connection::{self, Credentials};
 use crate::process;
 use crate::remote;
-use crate::session::scoped;
 
 /// Time that the process of a host may take to end by itself.
 const END_LIMIT: Duration = Duration::from_millis(100);

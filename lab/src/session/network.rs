@@ -18,7 +18,7 @@ use crate::error::TrialError;
 use crate::event::{Event, Listener};
 use crate::host::link::LOOPBACK;
 use crate::refusal::Refusal;
-use crate::remote::{HostError, RemoteHost};
+use crate::remote::{HostError, RemoteHost, is_link_local, scoped};
 use crate::threads::{Stop, on_threads};
 
 /// Reaches the agents, starts what is on this machine, and finds the ways. The listener may end
@@ -220,26 +220,12 @@ fn route(host: &mut RemoteHost, to: SocketAddr) -> Result<Route, HostError> {
     }
 }
 
-/// Returns whether an address means something on its link only.
-fn is_link_local(address: SocketAddr) -> bool {
-    matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
-}
-
 /// The scope of an address; 0 of one that needs none.
 fn scope(address: SocketAddr) -> u32 {
     match address {
         SocketAddr::V6(v6) if is_link_local(address) => v6.scope_id(),
         _ => 0,
     }
-}
-
-/// An address with another scope, where it needs one.
-pub(crate) fn scoped(mut address: SocketAddr, scope: u32) -> SocketAddr {
-    let needs_one = is_link_local(address);
-    if let SocketAddr::V6(v6) = &mut address {
-        v6.set_scope_id(if needs_one { scope } else { 0 });
-    }
-    address
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use model::plan::LinkKind;
 use model::trial::Measured;
 
 use super::Took;
-use crate::bounds;
 use crate::claim::Claim;
+use crate::metric::bounds;
 use linksim::limit;
 
 /// Usage in one trial.
