@@ -32,6 +32,7 @@ pub mod host_process;
 pub mod keeper;
 pub mod lacking;
 pub mod load;
+mod message_kind;
 mod pass_duration;
 mod process;
 mod process_stat;

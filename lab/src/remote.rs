@@ -23,6 +23,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::clock::{self, ClockWatch};
 use crate::connection::Ended;
+use crate::message_kind::kind;
 use crate::refusal::Refusal;
 
 pub use error::HostError;
@@ -518,14 +519,6 @@ pub fn hear_clocks(hosts: &mut [RemoteHost]) -> Result<(), HostError> {
             Err(errno) => return Err(awaited[0].refused(format!("waiting for its time (poll): {errno}"))),
         }
     }
-}
-
-/// The kind of a message in words, without what it holds: `Endpoint(Progress(..))` is an
-/// `endpoint progress`.
-pub(crate) fn kind(message: &impl Debug) -> String {
-    let whole = format!("{message:?}");
-    let names = whole.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '(').next().unwrap_or_default();
-    names.split('(').filter(|name| !name.is_empty()).map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns whether an address means something on its link only.
