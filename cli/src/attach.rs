@@ -102,15 +102,15 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A run that was told.
-struct Told {
+/// What a run that was printed leads to.
+struct RunSummary {
     /// Its page.
     page: PathBuf,
     /// Socket calls were looked at, which is what advice goes by.
     advisable: bool,
 }
 
-impl Told {
+impl RunSummary {
     /// The last lines of a text: its page, and the next step as a command to be pasted. A run shows costs;
     /// stalls that no cost shows are advice's to find.
     fn end(&self, run: &Path, format: &FormatArgs) -> Result<(), Failure> {
@@ -270,7 +270,7 @@ fn read(path: &Path, own: Option<&Own>) -> Result<Read, Failure> {
 }
 
 /// Analyses a stored run, writes its page and chains, and prints it.
-fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>) -> Result<Told, Failure> {
+fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>) -> Result<RunSummary, Failure> {
     let (attached, chains) = read(path, own)?;
     for (place, folded) in chains.iter().enumerate().filter(|(_, folded)| !folded.is_empty()) {
         let name = attached.run.arms.get(place).map_or_else(|| "program.folded".to_owned(), |arm| format!("program.{arm}.folded"));
@@ -289,7 +289,7 @@ fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>
         output::styled(&pages::terminal(&attached, Style { verbose: format.verbose, ..output::style() }))?;
     }
     let advisable = attached.states.iter().flat_map(|state| &state.windows).any(|(look, _)| *look == Look::Messages);
-    Ok(Told { page: page.map_or(written, Path::to_path_buf), advisable })
+    Ok(RunSummary { page: page.map_or(written, Path::to_path_buf), advisable })
 }
 
 /// Writes the program's work: its exchanges, or the sizes of its messages as a mix.
