@@ -110,6 +110,11 @@ impl FlowThreads {
         self.wake();
     }
 
+    /// Begins the warm-up of the flows that have not begun it.
+    pub fn warm_up(&self) {
+        self.flows.iter().for_each(|flow| flow.stage.warm_up());
+    }
+
     /// Gets the threads out of the calls that they may be blocked in.
     pub fn wake(&self) {
         self.flows.iter().filter_map(|flow| flow.thread.as_ref()).for_each(wake_up);
@@ -220,7 +225,7 @@ impl FlowThread {
     /// after this one: its table would keep their connections open.
     fn start(task: Task, flow: Joined, later: Vec<RawFd>, said: impl Fn(Step) + Send + 'static, files: Files) -> Result<Self, Refused> {
         let (over, held) = io::pipe().map_err(Refused::Pipe)?;
-        let (stage, begin) = (Arc::new(Stage::starting_in(Part::Held)), Extent::for_task(&task).warmup_part);
+        let (stage, begin) = (Arc::new(Stage::starting_in(Part::Held)), Extent::first_part(&task));
         let (role, its_stage) = (task.role, Arc::clone(&stage));
         let (own_table, has_own_table) = mpsc::channel();
         let moved: Vec<RawFd> = numbers(&flow).into_iter().chain([held.as_raw_fd()]).collect();

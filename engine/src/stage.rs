@@ -27,6 +27,9 @@ pub enum Part {
     Tick = 4,
     /// Nothing flows yet: the traffic thread is ready and sleeps.
     Held = 5,
+    /// Messages come one by one, until both ends know when they measure: they leave room for the
+    /// host's word, which may share their way.
+    Opening = 6,
 }
 
 /// What a receiver has read off its messages in its measured part so far.
@@ -96,6 +99,11 @@ impl Stage {
     /// Goes on to `part`.
     pub fn enter(&self, part: Part) {
         self.part.store(part as u8, Ordering::Relaxed);
+    }
+
+    /// Begins the warm-up, where it has not begun.
+    pub fn warm_up(&self) {
+        self.swap(Part::Opening, Part::Warmup);
     }
 
     /// Asks the traffic thread how far it has come; false when it is not in its

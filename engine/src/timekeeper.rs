@@ -98,6 +98,8 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
             self.go_on_to(|_| Part::Drain);
             return Ok(Led { irq: None, edges: None, progress });
         };
+        self.wait(opens.checked_sub(self.task.warmup.into()).unwrap_or(opens))?;
+        self.threads.warm_up();
         self.wait(opens)?;
         let before = host_time::irq(self.task);
         // The clocks are read right after every flow has been told, at either

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use model::Protocol;
@@ -15,6 +16,9 @@ use crate::api::{Api, Transmit};
 use crate::clock;
 use crate::stage::{Part, Stage};
 
+/// Between the messages of a trial that opens.
+const PAUSE: Duration = Duration::from_millis(1);
+
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (size, stage) = (trial.task.cell.size.as_len(), trial.stage);
     send_parts(api, trial, |api, part, limit, _| send_until(api, size, stage, part, limit))
@@ -26,9 +30,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
 pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl FnMut(&mut A, Part, u64, bool) -> Counts) -> Done {
     let extent = trial.extent;
     let begun = clock::monotonic();
-    let least = trial.least_warmup();
-    let first = trial.to_the_end(api, |api, allowed| send(api, extent.warmup_part, allowed.at_most(least), false));
-    trial.flows(&first);
+    let first = open_flow(api, trial, |api, part, limit| send(api, part, limit, false));
     let warmup = trial.to_the_end(api, |api, allowed| send(api, extent.warmup_part, allowed.at_most(extent.warmup), false));
     let start = trial.start(api);
     let counts = trial.to_the_end(api, |api, allowed| send(api, Part::Measure, allowed.at_most(extent.measured), true));
@@ -38,6 +40,19 @@ pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl 
     let total = sum(sum(first, warmup), sum(counts, tail));
     end_stream(api, trial, &total);
     Done { usage: start.until(&end), flow: Some(flow), counts, total }
+}
+
+/// Sends the first message, and more, one by one, as long as the trial opens: the first may be lost.
+fn open_flow<A: Api>(api: &mut A, trial: &Trial, mut send: impl FnMut(&mut A, Part, u64) -> Counts) -> Counts {
+    let part = if trial.stage.is(Part::Opening) { Part::Opening } else { trial.extent.warmup_part };
+    let mut send_one = |api: &mut A, least: u64| trial.to_the_end(api, |api, allowed| send(api, part, allowed.at_most(least)));
+    let mut counts = send_one(api, trial.least_warmup());
+    trial.flows(&counts);
+    while trial.stage.is(Part::Opening) {
+        thread::park_timeout(PAUSE);
+        counts = sum(counts, send_one(api, 1));
+    }
+    counts
 }
 
 /// Announces the end of a stream of which `total` was sent.
@@ -84,7 +99,7 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
 fn see_it_left<A: Api>(api: &A) {
     let give_up = Instant::now() + DRAIN_LIMIT;
     while queued(api.leaves_by()) > 0 && Instant::now() < give_up {
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -46,6 +46,16 @@ impl Extent {
         }
     }
 
+    /// The part in which a flow of a task begins. One that nothing slows down does not begin
+    /// with the warm-up: it would go at full speed until both ends are heard.
+    pub fn first_part(task: &Task) -> Part {
+        let floods = task.cell.test.is_stream() && task.role == Role::Sender && task.cell.rate.is_none();
+        match Self::for_task(task).warmup_part {
+            Part::Warmup if floods => Part::Opening,
+            part => part,
+        }
+    }
+
     /// Returns whether both ends count to the same numbers.
     pub const fn is_counted(&self) -> bool {
         self.measured != u64::MAX
@@ -183,7 +193,7 @@ impl<'a> Trial<'a> {
     /// Returns whether there is still time to send in. A trial of a number of messages
     /// that is not allowed is not begun.
     fn is_early(&self) -> bool {
-        !self.extent.is_counted() && (self.stage.is(Part::Warmup) || self.stage.is(Part::Measure))
+        !self.extent.is_counted() && [Part::Opening, Part::Warmup, Part::Measure].into_iter().any(|part| self.stage.is(part))
     }
 
     fn tell<A: Api>(&self, api: &A, so_far: &Counts) {
