@@ -1,11 +1,26 @@
 //! Frames of AF_XDP that one end of a flow is to receive.
 
+use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::OwnedFd;
 
-use bpf::xsk::{Descriptor, Ring};
+use bpf::xsk::{self, CHUNK, Descriptor, Offsets, Ring};
 
 use super::Buffer;
+
+/// Frames that are to come that there is memory for.
+pub const ROOM: u32 = 1_024;
+
+/// Gives the kernel the memory of [`ROOM`] frames, from frame `first` of the socket's on.
+///
+/// # Errors
+/// That of the mapping.
+pub fn offer(socket: &OwnedFd, offsets: &[Offsets; 4], first: usize) -> io::Result<Ring<u64>> {
+    let filled: Ring<u64> = xsk::map(socket, offsets[2], xsk::PGOFF_FILL_RING)?;
+    (0..ROOM).for_each(|number| filled.write(number, ((first + number as usize) * CHUNK) as u64));
+    filled.set_produced(ROOM);
+    Ok(filled)
+}
 
 /// Frames that a device brings to a socket of AF_XDP.
 #[derive(Debug)]

@@ -17,19 +17,17 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use bpf::asm::{Assembler, Label, Reg, Test};
-use bpf::xsk::{self, CHUNK, Descriptor, Mover, Ring};
+use bpf::xsk::{self, CHUNK, Descriptor, Mover};
 use bpf::{FRAME, ProgramKind, XdpMode};
 use model::Cell;
 
 use super::packet::throw_away;
 use crate::api::frame::{self, ETHERNET};
-use crate::api::frames::Frames;
+use crate::api::frames::{self, Frames, ROOM};
 use crate::api::outgoing::raw::fits;
 use crate::api::route::{self, Route};
 use crate::api::{Buffer, Incoming, Moved, Open, Passed, Place, Refusal};
 
-/// Frames that there is memory for.
-const FRAMES: u32 = 1_024;
 /// What a refusal of the kernel's is about.
 const MECHANISM: &str = "receiving by xdp";
 
@@ -108,18 +106,16 @@ impl<M: Mode> Open for ByProgram<M> {
         let flow = flow.try_clone_to_owned()?;
         let route = Route::of(&flow)?;
         let socket = xsk::xdp_socket()?;
-        let mut memory = ManuallyDrop::new(Buffer::ones(FRAMES as usize * CHUNK));
+        let mut memory = ManuallyDrop::new(Buffer::ones(ROOM as usize * CHUNK));
         // SAFETY: the memory is never given back; a frame is read between its coming and its
         // giving back alone.
-        unsafe { xsk::register(&socket, NonNull::from(&mut **memory).cast(), FRAMES as usize * CHUNK)? };
+        unsafe { xsk::register(&socket, NonNull::from(&mut **memory).cast(), ROOM as usize * CHUNK)? };
         for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_RX_RING] {
             xsk::make_ring(&socket, option)?;
         }
         let offsets = xsk::offsets(&socket)?;
         let received = xsk::map(&socket, offsets[0], xsk::PGOFF_RX_RING)?;
-        let filled: Ring<u64> = xsk::map(&socket, offsets[2], xsk::PGOFF_FILL_RING)?;
-        (0..FRAMES).for_each(|number| filled.write(number, u64::from(number) * CHUNK as u64));
-        filled.set_produced(FRAMES);
+        let filled = frames::offer(&socket, &offsets, 0)?;
         xsk::bind(&socket, route.device, M::MOVER)?;
         let program = attach(&socket, &route, M::PLACE).map_err(io::Error::other)?;
         throw_away(&flow)?;
@@ -135,7 +131,7 @@ impl<M: Mode> Open for ByProgram<M> {
             ends,
             size,
             read: 0,
-            given_back: FRAMES,
+            given_back: ROOM,
             held: None,
             last: 0..0,
             patience: place.patience,
@@ -191,7 +187,7 @@ impl<M> ByProgram<M> {
             self.read = self.read.wrapping_add(1);
             self.frames.received.set_consumed(self.read);
             let frame = address as usize..(address as usize).saturating_add(length as usize);
-            if frame.end > FRAMES as usize * CHUNK {
+            if frame.end > ROOM as usize * CHUNK {
                 continue;
             }
             self.held = Some(address);

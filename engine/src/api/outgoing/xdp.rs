@@ -8,6 +8,7 @@
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
@@ -17,6 +18,7 @@ use bpf::xsk::{self, CHUNK, Descriptor, Mover, PLACES, Ring};
 
 use super::raw::fits;
 use crate::api::frame::{ETHERNET, Frame, heads};
+use crate::api::frames::{self, ROOM};
 use crate::api::route::Route;
 use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place};
 
@@ -103,9 +105,9 @@ pub struct FromMemory<M: Mode> {
     lent: usize,
     patience: Duration,
     mode: PhantomData<M>,
-    // Last: the kernel uses its memory as long as it is open.
     _socket: OwnedFd,
-    _memory: Buffer,
+    /// It is never given back to the heap: a device uses it for a while after the socket has closed.
+    _memory: ManuallyDrop<Buffer>,
 }
 
 impl<M: Mode> Open for FromMemory<M> {
@@ -122,11 +124,23 @@ impl<M: Mode> Open for FromMemory<M> {
         let batch = place.batch();
         let different = place.cell.stamp || place.cell.mix.is_some();
         let count = if different { batch } else { 1 };
-        let mut memory = Buffer::ones(count * CHUNK);
-        // SAFETY: the memory goes after the socket; the kernel reads frames within calls, and a device
-        // those of messages that are all alike, which are not written again, before this is dropped.
-        unsafe { xsk::register(&socket, NonNull::from(&mut *memory).cast(), count * CHUNK)? };
-        let (sending, done) = rings(&socket)?;
+        // A device that reads a socket's frames also writes what its queue receives into the socket's
+        // memory, whoever it is for, and the kernel takes it from there: without any, the link is deaf.
+        let room = if M::MOVER == Mover::Device { ROOM as usize } else { 0 };
+        let length = (count + room) * CHUNK;
+        let mut memory = ManuallyDrop::new(Buffer::ones(length));
+        // SAFETY: the memory is never given back; the kernel reads frames within calls, a device those of
+        // messages that are all alike, which are not written again, and nothing here looks at those that come.
+        unsafe { xsk::register(&socket, NonNull::from(&mut **memory).cast(), length)? };
+        for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_TX_RING] {
+            xsk::make_ring(&socket, option)?;
+        }
+        let offsets = xsk::offsets(&socket)?;
+        let sending = xsk::map(&socket, offsets[1], xsk::PGOFF_TX_RING)?;
+        let done = xsk::map(&socket, offsets[3], xsk::PGOFF_COMPLETION_RING)?;
+        if M::MOVER == Mover::Device {
+            frames::offer(&socket, &offsets, count)?;
+        }
         xsk::bind(&socket, route.device, M::MOVER)?;
         let message = place.message();
         let start = memory.as_mut_ptr();
@@ -150,17 +164,6 @@ impl<M: Mode> Open for FromMemory<M> {
             _memory: memory,
         })
     }
-}
-
-/// Makes the rings of frames to send, and of those that are done. A ring to fill must be
-/// there, though nothing is received.
-fn rings(socket: &OwnedFd) -> io::Result<(Ring<Descriptor>, Ring<u64>)> {
-    for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_TX_RING] {
-        xsk::make_ring(socket, option)?;
-    }
-    let offsets = xsk::offsets(socket)?;
-    let sending = xsk::map(socket, offsets[1], xsk::PGOFF_TX_RING)?;
-    Ok((sending, xsk::map(socket, offsets[3], xsk::PGOFF_COMPLETION_RING)?))
 }
 
 /// Returns whether a device is busy, or has dropped a frame, after which the kernel goes on with
@@ -269,8 +272,7 @@ impl<M: Mode> FromMemory<M> {
 }
 
 impl<M: Mode> Drop for FromMemory<M> {
-    /// A device may be reading frames whose memory goes back to the heap now: it is waited for,
-    /// however the trial ended.
+    /// What was lent is sent, however the trial ended.
     fn drop(&mut self) {
         self.flush();
     }
