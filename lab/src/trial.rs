@@ -477,7 +477,7 @@ impl Trial<'_> {
         role == Role::Sender || self.spec.cell.bidirectional
     }
 
-    /// Waits for the end of whoever sends, if it was not `sent` before, and announces it: to both ends where
+    /// Waits until each sender has sent its last, if it was not `sent` before, and announces it: to both ends where
     /// one sends, to each the other's where both do. Then neither is announced
     /// before both have come, since an announcement ends what an end measures.
     fn await_ends(&mut self, mut sent: Both<Option<Sent>>) -> Result<(), TrialError> {

@@ -54,7 +54,7 @@ fn read(cache: &Cache) -> Vec<Timed> {
     text.lines().filter_map(boot).collect()
 }
 
-/// Remembers how long a boot took that counted so many messages; 0 of one that read the symbols alone.
+/// Remembers how long a boot took and how many messages it counted; 0 of a boot that read the symbols alone.
 ///
 /// # Errors
 /// The cache cannot be written.
@@ -69,7 +69,7 @@ pub fn note(cache: &Cache, messages: u64, took: Duration) -> Result<(), Failed> 
     cache.write(&place(cache), text.as_bytes())
 }
 
-/// Time that a boot takes which counts so many messages.
+/// Time that a boot takes to count `messages`.
 pub fn estimate(cache: &Cache, messages: u64) -> Estimate {
     let counted: Vec<Timed> = read(cache).into_iter().filter(|boot| boot.messages > 0).collect();
     let seconds = |boot: &Timed| boot.took.as_secs_f64();

@@ -188,57 +188,33 @@ mod tests {
     use super::{Observed, exchange, sent};
     use crate::advised::tests::{echo, pattern, sink};
     use crate::advised::{Rule, all};
-    use crate::attached::{Outcome, State};
-
-    fn state() -> State {
-        State {
-            arm: None,
-            windows: Vec::new(),
-            cpu: None,
-            standing: None,
-            outcome: Outcome::Absent { reason: String::new() },
-            work: Vec::new(),
-            own_code: Vec::new(),
-            rate: None,
-            busy: None,
-            per_request: Vec::new(),
-            calls: Vec::new(),
-            patterns: Vec::new(),
-            exchanges: 0,
-            sockets: None,
-            bytes: None,
-            elsewhere: None,
-            burst_ns: None,
-            notes: Vec::new(),
-            refused: Vec::new(),
-        }
-    }
+    use crate::attached::State;
 
     #[test]
     fn what_a_file_tells_is_advised_like_what_was_seen() {
         let pieces = Observed { patterns: vec![(pattern("tcp", 36, &[25; 4]), 1.0)], ..echo() };
-        let workload = pieces.workload(&state(), "x", "run").unwrap();
+        let workload = pieces.workload(&State::default(), "x", "run").unwrap();
         assert_eq!((workload.exchanges[0].request, workload.exchanges[0].answer.clone(), workload.rate), (36, vec![25; 4], 10_000.0));
         let advice = all(&Observed::of_workload(&workload));
         assert_eq!(advice.iter().map(|one| one.rule).collect::<Vec<_>>(), [Rule::SmallWrites]);
         // What sockets show is in no file.
         let stalling = Observed { held_back: (0.9, 20), ..pieces };
-        let workload = stalling.workload(&state(), "x", "run").unwrap();
+        let workload = stalling.workload(&State::default(), "x", "run").unwrap();
         assert_eq!(Observed::of_workload(&workload).held_back, (0.0, 0));
     }
 
     #[test]
     fn a_program_that_only_takes_has_a_kind_without_an_answer() {
-        let workload = sink().workload(&state(), "x", "run").unwrap();
+        let workload = sink().workload(&State::default(), "x", "run").unwrap();
         assert_eq!((workload.exchanges[0].request, workload.exchanges[0].answer.len(), workload.rate), (64, 0, 20_000.0));
-        assert!(Observed { calls: Vec::new(), ..sink() }.workload(&state(), "x", "run").is_none());
+        assert!(Observed { calls: Vec::new(), ..sink() }.workload(&State::default(), "x", "run").is_none());
         assert!(exchange(&pattern("unix", 36, &[1]), 1.0).is_none() && exchange(&pattern("tcp", 36, &[1 << 30]), 1.0).is_none());
     }
 
     #[test]
     fn kinds_weigh_by_their_shares() {
         let two = vec![(pattern("tcp", 36, &[100]), 0.75), (pattern("tcp", 36, &[9000]), 0.25)];
-        let workload = Observed { patterns: two, ..echo() }.workload(&state(), "x", "run").unwrap();
+        let workload = Observed { patterns: two, ..echo() }.workload(&State::default(), "x", "run").unwrap();
         let one = |cpu: u64| Replayed { exchanges: 10, cpu: Nanos::new(cpu * 10), wall: Nanos::from_millis(1), ..Replayed::default() };
         let blocks: Vec<Vec<Replayed>> = (0..8).map(|_| vec![one(4_000), one(8_000)]).collect();
         let found = sent(&workload, &blocks);

@@ -40,7 +40,7 @@ pub struct Attached {
 }
 
 /// A program in one arm.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct State {
     /// The arm; `None` of a program that was not switched.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +106,13 @@ pub enum Outcome {
         /// Why, and what to do, in a sentence.
         reason: String,
     },
+}
+
+impl Default for Outcome {
+    /// None, for no reason that is known.
+    fn default() -> Self {
+        Self::Absent { reason: String::new() }
+    }
 }
 
 impl State {

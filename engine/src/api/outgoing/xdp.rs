@@ -125,7 +125,7 @@ impl<M: Mode> Open for FromMemory<M> {
         let different = place.cell.stamp || place.cell.mix.is_some();
         let count = if different { batch } else { 1 };
         // A device that reads a socket's frames also writes what its queue receives into the socket's
-        // memory, whoever it is for, and the kernel takes it from there: without any, the link is deaf.
+        // memory, for any socket of the host, and the kernel takes it from there: without any, the link is deaf.
         let room = if M::MOVER == Mover::Device { ROOM as usize } else { 0 };
         let length = (count + room) * CHUNK;
         let mut memory = ManuallyDrop::new(Buffer::ones(length));

@@ -154,25 +154,11 @@ mod tests {
         let of = |value: f64| ratio(&[(value, 1.0), (value, 1.0)]).figure();
         let row = |work, share| WorkRow { work, share: of(share), ns: of(share) };
         State {
-            arm: None,
-            windows: Vec::new(),
             cpu: Some(of(12_000.0)),
             outcome: Outcome::Absent { reason: "no samples were taken".to_owned() },
             standing,
             work: vec![row(Work::Network, 0.84), row(Work::Own, 0.42)],
-            own_code: Vec::new(),
-            rate: None,
-            busy: None,
-            per_request: Vec::new(),
-            calls: Vec::new(),
-            patterns: Vec::new(),
-            exchanges: 0,
-            sockets: None,
-            bytes: None,
-            elsewhere: None,
-            burst_ns: None,
-            notes: Vec::new(),
-            refused: Vec::new(),
+            ..State::default()
         }
     }
 
