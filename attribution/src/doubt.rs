@@ -29,7 +29,8 @@ pub enum Gravity {
 pub const LEAST_FOR_SUMS: u64 = 2_500;
 
 /// How the sums of a receipt stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "footing")]
 pub enum Footing {
     /// Samples are too few to tell.
     TooFew {
@@ -38,8 +39,8 @@ pub enum Footing {
     },
     /// They do not add up.
     Off,
-    /// They were compared with nothing that could contradict them.
-    NotHeld,
+    /// Nothing recorded the time on CPUs, which samples are compared with.
+    NoRecords,
     /// They add up.
     Hold,
 }
@@ -49,13 +50,13 @@ impl Footing {
     /// sums are, it may be by chance.
     pub fn of(doubts: &[Doubt]) -> Self {
         let few = doubts.iter().find_map(|doubt| match doubt {
-            Doubt::FewSamples { missing, of } => Some(of.saturating_sub(*missing)).filter(|samples| *samples < LEAST_FOR_SUMS),
+            Doubt::FewSamples { missing } => Some(LEAST_SAMPLES.saturating_sub(*missing)).filter(|samples| *samples < LEAST_FOR_SUMS),
             _ => None,
         });
         match few {
             Some(samples) => Self::TooFew { samples },
             None if doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red) => Self::Off,
-            None if doubts.contains(&Doubt::NotHeld) => Self::NotHeld,
+            None if doubts.contains(&Doubt::NoRecords) => Self::NoRecords,
             None => Self::Hold,
         }
     }
@@ -79,11 +80,6 @@ pub enum Doubt {
         /// Likeliest cause.
         cause: Cause,
     },
-    /// The ticks that samples were taken with met the end more or less often than its time on the CPU asks for.
-    InStep {
-        /// How often, over how often they should have.
-        met: f64,
-    },
     /// Rows and waits are not the clean wall time, but they are the wait passes'.
     Moved {
         /// Their ratio to the clean wall time.
@@ -91,32 +87,10 @@ pub enum Doubt {
         /// Their ratio within the wait passes.
         own: f64,
     },
-    /// Rows and what no sample shows are not the CPU time.
-    Cpu {
-        /// Their ratio.
-        closure: f64,
-        /// Likeliest cause.
-        cause: Cause,
-    },
-    /// Samples are not as many as the time on the CPU has room for, which comes in bursts too short
-    /// for their timer.
-    Bursts {
-        /// Their ratio.
-        closure: f64,
-        /// Time on a CPU at a time, in ns.
-        ns: f64,
-    },
-    /// Samples × period is not the on-CPU time.
-    Sampler {
-        /// Their ratio.
-        closure: f64,
-    },
-    /// The on-CPU time was told from the samples, so they cannot be compared with it.
-    NotHeld,
+    /// Nothing says for how long the end had a CPU, so samples cannot be compared with it.
+    NoRecords,
     /// Waits were not measured, so nothing was compared with the wall time.
     NoWaits,
-    /// Switching was not measured, so what was not sampled stands alone.
-    NoSwitching,
     /// Watching cost too much.
     Observer {
         /// CPU time watched over not watched.
@@ -126,9 +100,6 @@ pub enum Doubt {
     FewSamples {
         /// Number that is missing.
         missing: u64,
-        /// Number that a receipt needs.
-        #[serde(skip)]
-        of: u64,
     },
     /// Too few passes to tell how they differ.
     FewPasses {
@@ -191,11 +162,6 @@ pub enum Cause {
         /// not come.
         share: f64,
     },
-    /// The timer was due while the end ran, and the kernel made no sample and counted none as lost.
-    Missed {
-        /// Share of the CPU time.
-        share: f64,
-    },
     /// The passes show none.
     Unknown,
 }
@@ -210,12 +176,7 @@ impl Cause {
             Self::Throttled { .. } => "do not use the rows; give a longer period",
             Self::Stolen { .. } => "do not use the rows; run again when the hypervisor's other guests are quiet, or on a host of your own",
             Self::Others { .. } => "do not use the rows; stop what else runs on these CPUs, or give others",
-            Self::Late { .. } => {
-                "do not use the rows; make the end run longer at a time (larger batches, more load), or measure where no hypervisor delays timers"
-            }
-            Self::Missed { .. } => {
-                "do not use the rows; look for programs at probes in the kernel (`bpftool prog`), or for a hypervisor that takes the CPU unseen, and measure without"
-            }
+            Self::Late { .. } => "do not use the rows; allow samples of whole CPUs (root, CAP_PERFMON, or kernel.perf_event_paranoid of 0)",
             Self::Unknown => "do not use the rows; run again on a quiet machine; if it repeats there, report it with the run directory",
         }
     }
@@ -231,13 +192,6 @@ impl fmt::Display for Cause {
             Self::Late { share } => {
                 write!(f, ": timers came too late for short bursts on the CPU, and missed {:.0} % of the samples due", share * 100.0)
             }
-            Self::Missed { share } => {
-                write!(
-                    f,
-                    ": the kernel made no sample for {:.1} % of the CPU time, though its timer was due while the end ran",
-                    share * 100.0
-                )
-            }
             Self::Unknown => Ok(()),
         }
     }
@@ -247,7 +201,7 @@ impl Doubt {
     /// Its gravity.
     pub const fn gravity(&self) -> Gravity {
         match self {
-            Self::Wall { .. } | Self::Dropped { .. } | Self::InStep { .. } | Self::Cpu { .. } => Gravity::Red,
+            Self::Wall { .. } | Self::Dropped { .. } => Gravity::Red,
             _ => Gravity::Warning,
         }
     }
@@ -255,16 +209,12 @@ impl Doubt {
     /// The remedy.
     pub const fn remedy(&self) -> &'static str {
         match self {
-            Self::Wall { cause, .. } | Self::Dropped { cause, .. } | Self::Cpu { cause, .. } => cause.remedy(),
-            Self::InStep { .. } => "give a period that is no whole number of ticks (`--period`): a timer of its own samples the end then",
+            Self::Wall { cause, .. } | Self::Dropped { cause, .. } => cause.remedy(),
             Self::Moved { .. } => "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-            Self::Bursts { .. } => {
-                "read the rows as shares of what was sampled: what runs just before the program sleeps is underrepresented"
+            Self::NoRecords => {
+                "read the rows as shares of the CPU time; more room for records of switches (kernel.perf_event_mlock_kb) gives the sum"
             }
-            Self::Sampler { .. } => "choose another period (`--period`); a hypervisor that takes CPU time shows here as well",
-            Self::NotHeld => "read rows as shares of what was sampled; sample by the CPU clock to have the sum",
             Self::NoWaits => "give the tool scheduler tracepoints (root, tracefs), or read the rows without their sum",
-            Self::NoSwitching => "give the tool scheduler tracepoints (root, tracefs), or read the row as what it is: the remainder",
             Self::Observer { .. } => "sample more rarely: a longer period",
             Self::FewSamples { .. } => "more messages a trial, or more blocks",
             Self::FewPasses { .. } => "more blocks: at least 5",
@@ -281,21 +231,14 @@ impl Doubt {
     /// its user sets.
     pub const fn remedy_of_program(&self) -> &'static str {
         match self {
-            Self::Wall { cause: Cause::Lost { .. }, .. }
-            | Self::Dropped { cause: Cause::Lost { .. }, .. }
-            | Self::Cpu { cause: Cause::Lost { .. }, .. } => {
-                "do not use the rows; give shorter windows (`--window`), or raise kernel.perf_event_mlock_kb"
-            }
-            Self::Wall { cause: Cause::Throttled { .. }, .. }
-            | Self::Dropped { cause: Cause::Throttled { .. }, .. }
-            | Self::Cpu { cause: Cause::Throttled { .. }, .. } => "do not use the rows; give a longer period (`--period`)",
-            Self::Wall { cause: Cause::Late { .. }, .. }
-            | Self::Dropped { cause: Cause::Late { .. }, .. }
-            | Self::Cpu { cause: Cause::Late { .. }, .. } => {
-                "do not use the rows; observe it under more load, or where no hypervisor delays timers"
-            }
+            Self::Wall { cause, .. } | Self::Dropped { cause, .. } => match cause {
+                Cause::Lost { .. } => "do not use the rows; give shorter windows (`--window`), or raise kernel.perf_event_mlock_kb",
+                Cause::Throttled { .. } => "do not use the rows; give a longer period (`--period`)",
+                Cause::Late { .. } => "do not use the rows; observe it under more load, or where no hypervisor delays timers",
+                cause => cause.remedy(),
+            },
             Self::Moved { .. } => "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-            Self::NoWaits | Self::NoSwitching => "attach as root, with tracefs mounted, or read the rows without that sum",
+            Self::NoWaits => "attach as root, with tracefs mounted, or read the rows without that sum",
             Self::Observer { .. } => "sample more rarely: a longer period (`--period`)",
             Self::FewSamples { .. } | Self::FewPasses { .. } => "observe for longer (`-t`), or under more load",
             Self::Lost { .. } => "give shorter windows (`--window`)",
@@ -309,28 +252,15 @@ impl Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Wall { closure, cause } => write!(f, "rows and waits make {closure:.3} of the wall time{cause}"),
+            Self::Wall { closure, cause } => write!(f, "CPU time and waits make {closure:.3} of the wall time{cause}"),
             Self::Dropped { closure, cause } => write!(f, "samples times period make {closure:.3} of the on-CPU time{cause}"),
-            Self::InStep { met } => {
-                write!(f, "it keeps step with the ticks, which met it {met:.3} times as often as its time on the CPU asks for")
-            }
             Self::Moved { closure, own } => {
-                write!(f, "rows and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
+                write!(f, "CPU time and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
             }
-            Self::Cpu { closure, cause } => write!(f, "rows and what no sample shows make {closure:.3} of the CPU time{cause}"),
-            Self::Bursts { closure, ns } => write!(
-                f,
-                "samples times period make {closure:.3} of the on-CPU time, which comes in bursts of {:.0} µs: timers strike some µs late, and miss a part of those",
-                ns / 1000.0
-            ),
-            Self::Sampler { closure } => write!(f, "samples times period make {closure:.3} of the CPU time"),
-            Self::NotHeld => {
-                write!(f, "samples are spaced by cycles, which nothing else counted, so they were not compared with the CPU time")
-            }
+            Self::NoRecords => write!(f, "there are no records of switches, so samples were not compared with the time on the CPU"),
             Self::NoWaits => write!(f, "waits were not measured, so there is no sum of the wall time"),
-            Self::NoSwitching => write!(f, "switching was not measured, so there is nothing to compare what was not sampled with"),
             Self::Observer { ratio } => write!(f, "sampling raised the CPU time to {ratio:.3} of what it is without"),
-            Self::FewSamples { missing, of } => write!(f, "{missing} samples are missing of {of}"),
+            Self::FewSamples { missing } => write!(f, "{missing} samples are missing of {LEAST_SAMPLES}"),
             Self::FewPasses { time, clean } => {
                 write!(f, "{time} time and {clean} clean passes are too few to tell how passes differ ({LEAST_PASSES})")
             }
@@ -355,10 +285,8 @@ mod tests {
 
     #[test]
     fn sums_hold_where_nothing_speaks_against_them() {
-        let few = |samples: u64| Doubt::FewSamples { missing: LEAST_SAMPLES - samples, of: LEAST_SAMPLES };
-        let off = Doubt::Sampler { closure: 0.657 };
-        let cpu = Doubt::Cpu { closure: 1.3, cause: Cause::Stolen { share: 0.5 } };
-        let red = if off.gravity() == super::Gravity::Red { off } else { cpu };
+        let few = |samples: u64| Doubt::FewSamples { missing: LEAST_SAMPLES - samples };
+        let red = Doubt::Dropped { closure: 0.657, cause: Cause::Unknown };
         let rows = [
             (vec![], Footing::Hold),
             // 3, 6, 34 and 175 of 8,000 show no sum, whatever it is.
@@ -367,8 +295,8 @@ mod tests {
             (vec![few(LEAST_FOR_SUMS - 1)], Footing::TooFew { samples: LEAST_FOR_SUMS - 1 }),
             (vec![few(LEAST_FOR_SUMS)], Footing::Hold),
             (vec![few(LEAST_FOR_SUMS), red], Footing::Off),
-            (vec![Doubt::NotHeld], Footing::NotHeld),
-            (vec![Doubt::NotHeld, red], Footing::Off),
+            (vec![Doubt::NoRecords], Footing::NoRecords),
+            (vec![Doubt::NoRecords, red], Footing::Off),
             (vec![Doubt::Lost { samples: 1 }], Footing::Hold),
         ];
         for (doubts, footing) in rows {
@@ -385,24 +313,17 @@ mod tests {
             Cause::Stolen { share: 0.1 },
             Cause::Others { share: 0.1 },
             Cause::Late { share: 0.1 },
-            Cause::Missed { share: 0.1 },
             Cause::Unknown,
         ];
         let closure = 0.9;
-        let mut all: Vec<Doubt> = causes
-            .into_iter()
-            .flat_map(|cause| [Doubt::Wall { closure, cause }, Doubt::Dropped { closure, cause }, Doubt::Cpu { closure, cause }])
-            .collect();
+        let mut all: Vec<Doubt> =
+            causes.into_iter().flat_map(|cause| [Doubt::Wall { closure, cause }, Doubt::Dropped { closure, cause }]).collect();
         all.extend([
-            Doubt::InStep { met: 0.9 },
             Doubt::Moved { closure, own: 1.0 },
-            Doubt::Bursts { closure, ns: 1.0 },
-            Doubt::Sampler { closure },
-            Doubt::NotHeld,
+            Doubt::NoRecords,
             Doubt::NoWaits,
-            Doubt::NoSwitching,
             Doubt::Observer { ratio: 2.0 },
-            Doubt::FewSamples { missing: 1, of: 2 },
+            Doubt::FewSamples { missing: 1 },
             Doubt::FewPasses { time: 1, clean: 1 },
             Doubt::Lost { samples: 1 },
             Doubt::Throttled { times: 1 },

@@ -2,24 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use model::plan::receipt::SAMPLES_WITH_TICK;
-use model::profile::{Account, CountTier, SampleSource};
+use model::profile::{Account, CountTier, SampleSource, Waits};
 use model::{Bytes, Nanos, Role};
 use serde::Serialize;
 
 use crate::attributes::{Category, Context, Crossing, Layer};
-use crate::closure::{Closure, Known, OBSERVER, Observer, Sums, WALL};
+use crate::closure::{Closure, OBSERVER, Observer, Sums};
 use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Footing, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
-use crate::figure::{Figure, product, ratio};
+use crate::figure::{ErrorMethod, Figure, product, ratio};
 use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Moved, Path, Row, Split, Tally, moved};
 use crate::rules::Rules;
 
 /// The time of one end of one cell, per message.
 ///
-/// Each row is samples × period ÷ on-CPU time of the time passes × clean CPU
-/// time per message, so that what the observer costs is in none of them.
+/// Each row is its samples ÷ all samples × (time on a CPU ÷ CPU clock, in the time passes) × clean CPU
+/// time per message: samples give the composition, records of switches the level, and the observer's cost is in none of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Receipt {
     /// The end it is of.
@@ -29,11 +28,11 @@ pub struct Receipt {
     /// The samples that rows were counted from.
     #[serde(flatten)]
     pub sampling: Sampled,
-    /// Clean CPU time per message, in ns: what rows and `not_sampled` sum to.
+    /// Clean CPU time per message, in ns: what rows and `charged` sum to.
     pub cpu: Figure,
-    /// How far each block moves it.
+    /// The factors that turn samples into time, for rows of other kinds than these.
     #[serde(skip)]
-    pub cpu_moved: Moved,
+    pub basis: Basis,
     /// Clean wall time per message, in ns.
     pub wall: Figure,
     /// The sampled CPU time, row by row.
@@ -41,12 +40,12 @@ pub struct Receipt {
     pub rows: Rows,
     /// By direction, with the rates that follow.
     pub split: Split,
-    /// The time that no sample shows.
+    /// The time in which it had no CPU.
     #[serde(flatten)]
-    pub unseen: Unsampled,
+    pub off_cpu: OffCpu,
     /// Calls per message, where they were counted.
     pub calls: BTreeMap<String, Calls>,
-    /// The sums, against what was measured apart from them.
+    /// The sums, compared with independent measurements.
     pub closure: Closure,
     /// The observer's cost; `None` where no block has both passes.
     pub observer: Option<Observer>,
@@ -68,11 +67,8 @@ pub struct Receipt {
 pub struct Sampled {
     /// The clock or event that they are spaced by.
     pub source: SampleSource,
-    /// By how much.
+    /// By how much, on average: it differs by up to a tenth from pass to pass.
     pub period: u64,
-    /// True where samples were taken with the tick.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub with_tick: bool,
     /// Their number.
     pub samples: u64,
     /// Number of time passes.
@@ -102,23 +98,14 @@ pub struct Rows {
     pub touching: Row<()>,
 }
 
-/// Time per message, in ns, that is in no row.
+/// Time per message, in ns, in which the end had no CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Unsampled {
-    /// CPU time that no sample shows: the remainder, which may be negative.
-    pub not_sampled: Figure,
-    /// Next to it, what switching was measured to cost; `None` if it was not.
-    pub switching: Option<Figure>,
+pub struct OffCpu {
+    /// Billed before it ran: CPU time by its clock, mostly between its wake-up and its first instruction. A row of
+    /// the CPU time; `None` without records of switches.
+    pub charged: Option<Figure>,
     /// Ready but not on a CPU, without `charged`; `None` if not measured.
     pub runnable: Option<Figure>,
-    /// Charged as CPU time while the end had no CPU, mostly on its way to one: part of the
-    /// CPU time, and no sample shows it. Negative where a hypervisor took the CPU away; `None`
-    /// if not measured.
-    pub charged: Option<Figure>,
-    /// Time for which samples were due while the end ran, and which the kernel did not make: part of
-    /// `not_sampled`; `None` where there are none, or the times at which they were due are not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub missed: Option<Figure>,
     /// Asleep; `None` if not measured.
     pub blocked: Option<Figure>,
     /// Share of other programs in the time that its CPUs were busy, 0 to 1; `None` where the end
@@ -162,7 +149,7 @@ pub enum ReceiptError {
     #[error("a {0} pass has no messages or no time; leave it out, or run it longer")]
     EmptyPass(&'static str),
     /// Passes that are sampled differently.
-    #[error("time passes have samples spaced differently; sample all passes of a cell alike")]
+    #[error("some time passes have samples spaced by cycles, others by time; sample all passes of a cell alike")]
     Mixed,
     /// Nothing was sampled.
     #[error("no time pass has a sample; run longer, or choose a shorter period")]
@@ -183,78 +170,43 @@ impl Receipt {
     ) -> Result<Self, ReceiptError> {
         let first = check(passes)?;
         let basis = basis(passes, tallies);
-        if basis.samples == 0 {
+        if basis.all() == 0 {
             return Err(ReceiptError::NoSamples);
         }
-        let wall = ratio(&passes.clean.iter().map(|pass| (pass.wall.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
-        let of_cpu = |(tally, whole): (&Tally, &f64)| (tally.samples as f64 * basis.period, *whole);
-        let share = ratio(&tallies.iter().zip(&basis.whole).map(of_cpu).collect::<Vec<_>>()).figure();
-        let [switching, ready, blocked, runnable_alone, by_waits] = waits(&passes.waits);
-        let switches = switches(&passes.time, tallies, switching.map_or(0.0, |s| s.value));
-        let sampled = sampled(&passes.time, tallies).scaled(1.0 / switches);
-        let by_records = charged(&passes.time, basis.clean, switches);
-        // The scheduler's tracepoints have a thread on its way to a CPU that charges it already.
-        // What the clock of a task leaves out is what it is charged while perf events have not begun to
-        // look: less than the way to a CPU that the tracepoints see, which their own sum tells.
-        let by_task = passes.time.iter().any(|pass| pass.profile.source == SampleSource::TaskClock);
-        let (runnable, charged) = match by_records {
-            Some(_) if by_task => (runnable_alone, by_records),
-            // Programs at the tracepoints of a switch are charged as well, in the wait passes alone: their own
-            // sum tells how much. No more than half as much again, so that a wait counted twice still shows.
-            Some(charged) => {
-                let least = charged.value - switching.map_or(0.0, |s| s.value);
-                let most = (charged.value + 0.5 * charged.value.abs()).max(least);
-                let both = by_waits.map_or(least, |both| both.value.clamp(least, most));
-                (ready.map(|ready| ready.less(both)), by_records)
-            }
-            None => (runnable_alone, by_waits),
-        };
+        let wall = per_message(&passes.clean, |pass| (pass.wall, pass.messages));
+        let charged = has_records(&passes.time).then(|| billed(&basis));
+        let [ready, blocked] = [|waits: &Waits| waits.runnable, |waits: &Waits| waits.blocked]
+            .map(|of| (!passes.waits.is_empty()).then(|| per_message(&passes.waits, |pass| (of(&pass.waits), pass.messages))));
+        let runnable = ready.map(|ready| ready.less(charged.map_or(0.0, |charged| billed_twice(&passes.waits, charged))));
+        let kernel_threads = per_message(&passes.clean, |pass| (pass.kernel_threads, pass.messages)).value;
         let sums = Sums {
-            role: passes.role,
-            sampled,
-            met: met(&passes.time),
-            cpu: basis.clean.value,
-            wall: wall.value,
-            share: share.value,
-            charged: by_records.map(|charged| charged.value),
-            switching: switching.map(|s| s.value),
-            waits: runnable.zip(blocked).map(|(runnable, blocked)| [runnable.value, blocked.value]),
-            kernel_threads: per_message(&passes.clean, |pass| (pass.kernel_threads, pass.messages)),
-            own: own(&passes.waits),
-            calibrated: passes.time.iter().any(|pass| pass.calibrated),
+            clean: [basis.clean.value, kernel_threads, wall.value],
+            waits: own(&passes.waits),
+            off_cpu: runnable.zip(blocked).filter(|_| charged.is_some()).map(|(runnable, blocked)| [runnable.value, blocked.value]),
         };
         let mut receipt = Self {
             role: passes.role,
             size: passes.size,
             sampling: Sampled {
                 source: first.profile.source,
-                period: first.profile.period,
-                with_tick: passes.time.iter().any(|pass| pass.account.is_some_and(|account| account.with_tick)),
-                samples: basis.samples,
+                period: passes.time.iter().map(|pass| pass.profile.period).sum::<u64>() / passes.time.len() as u64,
+                samples: basis.all(),
                 passes: passes.time.len(),
             },
             cpu: basis.clean,
-            cpu_moved: basis.clean_moved.clone(),
             wall,
             rows: Rows::from_tallies(&basis, tallies),
             split: Split::from_tallies(&basis, tallies, passes.size),
-            unseen: Unsampled {
-                not_sampled: remainder(share, basis.clean),
-                switching,
-                runnable,
-                charged,
-                missed: missed(&passes.time).map(|share| product(share, basis.clean)),
-                blocked,
-                others: others(&passes.time, basis.samples),
-            },
+            off_cpu: OffCpu { charged, runnable, blocked, others: others(&passes.time, basis.all()) },
             calls: calls(passes),
-            closure: Closure::from_sums(&sums),
+            closure: Closure::from_sums(sampled(&passes.time, tallies), &sums),
             observer: Observer::from_passes(&passes.time, &passes.clean),
             counters,
-            rules: rule_shares(rules, tallies, basis.samples),
+            rules: rule_shares(rules, tallies, basis.all()),
             undecided: undecided(tallies),
             doubts: Vec::new(),
-            each: basis.each() * basis.clean.value,
+            each: basis.each(),
+            basis,
         };
         receipt.doubts = receipt.doubted(passes);
         Ok(receipt)
@@ -270,27 +222,6 @@ impl Receipt {
         self.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red)
     }
 
-    /// Takes sums of a program that has a CPU for `ns` at a time for what they are: its timers
-    /// strike some µs late, and what falls due near a burst's end is another's. Red sums that are
-    /// off for that reason become a doubt of their own; what is off by more stays red.
-    ///
-    /// Only for samples of which none is known to be missing: whoever calls has compared them
-    /// with the event's own count.
-    pub fn allow_bursts(&mut self, ns: f64) {
-        let sampler = self.closure.sampler.value;
-        let explained = |closure: f64| (closure - 1.0).abs() <= (sampler - 1.0).abs() + (WALL.end() - 1.0);
-        let before = self.doubts.len();
-        self.doubts.retain(|doubt| match doubt {
-            Doubt::Dropped { .. } => false,
-            Doubt::Cpu { closure, .. } | Doubt::Wall { closure, .. } => !explained(*closure),
-            _ => true,
-        });
-        if self.doubts.len() < before {
-            self.doubts.push(Doubt::Bursts { closure: sampler, ns });
-            self.doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.gravity()));
-        }
-    }
-
     /// The largest of the causes that the passes show.
     fn cause(&self, passes: &Passes) -> Cause {
         let lost: u64 = passes.time.iter().map(|pass| pass.profile.lost).fold(0, u64::saturating_add);
@@ -304,45 +235,24 @@ impl Receipt {
         let shares = [
             (lost as f64 / (self.sampling.samples + lost) as f64, (|share| Cause::Lost { share }) as fn(f64) -> Cause),
             (stolen, |share| Cause::Stolen { share }),
-            (self.unseen.others.unwrap_or(0.0), |share| Cause::Others { share }),
+            (self.off_cpu.others.unwrap_or(0.0), |share| Cause::Others { share }),
             (late(&passes.time), |share| Cause::Late { share }),
         ];
-        let missed = self.unseen.missed.map(|missed| missed.value / self.cpu.value).filter(|share| *share >= Cause::LEAST);
         let largest = shares.into_iter().filter(|(share, _)| *share >= Cause::LEAST).max_by(|(a, _), (b, _)| a.total_cmp(b));
         match largest {
             Some((share, cause)) => cause(share),
             None if throttled > 0 => Cause::Throttled { times: throttled },
-            // After the others, which make the kernel miss some.
-            None => missed.map_or(Cause::Unknown, |share| Cause::Missed { share }),
+            None => Cause::Unknown,
         }
-    }
-
-    /// By how much chance moves a sum of the samples, twice its standard error, where an end is met this share of the times.
-    fn chance(&self, met: f64) -> f64 {
-        2.0 * ((1.0 - met).clamp(0.0, 1.0) / self.sampling.samples.max(1) as f64).sqrt()
     }
 
     fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
-        let calibrated = passes.time.iter().any(|pass| pass.calibrated);
-        let charged = self.unseen.charged.map_or(0.0, |charged| charged.value);
-        // An end of several CPUs has each for an unknown share of the time.
-        let share = Some((self.cpu.value - charged) / self.wall.value).filter(|share| *share <= 1.0).unwrap_or(0.0);
-        let known = Known {
-            role: self.role,
-            switching: self.unseen.switching.is_some(),
-            calibrated,
-            apart: passes.time.iter().all(|pass| pass.ran().is_some()),
-            cause: self.cause(passes),
-            chance: if self.sampling.samples < self.sampling.least() { self.chance(0.0) } else { 0.0 },
-            met_by_chance: self.chance(share),
-        };
-        let mut doubts = crate::closure::doubts(&self.closure, &known);
+        let mut doubts = crate::closure::doubts(&self.closure, self.sampling.samples, self.cause(passes));
         if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
             doubts.push(Doubt::Observer { ratio: observer.ratio.value });
         }
-        let of = self.sampling.least();
-        if self.sampling.samples < of {
-            doubts.push(Doubt::FewSamples { missing: of - self.sampling.samples, of });
+        if self.sampling.samples < LEAST_SAMPLES {
+            doubts.push(Doubt::FewSamples { missing: LEAST_SAMPLES - self.sampling.samples });
         }
         if passes.time.len() < LEAST_PASSES || passes.clean.len() < LEAST_PASSES {
             doubts.push(Doubt::FewPasses { time: passes.time.len(), clean: passes.clean.len() });
@@ -367,23 +277,12 @@ impl Receipt {
 /// is armed again at each switch, and one that is due within the delay of its delivery is put off.
 /// 0 where the timers of whole CPUs made the samples.
 fn late(passes: &[TimePass]) -> f64 {
-    let per_task = passes.iter().filter(|pass| match pass.profile.source {
-        SampleSource::TaskClock => true,
-        SampleSource::CpuClock => pass.ran().is_none(),
-        SampleSource::Cycles => false,
-    });
-    let (came, due) = per_task.fold((0.0, 0.0), |(came, due), pass| match pass.account {
+    let by_task = passes.iter().filter(|pass| pass.profile.source == SampleSource::TaskClock);
+    let (came, due) = by_task.fold((0.0, 0.0), |(came, due), pass| match pass.account {
         Some(Account { recorded, counted: Some(counted), .. }) => (came + (recorded * pass.profile.period) as f64, due + counted as f64),
         _ => (came, due),
     });
     if due > 0.0 { 1.0 - came / due } else { 0.0 }
-}
-
-impl Sampled {
-    /// Number of samples that a receipt needs.
-    fn least(&self) -> u64 {
-        if self.with_tick { SAMPLES_WITH_TICK } else { LEAST_SAMPLES }
-    }
 }
 
 impl Rows {
@@ -414,7 +313,7 @@ fn check(passes: &Passes) -> Result<&TimePass, ReceiptError> {
     if passes.clean.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0 || pass.wall.get() == 0) {
         return Err(ReceiptError::EmptyPass("clean"));
     }
-    if passes.time.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0 || pass.on_cpu == 0 && pass.ran().is_none()) {
+    if passes.time.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0) {
         return Err(ReceiptError::EmptyPass("time"));
     }
     if passes.waits.iter().any(|pass| !some(pass.messages)) {
@@ -424,30 +323,66 @@ fn check(passes: &Passes) -> Result<&TimePass, ReceiptError> {
         return Err(ReceiptError::EmptyPass("count"));
     }
     // Clocks of tasks and of CPUs are both of ns.
-    let unit = |pass: &TimePass| (pass.profile.source == SampleSource::Cycles, pass.profile.period);
-    let alike = |pass: &TimePass| unit(pass) == unit(first);
+    let alike = |pass: &TimePass| (pass.profile.source == SampleSource::Cycles) == (first.profile.source == SampleSource::Cycles);
     if passes.time.iter().all(alike) { Ok(first) } else { Err(ReceiptError::Mixed) }
 }
 
 fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
     let pairs: Vec<(f64, f64)> = passes.clean.iter().map(|pass| (pass.cpu.get() as f64, pass.messages)).collect();
-    Basis {
-        blocks: passes.time.iter().map(|pass| pass.block).collect(),
-        clean_moved: moved(&passes.clean.iter().map(|pass| pass.block).collect::<Vec<_>>(), &pairs),
-        period: passes.time.first().map_or(0.0, |pass| pass.profile.period as f64),
-        whole: passes.time.iter().map(TimePass::whole).collect(),
-        samples: tallies.iter().map(|tally| tally.samples).sum(),
-        clean: ratio(&pairs).figure(),
+    let (clean, level) = (ratio(&pairs).figure(), level(&passes.time));
+    let blocks: Vec<u32> = passes.time.iter().map(|pass| pass.block).collect();
+    let clean_moved = moved(&passes.clean.iter().map(|pass| pass.block).collect::<Vec<_>>(), &pairs);
+    let mut on_cpu_moved: Moved = clean_moved.iter().map(|(block, by)| (*block, by * level.value)).collect();
+    for (block, by) in moved(&blocks, &levels(&passes.time)) {
+        *on_cpu_moved.entry(block).or_default() += by * clean.value;
     }
+    let samples = tallies.iter().map(|tally| tally.samples).collect();
+    Basis { samples, blocks, level, clean, clean_moved, on_cpu: product(level, clean), on_cpu_moved }
+}
+
+fn has_records(time: &[TimePass]) -> bool {
+    time.iter().all(|pass| pass.on_cpu().is_some())
+}
+
+/// Time on a CPU and CPU time of each pass; the latter twice where a pass lacks records of switches.
+fn levels(time: &[TimePass]) -> Vec<(f64, f64)> {
+    let recorded = has_records(time);
+    let of = |pass: &TimePass| pass.on_cpu().filter(|_| recorded).unwrap_or(pass.cpu).get() as f64;
+    time.iter().map(|pass| (of(pass), pass.cpu.get() as f64)).collect()
+}
+
+/// Share of the CPU time for which the end had a CPU. All of it at most: a hypervisor that takes the CPU away stops the
+/// CPU clock, and not the time between two records.
+fn level(time: &[TimePass]) -> Figure {
+    let level = if has_records(time) {
+        ratio(&levels(time)).figure()
+    } else {
+        Figure::new(1.0, Some(0.0), f64::INFINITY, ErrorMethod::BetweenTrials)
+    };
+    Figure::new(level.value.min(1.0), level.variance(), level.freedom, level.method)
+}
+
+/// CPU time per message that is billed before the end runs.
+fn billed(basis: &Basis) -> Figure {
+    let level = basis.level;
+    product(Figure::new(1.0 - level.value, level.variance(), level.freedom, level.method), basis.clean)
+}
+
+/// The part of the runnable wait per message that the CPU clock bills as well. The wait passes show it themselves, with the
+/// work of other programs at the scheduler's tracepoints: up to half as much again, so that a wait counted twice still shows.
+fn billed_twice(waits: &[WaitPass], charged: Figure) -> f64 {
+    let shown = per_message(waits, |pass| (pass.billed_twice(), pass.messages)).value;
+    let least = charged.value.max(0.0);
+    shown.clamp(least, 1.5 * least)
 }
 
 /// A time per message over passes.
-fn per_message<P>(passes: &[P], of: impl Fn(&P) -> (Nanos, f64)) -> f64 {
+fn per_message<P>(passes: &[P], of: impl Fn(&P) -> (Nanos, f64)) -> Figure {
     let pair = |pass| {
         let (time, messages) = of(pass);
         (time.get() as f64, messages)
     };
-    ratio(&passes.iter().map(pair).collect::<Vec<_>>()).value
+    ratio(&passes.iter().map(pair).collect::<Vec<_>>()).figure()
 }
 
 /// CPU time, the part of kernel threads, and wall time of wait passes, per message.
@@ -456,82 +391,23 @@ fn own(passes: &[WaitPass]) -> Option<[f64; 3]> {
         per_message(passes, |pass| (pass.cpu, pass.messages)),
         per_message(passes, |pass| (pass.kernel_threads, pass.messages)),
         per_message(passes, |pass| (pass.wall, pass.messages)),
-    ];
+    ]
+    .map(|figure| figure.value);
     Some(own).filter(|own| own[2] > 0.0)
 }
 
-/// The share of the on-CPU time that samples account for.
-fn sampled(time: &[TimePass], tallies: &[Tally]) -> Figure {
-    let pair = |(tally, pass): (&Tally, &TimePass)| (tally.samples as f64 * pass.profile.period as f64, pass.on_cpu as f64);
-    ratio(&tallies.iter().zip(time).map(pair).collect::<Vec<_>>()).figure()
-}
-
-/// The on-CPU time over the time between records of switches: 1 and up to what `switching`, in
-/// ns per message, adds. A switch lies outside the records, and a timer of a CPU that strikes in
-/// it shows one of its tasks; how much of the switch is seen depends on whether the CPU was idle.
-fn switches(time: &[TimePass], tallies: &[Tally], switching: f64) -> f64 {
-    let whole_cpus = time.iter().all(|pass| pass.profile.source == SampleSource::CpuClock);
-    let Some(ran) = time.iter().map(|pass| Some(pass.ran()?.get() as f64)).sum::<Option<f64>>().filter(|_| whole_cpus) else {
-        return 1.0;
-    };
-    let messages: f64 = time.iter().map(|pass| pass.messages).sum();
-    let seen: f64 = tallies.iter().zip(time).map(|(tally, pass)| tally.samples as f64 * pass.profile.period as f64).sum();
-    (seen / ran).min(1.0 + switching * messages / ran).max(1.0)
-}
-
-/// The times at which timers that strike with the tick were due while the end had the CPU, times the period, over its time
-/// on the CPU: each either met it or did not. `None` of other timers.
-fn met(time: &[TimePass]) -> Option<f64> {
-    let with_tick = time.iter().filter_map(|pass| pass.account.filter(|account| account.with_tick));
-    let pair = |account: Account| Some((account.sampled_for?.get() as f64, account.on_cpu?.get() as f64));
-    let (due, on_cpu) = with_tick.filter_map(pair).fold((0.0, 0.0), |(due, sum), pair| (due + pair.0, sum + pair.1));
-    (on_cpu > 0.0).then_some(due / on_cpu)
-}
-
-/// CPU time per message that was charged while the end had no CPU, by the records of switches;
-/// `None` where a pass lacks them.
-fn charged(time: &[TimePass], clean: Figure, switches: f64) -> Option<Figure> {
-    let pair = |pass: &TimePass| {
-        let cpu = pass.unwatched().get() as f64;
-        Some((cpu - switches * pass.ran()?.get() as f64, cpu))
-    };
-    let pairs: Option<Vec<(f64, f64)>> = time.iter().map(pair).collect();
-    pairs.map(|pairs| product(ratio(&pairs).figure(), clean))
-}
-
-/// The share of the CPU time for which samples were due while the end ran, and were not made, in the passes that tell;
-/// `None` where none does, or none has any.
-fn missed(time: &[TimePass]) -> Option<Figure> {
-    let pair = |pass: &TimePass| Some((pass.account?.missed? as f64 * pass.profile.period as f64, pass.whole()));
-    let pairs: Vec<(f64, f64)> = time.iter().filter_map(pair).collect();
-    pairs.iter().any(|(time, _)| *time > 0.0).then(|| ratio(&pairs).figure())
+/// Samples × period over what they should reach; `None` where a pass has nothing to compare them with.
+fn sampled(time: &[TimePass], tallies: &[Tally]) -> Option<Figure> {
+    let pair =
+        |(tally, pass): (&Tally, &TimePass)| Some((tally.samples as f64 * pass.profile.period as f64, pass.due(tally.samples)? as f64));
+    let pairs: Option<Vec<(f64, f64)>> = tallies.iter().zip(time).map(pair).collect();
+    pairs.map(|pairs| ratio(&pairs).figure())
 }
 
 /// The share of other programs in the time that the sampled CPUs were busy.
 fn others(time: &[TimePass], samples: u64) -> Option<f64> {
     let others: u64 = time.iter().map(|pass| pass.account?.others).sum::<Option<u64>>()?;
     Some(others as f64 / (others + samples).max(1) as f64)
-}
-
-fn remainder(sampled: Figure, clean: Figure) -> Figure {
-    let rest = Figure::new(1.0 - sampled.value, sampled.variance(), sampled.freedom, sampled.method);
-    product(rest, clean)
-}
-
-/// Switching, runnable wait, blocked time, runnable wait without what is charged meanwhile,
-/// and that, per message.
-fn waits(passes: &[WaitPass]) -> [Option<Figure>; 5] {
-    let figure = |of: &dyn Fn(&WaitPass) -> Option<u64>| {
-        let pairs: Option<Vec<(f64, f64)>> = passes.iter().map(|pass| of(pass).map(|time| (time as f64, pass.messages))).collect();
-        pairs.filter(|pairs| !pairs.is_empty()).map(|pairs| ratio(&pairs).figure())
-    };
-    [
-        figure(&|pass| pass.waits.switching.map(Nanos::get)),
-        figure(&|pass| Some(pass.waits.runnable.get())),
-        figure(&|pass| Some(pass.waits.blocked.get())),
-        figure(&|pass| Some(pass.waits.runnable.since(pass.charged()).get())),
-        figure(&|pass| Some(pass.charged().get())),
-    ]
 }
 
 /// Way in which a function was counted, and its calls and messages pass by pass.

@@ -136,40 +136,47 @@ pub fn by_key<'a, R, K: Ord>(receipts: &[&'a R], of: impl Fn(&'a R) -> &'a [Row<
     rows
 }
 
-/// The factors that turn samples into time per message.
+/// The factors that turn samples into time per message: samples give the composition, the records of switches the level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Basis {
-    /// Distance of two samples, in the unit of `whole`.
-    pub period: f64,
-    /// CPU time of each time pass ([`TimePass::whole`](crate::TimePass::whole)).
-    pub whole: Vec<f64>,
+    /// Samples of each time pass.
+    pub samples: Vec<u64>,
     /// The block of each time pass.
     pub blocks: Vec<u32>,
-    /// Samples of all passes.
-    pub samples: u64,
+    /// Share of the end's CPU clock for which it had a CPU, 0 to 1.
+    pub level: Figure,
     /// Clean CPU time per message, in ns.
     pub clean: Figure,
     /// How far each block moves it.
     pub clean_moved: Moved,
+    /// Clean time on a CPU per message, in ns: what the rows of one attribute sum to.
+    pub on_cpu: Figure,
+    /// How far each block moves it.
+    pub on_cpu_moved: Moved,
 }
 
 impl Basis {
-    /// The share of the whole that one sample is.
+    /// Samples of all passes.
+    pub fn all(&self) -> u64 {
+        self.samples.iter().sum()
+    }
+
+    /// ns per message that one sample stands for.
     pub fn each(&self) -> f64 {
-        self.period / self.whole.iter().sum::<f64>()
+        self.on_cpu.value / self.all().max(1) as f64
     }
 
     /// The row of samples counted pass by pass.
     pub fn row<K>(&self, key: K, counts: &[u64]) -> Row<K> {
-        let pairs: Vec<(f64, f64)> = counts.iter().zip(&self.whole).map(|(count, on)| (*count as f64 * self.period, *on)).collect();
-        let samples = counts.iter().sum();
-        let share = share(ratio(&pairs), Sampling { samples, of: self.samples, each: self.each() });
-        let passes = pairs.iter().map(|(time, on)| time / on * self.clean.value).collect();
-        let mut moved: Moved = moved(&self.blocks, &pairs).into_iter().map(|(block, by)| (block, by * self.clean.value)).collect();
-        for (block, by) in &self.clean_moved {
-            *moved.entry(*block).or_default() += by * share.value;
+        let pairs: Vec<(f64, f64)> = counts.iter().zip(&self.samples).map(|(count, of)| (*count as f64, *of as f64)).collect();
+        let (samples, of) = (counts.iter().sum(), self.all());
+        let part = share(ratio(&pairs), Sampling { samples, of, each: 1.0 / of.max(1) as f64 });
+        let passes = pairs.iter().map(|(count, of)| count / of.max(1.0) * self.on_cpu.value).collect();
+        let mut moved: Moved = moved(&self.blocks, &pairs).into_iter().map(|(block, by)| (block, by * self.on_cpu.value)).collect();
+        for (block, by) in &self.on_cpu_moved {
+            *moved.entry(*block).or_default() += by * part.value;
         }
-        Row { key, samples, share, ns: product(share, self.clean), passes, moved }
+        Row { key, samples, share: product(part, self.level), ns: product(part, self.on_cpu), passes, moved }
     }
 
     /// A row for each key met in any pass, the costliest first.
@@ -225,15 +232,16 @@ impl Split {
     pub fn from_tallies(basis: &Basis, tallies: &[Tally], size: Bytes) -> Self {
         let directions = basis.rows(&tallies.iter().map(|tally| &tally.directions).collect::<Vec<_>>());
         let acknowledging: Vec<u64> = tallies.iter().map(|tally| tally.acknowledging.get(&true).copied().unwrap_or(0)).collect();
-        let share = basis.row((), &acknowledging).share;
-        // What was not sampled stays in both: nobody knows whose it was.
+        let of = basis.samples.iter().copied();
+        let share = ratio(&acknowledging.iter().zip(of).map(|(count, of)| (*count as f64, of as f64)).collect::<Vec<_>>()).figure();
+        // What is billed before the end runs is in neither: no CPU does it.
         let mut rest = share.scaled(-1.0);
         rest.value += 1.0;
         rest.interval = rest.interval.map(|[low, high]| [low + 1.0, high + 1.0]);
         Self {
             directions,
-            bound: Bound::at_cost(basis.clean, size),
-            bound_without_acknowledgement: Bound::at_cost(product(rest, basis.clean), size),
+            bound: Bound::at_cost(basis.on_cpu, size),
+            bound_without_acknowledgement: Bound::at_cost(product(rest, basis.on_cpu), size),
         }
     }
 }

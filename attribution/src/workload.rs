@@ -173,7 +173,7 @@ pub struct WeightedRow<K> {
 pub struct Weighted<K> {
     /// The rows, the costliest first.
     pub rows: Vec<WeightedRow<K>>,
-    /// CPU time per message of the workload, with what was not sampled.
+    /// CPU time per message of the workload, with what was billed before the end ran.
     pub cpu: WeightedRow<()>,
     /// Share of messages whose size was measured.
     pub measured: f64,
@@ -218,7 +218,7 @@ pub fn weigh<K: Ord + Clone>(
     if pieces.is_empty() {
         return Err(WorkloadError::AllBeyond);
     }
-    let cpu: Vec<(Figure, Option<&Moved>)> = receipts.iter().map(|receipt| (receipt.cpu, Some(&receipt.cpu_moved))).collect();
+    let cpu: Vec<(Figure, Option<&Moved>)> = receipts.iter().map(|receipt| (receipt.cpu, Some(&receipt.basis.clean_moved))).collect();
     let mut cpu = weighted((), &pieces, &cpu);
     cpu.share = 1.0;
     let row = |(key, rows): (&K, Vec<Option<&Row<K>>>)| {

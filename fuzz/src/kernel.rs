@@ -92,8 +92,6 @@ pub fn perf(bytes: &[u8]) {
     let recording = Recording {
         source,
         period: 1,
-        spacing: 1,
-        due_at: None,
         layout,
         rings,
         lost: None,
@@ -112,15 +110,11 @@ pub fn perf(bytes: &[u8]) {
         }
     }
     let (profile, _) = fold(slice::from_ref(&recording), &SYMBOLS, Tasks::All, None);
-    // Of a timer's samples it is told when they were due.
     let of_time = Recording {
         source: SampleSource::CpuClock,
-        spacing: 100_000,
-        // As some are told to be.
-        due_at: (samples % 2 == 1).then_some(samples),
         counted: Some(1 << 30),
         rings: vec![ring.to_vec()],
-        switches: Some(vec![switches.clone()]),
+        switches: Some(vec![switches]),
         ..recording
     };
     let window = Window { start: Nanos::new(1 << 20), end: Nanos::new(1 << 40) };
@@ -129,14 +123,14 @@ pub fn perf(bytes: &[u8]) {
     assert_eq!(profile.stacks.iter().map(|stack| stack.count).sum::<u64>(), samples);
     let places = profile.stacks.iter().flat_map(|stack| &stack.frames);
     assert!(places.into_iter().all(|place| profile.symbols.get(*place as usize).is_some_and(|name| !name.is_empty())));
-    waits(ring, switches);
+    waits(ring);
 }
 
 /// The same bytes as events of the scheduler's: no wait is longer than the window.
-fn waits(bytes: &[u8], switches: Vec<profile::sampler::record::Switch>) {
+fn waits(bytes: &[u8]) {
     let events: Vec<Event> = bytes.chunks(24).filter_map(Event::parse).collect();
     let (start, end) = (Nanos::new(1_000), Nanos::new(1 << 62));
-    let log = WaitLog::new(events, Some(switches), 0, Nanos::new(0));
+    let log = WaitLog::new(events, 0, Nanos::new(0));
     for thread in log.threads().into_iter().take(4) {
         let waits = log.waits(thread, Window { start, end }).unwrap();
         assert!((waits.blocked + waits.runnable).get() <= end.get() - start.get());

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use engine::channel::{self, ChannelError, Receiver};
 use engine::probe;
 use model::adjust::ArmRequest;
-use model::control::{CONTROL_VERSION, FromHost, SampleCost, ToEndpoint, ToHost, WireTask};
+use model::control::{CONTROL_VERSION, FromHost, ToEndpoint, ToHost, WireTask};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
 use model::plan::LinkKind;
@@ -209,9 +209,7 @@ impl HostProcess<'_> {
                 self.offer.check(&cpus)?;
                 // Where nothing can be sampled the attempt to watch says so.
                 let first = cpus.first().map_or(0, |place| place.cpu);
-                let cost = cost::of_sample(first).unwrap_or_default();
-                // The CPUs of an end that is bound to none are not sampled.
-                FromHost::SampleCost(SampleCost { tick: cost.tick.filter(|_| !cpus.is_empty()), ..cost })
+                FromHost::SampleCost(cost::of_sample(first).unwrap_or_default())
             }
             ToHost::Observe(observe) => {
                 self.offer.check(&observe.cpus)?;

@@ -1,12 +1,12 @@
-//! Length of the trials of each pass, and the distance of the samples in them.
+//! Length of the trials of each pass.
 //!
 //! A clean trial lasts as the plan says. A time pass lasts until the end that it watches has its
 //! share of the samples wanted of its cell: how many a second that gives is known
-//! from the passes before. An end that sleeps often in its clean trials is sampled with the tick.
+//! from the passes before.
 
 use std::collections::HashMap;
 
-use model::plan::receipt::{ASSUMED_SHARE, ASSUMED_TICK, LONGEST_PASS, LONGEST_PASS_WITH_TICK, sleeps_often};
+use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{ReceiptPlan, TrialEnd};
 use model::profile::SampleSource;
 use model::schedule::Slot;
@@ -20,26 +20,6 @@ const MOST_MESSAGES: u64 = 1_000_000_000;
 /// The order in which ends are kept.
 const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
-/// Distance of the samples of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spacing {
-    /// Samples at different distances make no receipt, so that it is that of earlier ones, or as the plan says.
-    Known(Nanos),
-    /// To be chosen by what a sample costs.
-    Chosen {
-        /// The timer is to strike with the tick, where that can be.
-        with_tick: bool,
-        /// The distance where it cannot, if it is known.
-        otherwise: Option<Nanos>,
-    },
-}
-
-impl Default for Spacing {
-    fn default() -> Self {
-        Self::Chosen { with_tick: false, otherwise: None }
-    }
-}
-
 /// Load of the cells of a run, by cell and arm.
 #[derive(Debug, Default)]
 pub struct PassDurations {
@@ -47,9 +27,8 @@ pub struct PassDurations {
     /// Messages of a trial that lasts as long as the plan asks for, by cell and arm, where
     /// those that the plan names do not.
     counts: HashMap<(usize, usize), u64>,
-    /// Distance of samples by the CPU clock, as they were taken, and of those with the tick.
+    /// Distance of samples by the CPU clock, as they were taken last.
     period: Option<Nanos>,
-    ticks: Option<Nanos>,
 }
 
 /// Load of one end of a cell.
@@ -61,10 +40,6 @@ struct End {
     sampled: f64,
     /// CPU time over elapsed time of the last clean trial.
     busy: Option<f64>,
-    /// How often a second it slept in that trial.
-    sleeps: f64,
-    /// Distance of its samples.
-    period: Option<Nanos>,
     /// Messages a second.
     rate: f64,
 }
@@ -77,7 +52,6 @@ impl PassDurations {
             let messages = self.counts.entry((slot.cell, slot.arm)).or_default();
             *messages = measured.sender.counts.messages.max(*messages);
         }
-        let sleeps = self.is_with_tick(slot);
         let ends = self.known.entry((slot.cell, slot.arm)).or_default();
         for (end, role) in ends.iter_mut().zip(ROLES) {
             let report = if role == Role::Sender { &measured.sender } else { &measured.receiver };
@@ -90,18 +64,10 @@ impl PassDurations {
             match (slot.pass, profile) {
                 (Pass::Clean, _) => {
                     end.busy = Some(seconds(report.cpu_time.sum()) / elapsed);
-                    end.sleeps = report.switches.voluntary as f64 / elapsed;
                 }
                 (pass, Some(profile)) if pass.samples() => {
                     if profile.source != SampleSource::Cycles {
-                        let period = Nanos::new(profile.period);
-                        end.period.get_or_insert(period);
-                        // A timer that could not be set to the tick keeps its end's distance, which is no other's.
-                        if profile.account.is_some_and(|account| account.with_tick) {
-                            self.ticks.get_or_insert(period);
-                        } else if !sleeps {
-                            self.period.get_or_insert(period);
-                        }
+                        self.period = Some(Nanos::new(profile.period));
                     }
                     end.samples += profile.samples();
                     end.sampled += elapsed;
@@ -109,23 +75,6 @@ impl PassDurations {
                 _ => {}
             }
         }
-    }
-
-    /// Returns the distance of samples in a trial.
-    pub fn spacing(&self, plan: &Plan, slot: Slot) -> Spacing {
-        let known = self.ends(slot);
-        let before = known.iter().zip(ROLES).filter(|(_, role)| slot.pass.watches(*role)).find_map(|(end, _)| end.period);
-        let with_tick = self.is_with_tick(slot);
-        let first = if with_tick { self.ticks } else { self.period };
-        let known = plan.receipt.and_then(|receipt| receipt.period).or(before).or(first);
-        known.map_or(Spacing::Chosen { with_tick, otherwise: self.period }, Spacing::Known)
-    }
-
-    /// Returns whether an end that the pass watches sleeps often, in any arm: arms are compared.
-    fn is_with_tick(&self, slot: Slot) -> bool {
-        let arms = self.known.iter().filter(|((cell, _), _)| *cell == slot.cell);
-        let mut watched = arms.flat_map(|(_, ends)| ends.iter().zip(ROLES)).filter(|(_, role)| slot.pass.watches(*role));
-        watched.any(|(end, _)| end.busy.is_some_and(|busy| sleeps_often(end.sleeps, busy)))
     }
 
     fn ends(&self, slot: Slot) -> [End; 2] {
@@ -164,16 +113,10 @@ impl PassDurations {
         let Some(receipt) = plan.receipt.filter(|_| slot.pass.samples()) else { return usual };
         let ends = self.ends(slot);
         let blocks = plan.blocks.least.saturating_sub(block);
-        let (period, longest) = match self.spacing(plan, slot) {
-            Spacing::Known(period) if Some(period) == self.ticks => (Some(period), LONGEST_PASS_WITH_TICK),
-            Spacing::Known(period) => (Some(period), LONGEST_PASS),
-            Spacing::Chosen { with_tick: true, .. } => (Some(ASSUMED_TICK), LONGEST_PASS_WITH_TICK),
-            Spacing::Chosen { with_tick: false, .. } => (None, LONGEST_PASS),
-        };
         let wanted = |end: &End| {
-            let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second(period);
+            let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second(self.period);
             let per_second = if end.samples > 0 { end.samples as f64 / end.sampled } else { expected };
-            ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second, longest)
+            ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second)
         };
         let watched = ends.iter().zip(ROLES).filter(|(_, role)| slot.pass.watches(*role));
         let wanted = watched.map(|(end, _)| wanted(end)).max().unwrap_or_default();
@@ -190,11 +133,11 @@ fn seconds(time: Nanos) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{PassDurations, Spacing};
+    use super::PassDurations;
     use crate::testing::measured;
     use model::end::Window;
-    use model::plan::{RawPlan, ReceiptPlan, TrialEnd};
-    use model::profile::{Account, Observation, Profile, SampleSource, Stack};
+    use model::plan::{RawPlan, TrialEnd};
+    use model::profile::{Observation, Profile, SampleSource, Stack};
     use model::schedule::Slot;
     use model::trial::{Observed, Outcome};
     use model::{Nanos, Pass, Plan, TrialRecord};
@@ -269,43 +212,6 @@ mod tests {
         durations.note(&plan, slot(Pass::Clean), &trial);
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 520);
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::TimeReceiver))), 4 * 520, "the receiver is a quarter as busy");
-    }
-
-    /// A receiver that slept 30,000 times in a second in which it used half of a CPU.
-    fn sleeper(plan: &Plan) -> TrialRecord {
-        let mut trial = record(plan, Pass::Clean, 0.5, None);
-        let Outcome::Measured(measured) = &mut trial.outcome else { panic!("{trial:?}") };
-        measured.receiver.switches.voluntary = 30_000;
-        trial
-    }
-
-    #[test]
-    fn an_end_that_sleeps_often_is_sampled_with_the_tick_and_stays_so() {
-        let plan = Plan { receipt: Some(ReceiptPlan::default()), ..plan("length = \"100ms\"") };
-        let mut durations = PassDurations::default();
-        durations.note(&plan, slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
-        assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), Spacing::default());
-        durations.note(&plan, slot(Pass::Clean), &sleeper(&plan));
-        assert_eq!(durations.spacing(&plan, slot(Pass::Time)), Spacing::default(), "the sender does not sleep");
-        let chosen = Spacing::Chosen { with_tick: true, otherwise: None };
-        assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), chosen);
-        assert_eq!(durations.spacing(&plan, Slot { arm: 1, ..slot(Pass::TimeReceiver) }), chosen, "arms are compared");
-        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::TimeReceiver))), 3_200, "8,000 would take a minute");
-        // Its samples came with the tick; what it does later changes nothing of that.
-        durations.note(&plan, slot(Pass::TimeReceiver), &with_tick(record(&plan, Pass::TimeReceiver, 0.5, Some(400))));
-        durations.note(&plan, slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
-        assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), Spacing::Known(Nanos::new(100_000)));
-        assert_eq!(millis(durations.end(&plan, 1, slot(Pass::TimeReceiver))), 3_200);
-        let of_plan = Plan { receipt: Some(ReceiptPlan { period: Some(Nanos::new(5)), ..ReceiptPlan::default() }), ..plan };
-        assert_eq!(durations.spacing(&of_plan, slot(Pass::TimeReceiver)), Spacing::Known(Nanos::new(5)));
-    }
-
-    fn with_tick(mut record: TrialRecord) -> TrialRecord {
-        let Outcome::Measured(measured) = &mut record.outcome else { panic!("{record:?}") };
-        let profile = measured.observed.as_mut().unwrap().receiver.profile.as_mut().unwrap();
-        profile.account =
-            Some(Account { on_cpu: None, sampled_for: None, recorded: 400, counted: None, others: Some(0), missed: None, with_tick: true });
-        record
     }
 
     #[test]

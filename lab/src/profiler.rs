@@ -8,7 +8,7 @@ mod samples;
 
 use std::fs;
 
-use model::control::{CpuPlace, Observe};
+use model::control::Observe;
 use model::end::Window;
 use model::profile::{Observation, Waits};
 use model::{Nanos, Pass, Unavailable};
@@ -105,13 +105,7 @@ impl EndpointProfiler {
     }
 
     fn follow(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Unavailable> {
-        let only = match observe.cpus[..] {
-            [CpuPlace { cpu, .. }] => Some(cpu),
-            _ => None,
-        };
-        let recorder = WaitRecorder::open(Who::Workers(pid), observe.longest.min(LONGEST), only)?;
-        self.refused.extend(recorder.note().cloned());
-        Ok(Watch::Wait(Box::new(recorder)))
+        Ok(Watch::Wait(Box::new(WaitRecorder::open(Who::Workers(pid), observe.longest.min(LONGEST))?)))
     }
 
     fn stacks_counted(&mut self, recorder: &StackCounter, seen: &mut Observation) -> Result<(), Unavailable> {

@@ -146,6 +146,8 @@ pub struct Session {
     isolated: bool,
     apart: bool,
     facts: Vec<HostFacts>,
+    /// Distance of samples at which they keep to their cost at both hosts, once that was measured.
+    pub(crate) sample_period: Option<Nanos>,
     warnings: Vec<Warning>,
 }
 
@@ -193,6 +195,7 @@ impl Session {
             isolated,
             apart,
             facts: Vec::new(),
+            sample_period: None,
             warnings,
         };
         let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };

@@ -24,7 +24,6 @@ use model::{Cell, Nanos, Pass, Plan, Role};
 use crate::clock::{self, ClockWatch};
 use crate::error::TrialError;
 use crate::event::Listener;
-use crate::pass_duration::Spacing;
 use crate::refusal::{Refusal, refused};
 use crate::remote::{self, Heard, HostError, RemoteHost};
 use crate::session::{Place, Session, turn};
@@ -79,8 +78,6 @@ pub(crate) struct TrialSpec<'a> {
     pub pass: Pass,
     /// When it ends.
     pub end: TrialEnd,
-    /// Distance of samples.
-    pub spacing: Spacing,
     /// Settings of its arm besides the cell.
     pub arm: Option<&'a HostSettings>,
     /// Seed of what it leaves to chance.
@@ -90,7 +87,7 @@ pub(crate) struct TrialSpec<'a> {
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
     pub(crate) fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), spacing: Spacing::default(), arm: None, seed: plan.seed }
+        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None, seed: plan.seed }
     }
 }
 

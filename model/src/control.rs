@@ -300,15 +300,6 @@ pub struct Observe {
     pub cpus: Vec<CpuPlace>,
 }
 
-/// What samples cost at a host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SampleCost {
-    /// Time that a sample takes from what it strikes.
-    pub time: Nanos,
-    /// Distance of the CPU's ticks; `None` where timers of whole CPUs, which can strike with them, do not space samples.
-    pub tick: Option<Nanos>,
-}
-
 /// One end of a link, as it is to be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkEnd {
@@ -445,7 +436,7 @@ pub enum FromHost {
         shared: bool,
     },
     /// The cost of a sample.
-    SampleCost(SampleCost),
+    SampleCost(Nanos),
     /// The endpoint is watched.
     Observing,
     /// Nothing of what was asked for can be seen here, now or later.

@@ -56,12 +56,7 @@ pub struct Account {
     /// (`PERF_RECORD_SWITCH`); `None` where records were lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cpu: Option<Nanos>,
-    /// The time on a CPU that samples of whole CPUs should sum to: what it would have been had taking them
-    /// changed nothing. `None` in runs of earlier versions, where it is `on_cpu`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sampled_for: Option<Nanos>,
-    /// Samples of the whole recording, of every task in it; with those that are known to have been due in
-    /// idle time of which the kernel has no records.
+    /// Samples of the whole recording, of every task in it.
     pub recorded: u64,
     /// The sampling event's own count over the whole recording, in the unit of the period;
     /// `None` where it could not be read.
@@ -71,26 +66,9 @@ pub struct Account {
     /// tasks alone were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<u64>,
-    /// Samples in the measured part that were due while one of the tasks ran, and that the kernel did not make although
-    /// it counts none as lost: by the times at which the timers of whole CPUs were due, `None` where those are not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missed: Option<u64>,
-    /// True where the timers of whole CPUs struck with the tick.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub with_tick: bool,
 }
 
 impl Account {
-    /// What samples of whole CPUs should sum to.
-    pub fn due(&self) -> Option<Nanos> {
-        self.sampled_for.or(self.on_cpu)
-    }
-
-    /// The CPU time `cpu` of the same tasks had taking the samples changed nothing.
-    pub fn unwatched(&self, cpu: Nanos) -> Nanos {
-        self.on_cpu.zip(self.due()).map_or(cpu, |(on_cpu, due)| Nanos::new(cpu.get().saturating_add(due.get())).since(on_cpu))
-    }
-
     /// The event's own count in the part of the recording that has so many of its samples, those
     /// included that were dropped there; `None` where the count could not be read.
     pub fn counted_with(&self, samples: u64) -> Option<u64> {
@@ -103,12 +81,9 @@ impl Account {
     pub fn and(self, other: Self) -> Self {
         Self {
             on_cpu: self.on_cpu.zip(other.on_cpu).map(|(one, two)| one + two),
-            sampled_for: self.due().zip(other.due()).map(|(one, two)| one + two),
             recorded: self.recorded.saturating_add(other.recorded),
             counted: self.counted.zip(other.counted).map(|(one, two)| one.saturating_add(two)),
             others: self.others.zip(other.others).map(|(one, two)| one.saturating_add(two)),
-            missed: self.missed.zip(other.missed).map(|(one, two)| one.saturating_add(two)),
-            with_tick: self.with_tick && other.with_tick,
         }
     }
 }
@@ -182,9 +157,6 @@ pub struct Waits {
     pub blocked: Nanos,
     /// Times it was taken off a CPU.
     pub switches: u64,
-    /// Time between being taken off a CPU and being told to wait, and back: the
-    /// switches themselves, which a sampler that stops with its task misses.
-    pub switching: Option<Nanos>,
 }
 
 /// Observation of one end in one trial next to its own report. What its pass

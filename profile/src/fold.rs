@@ -6,52 +6,39 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::{Account, HardwareCounts, Profile, SampleSource, Stack};
 
-use crate::sampler::record::{Malformed, Record, Records, Sample};
-use crate::sampler::{COUNTERS, Dated, Recording, Tasks};
+use crate::sampler::record::{Malformed, Record, Sample};
+use crate::sampler::{COUNTERS, Recording, Tasks};
 use crate::symbols::{CodeMap, Symbols};
 
 /// Name of a sample in user code.
 pub const USER: &str = "[user]";
 /// Name of a sample on the instruction behind a system call.
 pub const SYSCALL_EXIT: &str = "[syscall exit]";
-/// Kernel function in which a timer strikes that was due during a switch, and its caller, in which it was due.
-const SWITCHED: &str = "finish_task_switch";
-const LEAVING: &str = "__schedule";
 
 /// The samples of tasks in recordings of one kind, within `window` (all of them where there
 /// is none), each chain once, with names. Its memory is bounded by the recordings', in which
 /// each chain takes more room than here.
 ///
-/// A sample of a whole CPU is that of whoever had it when it was due. One that was due while a task
-/// was leaving, and struck in the next one, is a sample of `__schedule` with the callers of others
-/// that left: it shows the next task's chain. So are those that idle time would show, where it leaves no records.
+/// A sample is that of the task in which the timer fired. Around a switch interrupts are off, so that what was due while
+/// a task left is found in `finish_task_switch` of the next one: both are switching.
 ///
-/// What was lost is counted whole, whenever it was: the kernel does not tell when. What was due while a task ran, and never
-/// made, is in no chain: its number is part of the account.
+/// What was lost is counted whole, whenever it was: the kernel does not say when.
 pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: Option<Window>) -> (Profile, Option<HardwareCounts>) {
     let mut fold = Fold { symbols, names: Names::default(), user: HashMap::new(), stacks: BTreeMap::new(), last: HashMap::new() };
     let within = |time: u64| window.is_none_or(|window| window.contains(time));
-    let (mut lost, mut throttled, mut broken, mut recorded, mut leaving) = (0_u64, 0, 0, 0, 0);
-    let mut missed = Some(0_u64);
-    let rings =
-        recordings.iter().flat_map(|recording| recording.rings.iter().enumerate().map(move |(place, ring)| (recording, place, ring)));
-    for (recording, place, ring) in rings {
-        let dated = recording.dated(place);
-        let mut owners = dated.iter().flat_map(Dated::owners);
-        for record in Records::new(ring, &recording.layout) {
+    let (mut lost, mut throttled, mut broken, mut recorded) = (0_u64, 0, 0, 0);
+    for recording in recordings {
+        for record in recording.records() {
             match record {
                 Ok(Record::Sample(sample)) => {
                     recorded += 1;
-                    let struck = (sample.pid, sample.tid);
-                    let had = owners.next().flatten().unwrap_or(struck);
-                    let [had, struck] = [had, struck].map(|(process, thread)| tasks.have(process, thread));
-                    let counted = if struck { fold.counters(recording, &sample) } else { Default::default() };
-                    match (had, struck) {
-                        _ if !within(sample.time) => {}
-                        (true, true) => broken += u64::from(!fold.add(&recording.code, &sample, &counted)),
-                        (true, false) => leaving += 1,
-                        // Due before the task came, or at nobody's that is wanted.
-                        (false, _) => {}
+                    if !tasks.have(sample.pid, sample.tid) {
+                        continue;
+                    }
+                    // Read outside the window as well: the next sample's counts begin here.
+                    let counted = fold.counters(recording, &sample);
+                    if within(sample.time) {
+                        broken += u64::from(!fold.add(&recording.code, &sample, &counted));
                     }
                 }
                 Ok(Record::Lost(count)) => lost = lost.saturating_add(count),
@@ -60,27 +47,24 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
                 Err(Malformed::Content | Malformed::Length) => broken += 1,
             }
         }
-        missed = missed.zip(dated.as_ref().and_then(|dated| dated.missed(tasks, window))).map(|(all, here)| all.saturating_add(here));
-        if let Some(dated) = &dated {
-            leaving += dated.unseen(tasks, window);
-            recorded += dated.unseen(Tasks::All, None) + dated.unseen_idle();
-        }
     }
-    fold.leave(leaving);
     let lost = lost.max(recordings.iter().filter_map(|recording| recording.lost).fold(0, u64::saturating_add));
-    let (source, period) = recordings.first().map_or((SampleSource::CpuClock, 0), |first| (first.source, first.period));
+    let source = recordings.first().map_or(SampleSource::CpuClock, |first| first.source);
     let (symbols, stacks, counters) = fold.finish(recordings.iter().all(|recording| recording.layout.reads));
     let account = window.map(|window| Account {
         on_cpu: recordings.iter().try_fold(Nanos::default(), |sum, recording| Some(sum + recording.on_cpu(tasks, window)?)),
-        sampled_for: recordings.iter().try_fold(Nanos::default(), |sum, recording| Some(sum + recording.sampled_for(tasks, window)?)),
         recorded,
         counted: recordings.iter().map(|recording| recording.counted).sum(),
         others: None,
-        missed,
-        with_tick: !recordings.is_empty() && recordings.iter().all(|recording| recording.due_at.is_some()),
     });
-    let profile = Profile { source, period, symbols, stacks, lost, throttled, broken, account };
+    let profile = Profile { source, period: mean_period(recordings), symbols, stacks, lost, throttled, broken, account };
     (profile, counters)
+}
+
+/// The mean distance of samples: CPUs differ by less than 0.6 %.
+fn mean_period(recordings: &[Recording]) -> u64 {
+    let sum = recordings.iter().fold(0, |sum: u64, recording| sum.saturating_add(recording.period));
+    sum / recordings.len().max(1) as u64
 }
 
 /// Names in the order in which they were met.
@@ -156,30 +140,6 @@ impl Fold<'_> {
             *sum = sum.saturating_add(*this);
         }
         whole
-    }
-
-    /// Adds samples that were due while the task left its CPU: below the callers from which it left,
-    /// as samples show that struck when it was back, in their proportion.
-    fn leave(&mut self, count: u64) {
-        if count == 0 {
-            return;
-        }
-        let is_switch = |frames: &[u32]| frames.len() > 1 && self.names.all[frames[0] as usize].starts_with(SWITCHED);
-        let back = self.stacks.iter().filter(|((frames, _), _)| is_switch(frames));
-        let mut chains: Vec<(Vec<u32>, u64)> = back.map(|((frames, _), met)| (frames[1..].to_vec(), met.count)).collect();
-        if chains.is_empty() {
-            chains.push((vec![self.names.place(LEAVING)], 1));
-        }
-        let all: u64 = chains.iter().map(|(_, weight)| weight).sum();
-        let (mut seen, mut given) = (0, 0);
-        for (frames, weight) in chains {
-            seen += weight;
-            let due = (u128::from(count) * u128::from(seen) / u128::from(all)) as u64;
-            if due > given {
-                self.stacks.entry((frames, false)).or_default().count += due - given;
-            }
-            given = due;
-        }
     }
 
     /// Returns what each counter moved by since the thread's sample before this one.

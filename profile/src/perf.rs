@@ -76,8 +76,6 @@ pub const CONTEXT_SWITCH: u64 = 1 << 26;
 /// `_IO('$', n)`: the commands, and whether they go to the whole group.
 const ENABLE: libc::c_ulong = 0x2400;
 const DISABLE: libc::c_ulong = 0x2401;
-/// `_IOW('$', 4, u64)`.
-const PERIOD: libc::c_ulong = 0x4008_2404;
 const WHOLE_GROUP: libc::c_ulong = 1;
 /// `_IOR('$', 7, u64)`.
 const ID: libc::c_ulong = 0x8008_2407;
@@ -119,18 +117,6 @@ pub fn enable(event: BorrowedFd) -> io::Result<()> {
 /// The system's answer.
 pub fn disable(event: BorrowedFd) -> io::Result<()> {
     command(event, DISABLE)
-}
-
-/// Sets the distance of samples, and begins another period.
-///
-/// # Errors
-/// The system's answer.
-pub fn set_period(event: BorrowedFd, period: u64) -> io::Result<()> {
-    // SAFETY: the kernel reads eight bytes of `period`, which outlives the call.
-    match unsafe { libc::ioctl(event.as_raw_fd(), PERIOD as _, &raw const period) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 fn command(event: BorrowedFd, command: libc::c_ulong) -> io::Result<()> {

@@ -30,16 +30,13 @@ const TERMINAL: [(&str, &str); 8] = [
 ];
 
 /// Rows of a receipt that are no layer and no routine.
-const RECEIPT: [(&str, &str); 10] = [
-    ("not sampled", "CPU time that no sample shows: the rest, so that the rows sum to the CPU time."),
-    ("CPU time", "Of one message at this end, measured in passes that nobody watches."),
-    ("switching, apart", "CPU time of switches, measured by the scheduler's own events: what “not sampled” should mostly be."),
-    ("charged on the way", "CPU time that the scheduler charges between a wake-up and the first instruction: part of “not sampled”."),
-    ("due, no sample", "CPU time for which samples were due and the kernel made none: part of “not sampled”."),
+const RECEIPT: [(&str, &str); 7] = [
+    ("billed before it ran", "CPU time that the kernel's clock gives the end between a wake-up and its first instruction; no CPU ran it."),
+    ("CPU time", "CPU time of one message at this end, measured in clean passes."),
     ("ready, no CPU", "Time in which the end was ready to run and something else had its CPU."),
     ("asleep", "Time in which it waited to be woken."),
     (
-        "rows+waits / wall, accounted / CPU, sampled / on-CPU (or due), due / on-CPU",
+        "CPU+waits / wall, sampled / on-CPU",
         "Sums over what was measured without sampling; 1 is whole. A receipt far from 1 is red, and its rows are not to be used.",
     ),
     ("CPU watched / not", "What watching did to the CPU time; 1 is nothing."),

@@ -469,7 +469,7 @@ pub(crate) fn unit(metric: &str) -> &'static str {
 }
 
 /// Returns what the receipts of every cell say: `sender_category_data-movement_ns`,
-/// `receiver_layer_tcp_ns`, `sender_not_sampled_ns`, ...
+/// `receiver_layer_tcp_ns`, `sender_charged_ns`, ...
 fn of_receipts(analysis: &Analysis) -> Vec<Rows<'_>> {
     let row = |receipts: &'_ CellReceipt| -> Vec<(String, Figures)> { receipts.receipts().flat_map(of_receipt).collect() };
     let cells = analysis.receipt().into_iter().flat_map(|study| &study.cells);
@@ -492,13 +492,10 @@ fn of_receipt(receipt: &Receipt) -> Vec<(String, Figures)> {
     rows.extend(kind("layer", &receipt.rows.layers).map(|(key, ns)| figure(&key, &ns)));
     let known = [
         ("touching_payload", Some(receipt.rows.touching.ns)),
-        ("not_sampled", Some(receipt.unseen.not_sampled)),
         ("receipt_cpu", Some(receipt.cpu)),
-        ("switching", receipt.unseen.switching),
-        ("charged", receipt.unseen.charged),
-        ("missed", receipt.unseen.missed),
-        ("runnable", receipt.unseen.runnable),
-        ("blocked", receipt.unseen.blocked),
+        ("charged", receipt.off_cpu.charged),
+        ("runnable", receipt.off_cpu.runnable),
+        ("blocked", receipt.off_cpu.blocked),
         ("receipt_wall", Some(receipt.wall)),
     ];
     rows.extend(known.into_iter().filter_map(|(what, ns)| Some(figure(what, &ns?))));

@@ -7,7 +7,7 @@ use analysis::expectation;
 use analysis::stopping::Claim;
 use analysis::variance::Components;
 use linksim::transfer::SenderBuffer;
-use model::plan::receipt::{ASSUMED_SHARE, ASSUMED_TICK, LONGEST_PASS, LONGEST_PASS_WITH_TICK};
+use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
 use model::{Cell, Nanos, Plan, Test};
 
@@ -303,11 +303,9 @@ fn goodput(cell: &Cell, link: &LinkKind) -> Option<f64> {
 /// ends that use their CPUs as expected.
 fn sampling(plan: &Plan, length: Nanos) -> Nanos {
     let Some(receipt) = plan.receipt else { return Nanos::default() };
-    let pass = |period, share: f64, longest| {
-        ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second(period) * share, longest).since(length)
-    };
-    let (busy, sleeping) = (pass(None, 1.0, LONGEST_PASS), pass(Some(ASSUMED_TICK), ASSUMED_SHARE, LONGEST_PASS_WITH_TICK));
-    // Whoever sends a stream is always at it; others are taken to sleep often.
+    let pass = |share: f64| ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second(None) * share).since(length);
+    let (busy, sleeping) = (pass(1.0), pass(ASSUMED_SHARE));
+    // The sender of a stream is always busy; other ends are taken to sleep often.
     let sender = |cell: &Cell| if cell.test.is_stream() { busy } else { sleeping };
     let both = plan.cells.iter().map(|cell| (sender(cell) + sleeping).get()).fold(0, u64::saturating_add);
     Nanos::new(both.saturating_mul(plan.shape().arms as u64 * u64::from(plan.blocks.least)))

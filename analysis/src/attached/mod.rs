@@ -5,25 +5,20 @@
 //! same sums that can fail, the same intervals.
 
 mod passes;
-mod standing;
 #[cfg(test)]
 mod tests;
 mod work;
 
-pub use standing::Standing;
 pub use work::{OwnRow, Work, WorkRow};
 
 use std::collections::BTreeMap;
 
-use attribution::{Comparison, Doubt, Figure, Layer, Receipt, Rules, compare, ratio};
+use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, compare, ratio};
 use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
 use model::{Bytes, Unavailable, choice};
 use serde::Serialize;
 
 use crate::verdict::THRESHOLD;
-
-/// Time on a CPU at a time below which a sampler of CPUs misses a part.
-const SHORT_BURST_NS: f64 = 50_000.0;
 
 /// An attached run, analysed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,7 +50,7 @@ pub struct State {
     pub outcome: Outcome,
     /// How far that receipt stands; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Standing>,
+    pub footing: Option<Footing>,
     /// The CPU time by what the program asked of the kernel, the costliest first; empty without a
     /// receipt.
     pub work: Vec<WorkRow>,
@@ -85,10 +80,6 @@ pub struct State {
     /// that was done for the program elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Figure>,
-    /// Mean time on a CPU at a time, in ns: by the records of switches, or else by clocks, which
-    /// count from each wake-up on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst_ns: Option<f64>,
     /// Facts to know before believing the figures.
     pub notes: Vec<String>,
     /// What this machine refused, each once.
@@ -127,9 +118,9 @@ impl State {
     /// Share of a kind of work in what was sampled, 0 to 1: those of all kinds sum to 1. `None` where the
     /// receipt does not bear it.
     pub fn sampled(&self, work: Work) -> Option<f64> {
-        match self.standing? {
-            Standing::TooFew { .. } | Standing::Fails => None,
-            Standing::Part { .. } | Standing::NotCompared | Standing::AddsUp => {
+        match self.footing? {
+            Footing::TooFew { .. } | Footing::Off => None,
+            Footing::NoRecords | Footing::Hold => {
                 let sum =
                     |of: &dyn Fn(Work) -> bool| -> f64 { self.work.iter().filter(|row| of(row.work)).map(|row| row.share.value).sum() };
                 let all = sum(&|_| true);
@@ -372,19 +363,7 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         && processes > 1
     {
         // Waits of several processes are not followed, as the refusals say.
-        receipt.doubts.retain(|doubt| !matches!(doubt, Doubt::NoWaits | Doubt::NoSwitching));
-    }
-    if let Outcome::Made(receipt) = &mut outcome
-        && windows.iter().any(|window| window.clocks.threads > 1)
-    {
-        // Switching is told of a single thread.
-        receipt.doubts.retain(|doubt| !matches!(doubt, Doubt::NoSwitching));
-    }
-    let burst = passes::burst(windows);
-    if let (Outcome::Made(receipt), Some(ns)) = (&mut outcome, burst.filter(|ns| *ns < SHORT_BURST_NS))
-        && passes::complete(windows)
-    {
-        receipt.allow_bursts(ns);
+        receipt.doubts.retain(|doubt| !matches!(doubt, Doubt::NoWaits));
     }
     let clean = || windows.iter().filter(|window| window.look == Look::Clean);
     let seconds = |window: &WindowRecord| window.window.length().as_secs_f64();
@@ -404,8 +383,8 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     State {
         arm,
         cpu: passes::cpu(windows),
-        standing: match &outcome {
-            Outcome::Made(receipt) => Some(Standing::of(receipt)),
+        footing: match &outcome {
+            Outcome::Made(receipt) => Some(receipt.footing()),
             Outcome::Absent { .. } => None,
         },
         windows: looks.filter(|(_, count)| *count > 0).collect(),
@@ -426,21 +405,14 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         sockets: windows.iter().rev().find_map(|window| window.sockets.clone()),
         bytes: passes::bytes(&seen),
         elsewhere: passes::elsewhere(windows),
-        notes: notes(run, windows, &outcome, burst),
-        burst_ns: burst,
+        notes: notes(run, windows, &outcome),
         refused,
         outcome,
     }
 }
 
-fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome, burst: Option<f64>) -> Vec<String> {
+fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(ns) = burst.filter(|ns| *ns < SHORT_BURST_NS) {
-        notes.push(format!(
-            "The program has a CPU for {:.0} µs at a time: of such short bursts a timer misses a part, so that samples may make less than the time on a CPU.",
-            ns / 1000.0
-        ));
-    }
     if run.irq_time_subtracted == Some(true) {
         notes.push(
             "This kernel takes interrupt time out of process clocks: the CPU time of a request lacks what interrupts took.".to_owned(),
@@ -470,7 +442,7 @@ fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome, burst: 
     if windows.iter().any(|window| passes::gone(window)) {
         notes.push("Wake-ups and waits cannot be counted: those of processes that ended went with them.".to_owned());
     }
-    if matches!(outcome, Outcome::Made(receipt) if Standing::of(receipt) == Standing::Fails) {
+    if matches!(outcome, Outcome::Made(receipt) if receipt.footing() == Footing::Off) {
         notes.push("The receipt does not add up: its rows are not to be used.".to_owned());
     }
     notes

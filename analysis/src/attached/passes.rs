@@ -6,7 +6,7 @@ use attribution::{
     Classifier, CleanPass, CountPass, Figure, Passes, Receipt, ReceiptError, Rules, Symbol, Tally, TimePass, WaitPass, ratio,
 };
 use model::attach::{Attachment, CHILDREN, CallKind, Look, Pattern, Way, WindowRecord};
-use model::profile::{CallCounts, CountTier, Profile, SampleSource};
+use model::profile::{CallCounts, CountTier, Profile};
 use model::{Bytes, Nanos, Role};
 
 use super::{ByteSums, Call, Quantity};
@@ -62,21 +62,7 @@ pub fn of(windows: &[&WindowRecord]) -> Passes {
     let time = of_look(windows, Look::Time).filter_map(|(window, messages)| {
         let profile = window.profile.clone()?;
         let account = profile.account;
-        let ran = match profile.source {
-            SampleSource::TaskClock => account.and_then(|account| account.counted_with(profile.samples())).map(Nanos::new),
-            _ => account.filter(|account| account.others.is_some()).and_then(|account| account.due()),
-        };
-        let cpu = window.clocks.cpu;
-        Some(TimePass {
-            block: window.block,
-            profile,
-            on_cpu: ran.unwrap_or(cpu).get(),
-            calibrated: false,
-            account,
-            stolen: window.stolen,
-            cpu,
-            messages,
-        })
+        Some(TimePass { block: window.block, profile, account, stolen: window.stolen, cpu: window.clocks.cpu, messages })
     });
     let waits = of_look(windows, Look::Waits).filter(|_| steady).filter_map(|(window, messages)| {
         Some(WaitPass {
@@ -295,29 +281,6 @@ pub fn bytes(windows: &[&WindowRecord]) -> Option<ByteSums> {
         *s = [s[0] + seen.sent, s[1] + sent];
     }
     sums
-}
-
-/// Mean time on a CPU at a time, in ns: by the records of switches where there are any.
-pub fn burst(windows: &[&WindowRecord]) -> Option<f64> {
-    let mean = |pairs: &mut dyn Iterator<Item = (Nanos, u64)>| {
-        let (time, switches) = pairs.fold((0_u64, 0_u64), |(time, all), (one, count)| (time.saturating_add(one.get()), all + count));
-        (switches > 0).then(|| time as f64 / switches as f64)
-    };
-    let switches = |window: &WindowRecord| window.clocks.voluntary + window.clocks.involuntary;
-    let ran = |window: &WindowRecord| window.profile.as_ref()?.account?.on_cpu;
-    let looked = |look| windows.iter().filter(move |window| window.look == look);
-    let recorded = mean(&mut looked(Look::Time).filter_map(|window| Some((ran(window)?, switches(window)))));
-    recorded.or_else(|| mean(&mut looked(Look::Clean).map(|window| (window.clocks.cpu, switches(window)))))
-}
-
-/// True where the samples of all CPUs are as many as their events' own count has room for: none
-/// was dropped, whatever the program's share of them makes.
-pub fn complete(windows: &[&WindowRecord]) -> bool {
-    let sums = windows.iter().filter_map(|window| window.profile.as_ref()).try_fold((0.0, 0.0), |(seen, room), profile| {
-        let account = profile.account?;
-        Some((seen + account.recorded as f64 * profile.period as f64, room + account.counted? as f64))
-    });
-    sums.is_some_and(|(seen, room)| room > 0.0 && attribution::SAMPLER.contains(&(seen / room)))
 }
 
 /// Softirq work of the network outside the program, per request.

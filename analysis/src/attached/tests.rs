@@ -1,6 +1,6 @@
 //! Attached runs that are made up, with answers that are known.
 
-use attribution::{Cause, Doubt, Layer, Rules};
+use attribution::{Doubt, Layer, Rules};
 use model::attach::{
     ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Elsewhere, Look, Messages, OwnCode, OwnCount, Pattern, Totals, Way, WindowRecord,
 };
@@ -9,7 +9,7 @@ use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
 use model::{Nanos, Unavailable};
 
-use super::{Attached, Outcome, Standing, Verdict, Work, analyse, change, folded};
+use super::{Attached, Outcome, Verdict, Work, analyse, change, folded};
 
 /// Requests of each window.
 const REQUESTS: u64 = 50_000;
@@ -53,15 +53,7 @@ fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
         Look::Clean => {}
         Look::Time => {
             let samples = |share: f64| (cpu.get() as f64 * share * kept / PERIOD as f64).round() as u64;
-            let account = Account {
-                on_cpu: Some(cpu),
-                sampled_for: None,
-                recorded: 20_000,
-                counted: None,
-                others: Some(9),
-                missed: None,
-                with_tick: false,
-            };
+            let account = Account { on_cpu: Some(cpu), recorded: 20_000, counted: None, others: Some(9) };
             let stacks = vec![
                 Stack { frames: vec![0], user: true, count: samples(0.4) },
                 Stack { frames: vec![1, 2], user: false, count: samples(0.6) },
@@ -107,8 +99,7 @@ fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
         }
         Look::Waits => {
             let rest = 1_000_000_000 - cpu.get();
-            record.waits =
-                Some(Waits { runnable: Nanos::new(0), blocked: Nanos::new(rest), switches: 5_000, switching: Some(Nanos::new(0)) });
+            record.waits = Some(Waits { runnable: Nanos::new(0), blocked: Nanos::new(rest), switches: 5_000 });
         }
     }
     record
@@ -129,7 +120,7 @@ fn a_request_has_a_receipt_that_adds_up() {
     let row = |layer| receipt.rows.layers.iter().find(|row| row.key == layer).unwrap().ns.value;
     assert!((row(Layer::Tcp) - 0.6 * 14_009.0).abs() < 20.0 && (row(Layer::User) - 0.4 * 14_009.0).abs() < 20.0);
     assert!((state.sampled(Work::Network).unwrap() - 0.6).abs() < 0.01);
-    assert_eq!(state.standing, Some(Standing::AddsUp));
+    assert_eq!(state.footing, Some(attribution::Footing::Hold));
     let own: Vec<(Option<&str>, f64)> = state.own_code.iter().map(|row| (row.function.as_deref(), row.share.value)).collect();
     assert!(
         own.len() == 2 && own.iter().all(|(_, share)| (share - 0.2).abs() < 0.01) && own.iter().any(|(name, _)| *name == Some("lookup"))
@@ -158,44 +149,18 @@ fn own_code_has_its_functions_in_folded_stacks() {
     assert_eq!(text.lines().count(), 3);
 }
 
-/// What is said of a receipt is a function of its figures, which turns at each border.
-#[test]
-fn a_receipt_stands_as_far_as_its_figures_bear() {
-    let receipt = made(1.0).states[0].receipt().unwrap().clone();
-    let of = |samples, sampled, doubts: &[Doubt]| {
-        let mut receipt = receipt.clone();
-        (receipt.sampling.samples, receipt.closure.sampler.value, receipt.doubts) = (samples, sampled, doubts.to_vec());
-        Standing::of(&receipt)
-    };
-    let red = [Doubt::Dropped { closure: 0.9, cause: Cause::Unknown }];
-    for sampled in [0.96, 1.0, 1.04] {
-        assert_eq!(of(8_000, sampled, &[]), Standing::AddsUp);
-    }
-    for sampled in [0.657, 0.731, 0.908, 0.959, 1.041, f64::NAN] {
-        assert!(matches!(of(8_000, sampled, &[]), Standing::Part { .. }), "{sampled}");
-    }
-    // Too few comes first, whatever they sum to.
-    for samples in [0, 3, 6, 34, 175, 7_999] {
-        for doubts in [&[][..], &red, &[Doubt::NotHeld]] {
-            assert_eq!(of(samples, 1.0, doubts), Standing::TooFew { samples, of: 8_000 });
-        }
-    }
-    assert_eq!((of(8_000, 1.0, &red), of(8_000, 1.0, &[Doubt::NotHeld])), (Standing::Fails, Standing::NotCompared));
-}
-
 /// Shares of one whole, whatever the sum of the samples is; none where the receipt does not bear it.
 #[test]
 fn shares_of_what_was_sampled_sum_to_one() {
-    let mut state = bursts(0.8, 20_000 * PERIOD).states.remove(0);
-    assert!(matches!(state.standing, Some(Standing::Part { .. })), "{:?}", state.standing);
+    let mut state = made(1.0).states.remove(0);
     let sum = |state: &super::State| Work::ALL.iter().filter_map(|work| state.sampled(*work)).sum::<f64>();
     assert!((sum(&state) - 1.0).abs() < 1e-9 && (state.sampled(Work::Own).unwrap() - 0.4).abs() < 0.01);
     for (row, share) in state.work.iter_mut().zip([0.84, 0.42]) {
         row.share.value = share;
     }
     assert!((sum(&state) - 1.0).abs() < 1e-9);
-    for standing in [Standing::Fails, Standing::TooFew { samples: 34, of: 8_000 }] {
-        state.standing = Some(standing);
+    for footing in [attribution::Footing::Off, attribution::Footing::TooFew { samples: 34 }] {
+        state.footing = Some(footing);
         assert_eq!(state.sampled(Work::Own), None);
     }
 }
@@ -205,7 +170,7 @@ fn shares_of_what_was_sampled_sum_to_one() {
 fn clean_windows_alone_tell_what_a_request_costs() {
     let windows: Vec<WindowRecord> = (0..8).map(|block| window(block, Look::Clean, 14_000, 1.0)).collect();
     let state = analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap()).states.remove(0);
-    assert!(matches!(state.outcome, Outcome::Absent { .. }) && state.standing.is_none());
+    assert!(matches!(state.outcome, Outcome::Absent { .. }) && state.footing.is_none());
     assert!((state.cpu.unwrap().value - 14_009.0).abs() < 10.0, "{:?}", state.cpu);
     let silent: Vec<WindowRecord> = windows.into_iter().map(|one| WindowRecord { requests: None, ..one }).collect();
     let state = analyse(run(&[]), &silent, 0, &Rules::builtin().unwrap()).states.remove(0);
@@ -246,31 +211,6 @@ fn one_sample_in_twenty_dropped_turns_it_red() {
     let found = made(0.95);
     let doubts = found.states[0].doubts();
     assert!(found.states[0].is_red() && doubts.iter().any(|doubt| matches!(doubt, Doubt::Dropped { .. })), "{doubts:?}");
-}
-
-/// A program that has a CPU for 14 µs at a time, of whose samples its timers miss a part.
-fn bursts(kept: f64, counted: u64) -> Attached {
-    let change = |mut one: WindowRecord| {
-        one.clocks.voluntary = REQUESTS;
-        let account = one.profile.as_mut().and_then(|profile| profile.account.as_mut());
-        account.into_iter().for_each(|account| account.counted = Some(counted));
-        one
-    };
-    let windows: Vec<WindowRecord> =
-        (0..8).flat_map(|block| Look::ALL.iter().map(move |look| change(window(block, *look, 14_000, kept)))).collect();
-    analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap())
-}
-
-#[test]
-fn short_bursts_are_said_and_dropped_samples_are_red_there_too() {
-    let room = 20_000 * PERIOD;
-    let short = bursts(0.8, room);
-    let state = &short.states[0];
-    assert!(!state.is_red() && state.doubts().iter().any(|doubt| matches!(doubt, Doubt::Bursts { .. })), "{:?}", state.doubts());
-    let dropped = bursts(0.8, room * 20 / 19);
-    assert!(dropped.states[0].is_red(), "{:?}", dropped.states[0].doubts());
-    // Long ones have no such excuse.
-    assert!(made(0.8).states[0].is_red());
 }
 
 #[test]

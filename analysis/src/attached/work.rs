@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attribution::{Figure, Passes, Receipt, Sampling, Symbol, product, ratio, share};
+use attribution::{Figure, Passes, Receipt, Symbol};
 use model::attach::{Look, OwnCode, WindowRecord};
 use model::choice;
 use model::profile::{Profile, Stack};
@@ -57,15 +57,9 @@ pub struct WorkRow {
 /// Rows of all time passes, the costliest first; they sum to what was sampled.
 pub fn rows(passes: &Passes, receipt: &Receipt) -> Vec<WorkRow> {
     let counts: Vec<BTreeMap<Work, u64>> = passes.time.iter().map(|pass| count(&pass.profile)).collect();
-    let whole: Vec<f64> = passes.time.iter().map(attribution::TimePass::whole).collect();
-    let period = receipt.sampling.period as f64;
-    let each = period / whole.iter().sum::<f64>();
     let row = |work: Work| {
-        let pairs: Vec<(f64, f64)> =
-            counts.iter().zip(&whole).map(|(own, whole)| (own.get(&work).copied().unwrap_or(0) as f64 * period, *whole)).collect();
-        let samples: u64 = counts.iter().filter_map(|own| own.get(&work)).sum();
-        let share = share(ratio(&pairs), Sampling { samples, of: receipt.sampling.samples, each });
-        (samples > 0).then(|| WorkRow { work, share, ns: product(share, receipt.cpu) })
+        let row = receipt.basis.row(work, &counts.iter().map(|own| own.get(&work).copied().unwrap_or(0)).collect::<Vec<_>>());
+        (row.samples > 0).then_some(WorkRow { work, share: row.share, ns: row.ns })
     };
     let mut rows: Vec<WorkRow> = Work::ALL.iter().filter_map(|work| row(*work)).collect();
     rows.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
@@ -94,14 +88,9 @@ pub fn own_rows(windows: &[&WindowRecord], passes: &Passes, receipt: &Receipt) -
     if sampled.len() != passes.time.len() {
         return Vec::new();
     }
-    let whole: Vec<f64> = passes.time.iter().map(attribution::TimePass::whole).collect();
-    let period = receipt.sampling.period as f64;
-    let each = period / whole.iter().sum::<f64>();
     let row = |function: Option<String>, of: &dyn Fn(&OwnCode) -> u64| {
-        let pairs: Vec<(f64, f64)> = sampled.iter().zip(&whole).map(|(own, whole)| (of(own) as f64 * period, *whole)).collect();
-        let samples: u64 = sampled.iter().map(|own| of(own)).sum();
-        let share = share(ratio(&pairs), Sampling { samples, of: receipt.sampling.samples, each });
-        (samples > 0).then(|| OwnRow { function, share, ns: product(share, receipt.cpu) })
+        let row = receipt.basis.row((), &sampled.iter().map(|own| of(own)).collect::<Vec<_>>());
+        (row.samples > 0).then_some(OwnRow { function, share: row.share, ns: row.ns })
     };
     let names: BTreeSet<&String> = sampled.iter().flat_map(|own| own.functions.iter().map(|(name, _)| name)).collect();
     let named = names.into_iter().filter_map(|name| {

@@ -1,6 +1,6 @@
 //! The rules that tell what a sample is about: data, in a plain text file.
 //!
-//! `rules/kernel.rules` is compiled in; its head and `docs/receipt.md` say how
+//! `rules/kernel.rules` is compiled in; its head and `docs/rules.md` say how
 //! it is written.
 
 mod classify;

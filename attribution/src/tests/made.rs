@@ -1,6 +1,6 @@
 //! Made-up passes whose truth is known.
 
-use model::profile::{CallCounts, CountTier, Profile, Stack, Waits};
+use model::profile::{Account, CallCounts, CountTier, Profile, Stack, Waits};
 use model::{Bytes, Nanos, Role};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -62,18 +62,9 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         let mut drawn = |ns: f64| (ns / sum * on_cpu / PERIOD as f64 + random.random::<f64>()).floor() as u64;
         let counts: Vec<(&str, u64)> = counts.iter().map(|(chain, ns)| (*chain, drawn(*ns))).collect();
         let cpu = Nanos::new(on_cpu as u64);
-        made.time.push(TimePass {
-            block,
-            profile: profile(&counts),
-            on_cpu: cpu.get(),
-            calibrated: false,
-            account: None,
-            stolen: 0.0,
-            cpu,
-            messages,
-        });
-        let waits =
-            Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, switching: Some(Nanos::new(20_000)) };
+        let account = Some(Account { on_cpu: Some(cpu), recorded: on_cpu as u64 / PERIOD, counted: Some(cpu.get()), others: None });
+        made.time.push(TimePass { block, profile: profile(&counts), account, stolen: 0.0, cpu, messages });
+        let waits = Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10 };
         let wall = nanos(whole + cell.waits[0] + cell.waits[1]);
         made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), kernel_threads: Nanos::new(0), stolen: 0.0, messages });
         let mut counts = CallCounts::default();

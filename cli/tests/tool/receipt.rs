@@ -114,17 +114,13 @@ fn samples_add_up_to_the_time_on_the_cpu() -> Result<(), Skip> {
             let profile = ends(&measured)[at].profile.as_ref().unwrap();
             assert_eq!((profile.lost, profile.throttled, profile.broken), (0, 0, 0));
             sampled[at] += (profile.samples() * profile.period) as f64;
-            // Of whole CPUs the records of switches tell what samples stand for; a timer of a task's own counts it.
-            let due = profile.account.filter(|account| account.others.is_some()).and_then(|account| account.due());
-            let threads = ends(&measured)[at].ksoftirqd.as_ref().and_then(|threads| threads.account);
-            assert!(due.is_none() || threads.is_none_or(|account| account.others.is_some()), "the sum of both loses it");
-            on_cpu[at] += due.unwrap_or(report.cpu_time.process).get() as f64;
+            let recorded = profile.account.and_then(|account| account.on_cpu);
+            on_cpu[at] += recorded.unwrap_or(report.cpu_time.process).get() as f64;
         }
     }
     let closure = [sampled[0] / on_cpu[0], sampled[1] / on_cpu[1]];
-    // Wide: samples are few, and of a task that sleeps for every other message on a busy machine a
-    // third of the time is in switches, which no sampler of tasks sees.
-    assert!(closure.iter().all(|closure| (0.55..1.15).contains(closure)), "{closure:?}");
+    // Wide: samples are few here.
+    assert!(closure.iter().all(|closure| (0.75..1.25).contains(closure)), "{closure:?}");
     Ok(())
 }
 

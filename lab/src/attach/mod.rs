@@ -127,7 +127,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
     let sums = sums.filter(|_| asked.source == Source::Sends);
     let symbols = Symbols::of_kernel().map_err(&mut note).ok();
     let cpus = online_cpus().map_err(|error| Unavailable::new("CPUs", error.to_string(), "Mount sysfs"))?;
-    let cost = cost::of_sample(cpus.first().copied().unwrap_or(0)).map_err(&mut note).ok().map(|cost| cost.time);
+    let cost = cost::of_sample(cpus.first().copied().unwrap_or(0)).map_err(&mut note).ok();
     let mut looks = vec![Look::Clean];
     looks.extend(symbols.is_some().then_some(Look::Time));
     looks.extend(messages.then_some(Look::Messages));

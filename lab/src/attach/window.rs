@@ -183,7 +183,7 @@ fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
             "Attach to one of them to have its waits; switches and run delay are counted for all",
         ));
     };
-    Ok(Watch::Waits(Box::new(WaitRecorder::open(Who::Process(*process), longest, None)?)))
+    Ok(Watch::Waits(Box::new(WaitRecorder::open(Who::Process(*process), longest)?)))
 }
 
 /// Samplers of every CPU that the program may use, whose timers run on across switches; of single
@@ -299,9 +299,7 @@ fn waits_of_all(recorder: WaitRecorder, seen: &Seen) -> Result<Waits, Unavailabl
         let answer = format!("it has {} threads, more than {MOST_THREADS}", of_interest.len());
         return Err(Unavailable::new("waits of all threads", answer, "Switches and run delay are counted for all"));
     }
-    // perf's records of switches are of the thread that the process began with.
-    let switching = (of_interest.len() == 1).then(Nanos::default);
-    let mut sum = Waits { switching, ..Waits::default() };
+    let mut sum = Waits::default();
     for thread in of_interest {
         if !known.contains(&thread) {
             sum.blocked = sum.blocked + seen.window.length();
@@ -311,7 +309,6 @@ fn waits_of_all(recorder: WaitRecorder, seen: &Seen) -> Result<Waits, Unavailabl
         sum.runnable = sum.runnable + one.runnable;
         sum.blocked = sum.blocked + one.blocked;
         sum.switches += one.switches;
-        sum.switching = sum.switching.zip(one.switching).map(|(all, one)| all + one);
     }
     Ok(sum)
 }

@@ -138,5 +138,5 @@ fn others(recordings: &[Recording], process: u32, ksoftirqd: &[u32], window: Win
 }
 
 fn settings(target: Target, observe: &Observe, cpu: Option<u32>, samplers: usize) -> Settings {
-    Settings { cpu, period: observe.period.get(), with_tick: true, samplers, ..Settings::new(target, observe.longest.min(LONGEST)) }
+    Settings { cpu, period: observe.period.get(), samplers, ..Settings::new(target, observe.longest.min(LONGEST)) }
 }

@@ -51,6 +51,7 @@ impl Session {
             isolated: false,
             apart,
             facts: known.iter().map(|known| known.facts.clone()).collect(),
+            sample_period: None,
             warnings: Vec::new(),
         };
         let one_machine = session.is_one_machine();

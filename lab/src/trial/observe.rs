@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use model::Unavailable;
-use model::control::{FromHost, Observe, SampleCost, ToHost};
-use model::plan::receipt::{PERIOD, period_for, ticks_for};
+use model::control::{FromHost, Observe, ToHost};
+use model::plan::receipt::{PERIOD, of_pass, period_for};
 use model::trial::Observed;
 use model::{Nanos, Pass, Role};
 
 use super::talk::Both;
 use super::{Reports, Trial, flowing};
 use crate::error::TrialError;
-use crate::pass_duration::Spacing;
 use crate::profiler::LONGEST;
 
 /// Beyond the time in which messages flow: what comes before and after them.
@@ -54,22 +53,23 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Returns the distance of samples: one that keeps to its cost at both hosts, whose roles change, where none is known.
+    /// Returns the distance of samples in this pass: about the plan's, or the least at which both hosts, whose roles change,
+    /// keep to what samples may cost.
     fn period(&mut self) -> Result<Nanos, TrialError> {
-        match self.spec.spacing {
-            Spacing::Known(period) => Ok(period),
-            Spacing::Chosen { .. } if !self.spec.pass.samples() => Ok(PERIOD),
-            Spacing::Chosen { with_tick, otherwise } => {
-                let cost = self.sample_cost()?;
-                // A receipt has samples of both hosts.
-                let tick = cost.sender.tick.filter(|tick| with_tick && cost.receiver.tick == Some(*tick));
-                let dearest = cost.sender.time.max(cost.receiver.time);
-                Ok(tick.and_then(|tick| ticks_for(dearest, tick)).or(otherwise).unwrap_or_else(|| period_for(dearest)))
-            }
+        if !self.spec.pass.samples() {
+            return Ok(PERIOD);
         }
+        let usual = match self.spec.plan.receipt.and_then(|receipt| receipt.period).or(self.session.sample_period) {
+            Some(period) => period,
+            None => {
+                let cost = self.sample_cost()?;
+                *self.session.sample_period.insert(period_for(cost.sender.max(cost.receiver)))
+            }
+        };
+        Ok(of_pass(usual, self.spec.seed ^ self.spec.pass as u64))
     }
 
-    fn sample_cost(&mut self) -> Result<Both<SampleCost>, TrialError> {
+    fn sample_cost(&mut self) -> Result<Both<Nanos>, TrialError> {
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
         let command = |role| ToHost::SampleCost { cpus: cpus.of(role).clone() };
         let read = |answer| match answer {

@@ -10,13 +10,12 @@ use crate::quantity::Nanos;
 #[serde(deny_unknown_fields)]
 pub struct ReceiptPlan {
     /// Distance of two samples in CPU time; 10 µs to 100 ms. `None`: the shortest at which
-    /// watching costs no more than [`COST`] on these hosts ([`period_for`]); of ends that sleep often so many
-    /// ticks ([`ticks_for`]). Where the
-    /// machine counts cycles those are sampled instead, at a distance of their own.
+    /// watching costs no more than [`COST`] on these hosts ([`period_for`]). Each pass has up to a tenth more
+    /// ([`of_pass`]). Where the machine counts cycles those are sampled instead, at a distance of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<Nanos>,
     /// Samples wanted of each end of each cell, over all time passes; at least 1.
-    /// Time passes are made longer to get them, up to [`LONGEST_PASS`] or [`LONGEST_PASS_WITH_TICK`].
+    /// Time passes are made longer to get them, up to [`LONGEST_PASS`].
     pub samples: u64,
 }
 
@@ -35,9 +34,6 @@ const LONGEST_PERIOD: Nanos = Nanos::new(2_000_003);
 /// virtual machine where it costs 20 µs.
 pub const ASSUMED_PERIOD: Nanos = Nanos::new(706_681);
 
-/// The distance of ticks where nobody has looked: that of 250 a second, as most kernels of distributions have them.
-pub const ASSUMED_TICK: Nanos = Nanos::from_millis(4);
-
 /// Samples that bring a row of 10 % of the time to within 7 % of itself, one of 1 % to
 /// within a quarter.
 pub const SAMPLES: u64 = 8_000;
@@ -49,6 +45,15 @@ pub fn period_for(cost: Nanos) -> Nanos {
     // Fewer than half of a hundred neighbours are in step, so one is always found.
     let out = (0..100).map(|step| wanted + step * wanted / 200).find(|period| is_out_of_step(*period));
     Nanos::new(out.unwrap_or(wanted))
+}
+
+/// Returns the distance of samples in a pass with this seed: up to a tenth more than `period`. A timer in step with the
+/// traffic, or with the scheduler's tick, in one pass is out of step in the others.
+pub fn of_pass(period: Nanos, seed: u64) -> Nanos {
+    // The output function of SplitMix64 (Steele, Lea and Flood 2014), so that seeds that differ little differ here.
+    let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    Nanos::new(period.get().saturating_add(period.get() / 10 * ((mixed >> 32) & 1023) / 1023))
 }
 
 /// Returns whether up to ten periods never make whole milliseconds, by a fiftieth of a period.
@@ -63,41 +68,17 @@ fn is_out_of_step(period: u64) -> bool {
 /// No time pass measures longer than this: rings have a limit.
 pub const LONGEST_PASS: Nanos = Nanos::from_millis(5_000);
 
-/// No time pass measures longer than this where samples are taken with the tick, of which a kernel with 250 ticks a second
-/// would give a receiver that sleeps half of the time 8,000 in a minute: `study receipt` is to take six minutes there.
-pub const LONGEST_PASS_WITH_TICK: Nanos = Nanos::from_millis(3_200);
-
-/// Samples with the tick that bring a row of 10 % of the time to within a fifth of itself, one of 1 % to within
-/// seven tenths: what such passes give an end that uses a fifth of a CPU.
-pub const SAMPLES_WITH_TICK: u64 = 800;
-
-/// What a timer that is due before the tick changes when a CPU wakes: 4.3 µs on a virtual machine.
-const AT_WAKE_UP: Nanos = Nanos::new(4_300);
-
-/// Returns whether an end sleeps so often that a timer due before the tick would change more than [`COST`] of its
-/// time: `sleeps` a second of an end that uses this share of a CPU.
-pub fn sleeps_often(sleeps: f64, share: f64) -> bool {
-    sleeps * AT_WAKE_UP.get() as f64 / 1e9 > COST * share
-}
-
-/// Returns the least whole number of ticks of this distance at which samples that cost `cost` each take [`COST`] of the time;
-/// `None` where that is shorter than the kernel keeps, or longer than a tenth of a second.
-pub fn ticks_for(cost: Nanos, tick: Nanos) -> Option<Nanos> {
-    let ticks = (cost.get() as f64 / COST / tick.get() as f64).ceil().max(1.0);
-    Some(Nanos::new((ticks * tick.get() as f64) as u64)).filter(|period| (10_000..=100_000_000).contains(&period.get()))
-}
-
 /// The share of a CPU that an end is taken to use before it is known.
 pub const ASSUMED_SHARE: f64 = 0.5;
 
 impl ReceiptPlan {
     /// Returns the length of a time pass with which one in each of `blocks` blocks
     /// gives `samples` samples, where there are `per_second` of them in a second:
-    /// three tenths longer, for passes differ and the last has nobody to make up for it, and no longer than `longest`.
-    pub fn pass(samples: u64, blocks: u32, per_second: f64, longest: Nanos) -> Nanos {
+    /// three tenths longer, since passes differ, and no longer than [`LONGEST_PASS`].
+    pub fn pass(samples: u64, blocks: u32, per_second: f64) -> Nanos {
         const MARGIN: f64 = 1.3;
         let seconds = samples as f64 / per_second / f64::from(blocks.max(1)) * MARGIN;
-        Nanos::new((seconds * 1e9) as u64).min(longest)
+        Nanos::new((seconds * 1e9) as u64).min(LONGEST_PASS)
     }
 
     /// The most samples that there are in a second: of an end that never waits. `chosen` is
@@ -145,7 +126,7 @@ impl RawReceipt {
 
 #[cfg(test)]
 mod tests {
-    use super::{COST, PERIOD, is_out_of_step, period_for, sleeps_often, ticks_for};
+    use super::{COST, PERIOD, is_out_of_step, of_pass, period_for};
     use crate::quantity::Nanos;
     use proptest::prelude::{prop_assert, proptest};
 
@@ -156,22 +137,15 @@ mod tests {
         assert!(!is_out_of_step(1_000_003) && !is_out_of_step(500_000) && is_out_of_step(PERIOD.get()));
     }
 
-    #[test]
-    fn ticks_are_as_many_as_their_cost_asks_for() {
-        let [cheap, dear] = [Nanos::new(20_000), Nanos::new(40_000)];
-        assert_eq!(ticks_for(cheap, Nanos::from_millis(4)), Some(Nanos::from_millis(4)));
-        assert_eq!(ticks_for(cheap, Nanos::from_millis(1)), Some(Nanos::from_millis(1)));
-        assert_eq!(ticks_for(dear, Nanos::from_millis(1)), Some(Nanos::from_millis(2)));
-        assert_eq!([ticks_for(dear, Nanos::new(0)), ticks_for(Nanos::from_millis(9), Nanos::from_millis(4))], [None, None]);
-    }
-
-    #[test]
-    fn who_sleeps_often_is_told_by_what_a_timer_would_change() {
-        assert!(sleeps_often(30_000.0, 0.5) && sleeps_often(4_000.0, 0.5));
-        assert!(!sleeps_often(3_000.0, 0.5) && !sleeps_often(40.0, 1.0));
-    }
-
     proptest! {
+        #[test]
+        fn passes_differ_by_a_tenth_at_most(period in 10_000..100_000_000_u64, seed in proptest::prelude::any::<u64>()) {
+            let of = |seed| of_pass(Nanos::new(period), seed).get();
+            prop_assert!((period..=period + period / 10).contains(&of(seed)));
+            let several: std::collections::BTreeSet<u64> = (0..32).map(|more| of(seed.wrapping_add(more))).collect();
+            prop_assert!(several.len() > 20, "{several:?}");
+        }
+
         #[test]
         fn a_period_keeps_to_its_cost_and_out_of_step(cost in 3_300..60_000_u64) {
             let period = period_for(Nanos::new(cost)).get() as f64;

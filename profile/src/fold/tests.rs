@@ -39,8 +39,6 @@ fn recording(rings: Vec<Vec<u8>>, layout: Layout) -> Recording {
     Recording {
         source: SampleSource::CpuClock,
         period: 100,
-        spacing: 100,
-        due_at: None,
         layout,
         rings,
         lost: None,
@@ -100,137 +98,27 @@ fn counters_are_charged_by_what_they_moved() {
     assert_eq!(counters.of_stacks, [[150, 9], [150, 0]]);
 }
 
-/// The end runs for 20 of each 1,000 µs. What was due while it left strikes in idle time, and the other
-/// way round; where idle time has no records, only the times tell.
+/// A sample is counted by where its timer fired, also one that was due while the task before left.
 #[test]
-fn a_sample_is_of_who_had_the_cpu_when_it_was_due() {
-    const END: u32 = 7;
-    let list = b"1000 T _stext\n1000 T finish_task_switch\n1100 T __schedule\n1200 T udp_recvmsg\n1300 T _etext\n";
-    let symbols = Symbols::parse(list, b"").unwrap();
-    let of = |task: u32, time: u64, chain: &[u64]| {
-        let mut bytes = sample(false, time, &[], chain);
-        bytes[16..24].copy_from_slice(&(u64::from(task) << 32 | u64::from(task)).to_ne_bytes());
+fn samples_are_of_the_task_in_which_the_timer_fired() {
+    let of = |task: u64, time: u64| {
+        let mut bytes = sample(false, time, &[], &[0x1210]);
+        bytes[16..24].copy_from_slice(&(task << 32 | task).to_ne_bytes());
         bytes
     };
-    let (work, back, idle) = ([0x1210, 0x1210], [0x1010, 0x1110, 0x1210], [0x1010]);
-    let found = |tells_idle: bool, lost: Option<u64>| {
-        let mut ring = Vec::new();
-        let mut switches = Vec::new();
-        for run in 1..=20_u64 {
-            let start = run * 1_000;
-            // Samples are due 9 µs after the millisecond.
-            let (came, task, chain) = match run {
-                // In time, while the end runs.
-                1..=13 => (start - 5, END, &work[..]),
-                // While it came: the sample shows where it had left.
-                14 => (start + 9, END, &back[..]),
-                // While it came back already.
-                15 => (start + 7, END, &back[..]),
-                // While it left, and struck after that.
-                16..=18 => (start - 9, 0, &idle[..]),
-                // In idle time, and struck when the end had come.
-                _ => (start + 12, END, &back[..]),
-            };
-            let strike = match run {
-                1..=13 => start + 10,
-                14 | 15 => start + 11,
-                16..=18 => start + 13,
-                _ => start + 14,
-            };
-            for (task, time, out) in [(0, came, true), (END, came + 1, false), (END, came + 20, true), (0, came + 21, false)] {
-                if task == END || tells_idle {
-                    switches.push(Switch { pid: task, tid: task, time: time * 1_000, out, cpu_wide: true });
-                }
-            }
-            if task == END || tells_idle {
-                ring.extend(of(task, strike * 1_000, chain));
-            }
-        }
-        let period = 1_000_000;
-        let recording = Recording {
-            period,
-            spacing: period,
-            counted: Some(20 * period),
-            lost,
-            switches: Some(vec![switches]),
-            ..recording(vec![ring], Layout::default())
-        };
-        let owned = recording.owned_samples().filter(|(sample, owner)| (sample.tid, owner.1) == (END, END)).count();
-        assert_eq!(owned, if tells_idle { 15 } else { 14 });
-        let all = Window { start: Nanos::new(0), end: Nanos::new(21 * period) };
-        let (profile, _) = fold(&[recording], &symbols, Tasks::Process(END), Some(all));
-        let missing = if tells_idle || lost.is_none() { 0 } else { 3 };
-        assert_eq!(profile.account.unwrap().recorded, 20 - missing, "with those that idle time would show");
-        let name = |frames: &[u32]| frames.iter().map(|frame| profile.symbols[*frame as usize].as_str()).collect::<Vec<_>>().join(" ");
-        profile.stacks.iter().map(|stack| (name(&stack.frames), stack.count)).collect::<Vec<_>>()
-    };
-    let all = |back| [("__schedule udp_recvmsg", 3), ("finish_task_switch __schedule udp_recvmsg", back), ("udp_recvmsg udp_recvmsg", 13)];
-    let named = |all: &[(&str, u64)]| all.iter().map(|(chain, count)| ((*chain).to_owned(), *count)).collect::<Vec<_>>();
-    assert_eq!(found(true, None), named(&all(2)));
-    assert_eq!(found(false, None), named(&all(1)), "its stretch begins when it comes");
-    assert_eq!(found(false, Some(3)), named(&all(1)[1..]), "what was lost is not taken for what idle time would show");
-}
-
-/// Of a task that runs for long, and leaves once.
-#[test]
-fn samples_that_were_due_and_not_made_are_counted_apart() {
-    const PERIOD: u64 = 1_000_000;
-    let without = |lacking: &[u64], lost: Option<u64>| {
-        let strikes = (1..=40_u64).filter(|strike| !lacking.contains(strike));
-        // Some are late, two by more than it takes to leave.
-        let late = |strike: u64| match strike {
-            7 => 30_000,
-            9 => 800_000,
-            _ => strike % 3 * 200,
-        };
-        let ring: Vec<u8> = strikes.flat_map(|strike| sample(false, strike * PERIOD + late(strike), &[], &[0x1210])).collect();
-        let switch = |time, out| Switch { pid: 7, tid: 7, time, out, cpu_wide: true };
-        // It leaves 5 µs after a sample was due, which may then be another's.
-        let switches = vec![switch(PERIOD / 2, false), switch(30 * PERIOD + 5_000, true), switch(30 * PERIOD + 600_000, false)];
-        let (counted, switches) = (Some(41 * PERIOD), Some(vec![switches]));
-        let recording = Recording { period: PERIOD, spacing: PERIOD, counted, lost, switches, ..recording(vec![ring], Layout::default()) };
-        let window = Window { start: Nanos::new(0), end: Nanos::new(42 * PERIOD) };
-        let (profile, _) = fold(&[recording], &symbols(), Tasks::Process(7), Some(window));
-        profile.account.unwrap().missed
-    };
-    assert_eq!(without(&[], Some(0)), Some(0));
-    assert_eq!(without(&[3, 20, 21], Some(0)), Some(3));
-    assert_eq!(without(&[8, 10], Some(0)), Some(2), "next to one that is late");
-    assert_eq!(without(&[20, 30], None), Some(1), "near its leaving it is not counted");
-    assert_eq!(without(&[3], Some(1)), None, "samples were lost");
-    let all: Vec<u64> = (3..=40).collect();
-    assert_eq!(without(&all, Some(0)), None, "too few to tell when they were due");
-}
-
-/// A strike that is so late that it meets idle time is one that is missed, where samples are few.
-#[test]
-fn with_the_tick_a_sample_that_is_not_there_is_missed_although_the_task_left_soon() {
-    const PERIOD: u64 = 1_000_000;
-    let of = |due_at| {
-        let ring = (3..=40_u64).filter(|strike| *strike != 30).flat_map(|strike| sample(false, strike * PERIOD + 30_000, &[], &[0x1210]));
-        let switch = |time, out| Switch { pid: 7, tid: 7, time, out, cpu_wide: true };
-        let switches = vec![switch(PERIOD / 2, false), switch(30 * PERIOD + 49_000, true), switch(30 * PERIOD + 600_000, false)];
-        let (counted, switches) = (Some(41 * PERIOD), Some(vec![switches]));
-        let recording = Recording {
-            period: PERIOD,
-            spacing: PERIOD,
-            due_at,
-            counted,
-            lost: Some(0),
-            switches,
-            ..recording(vec![ring.collect()], Layout::default())
-        };
-        let window = Window { start: Nanos::new(0), end: Nanos::new(42 * PERIOD) };
-        let account = fold(&[recording], &symbols(), Tasks::Process(7), Some(window)).0.account.unwrap();
-        (account.missed, account.with_tick)
-    };
-    assert_eq!(of(Some(5 * PERIOD)), (Some(1), true));
-    assert_eq!(of(None), (Some(0), false));
+    let switch = |task, time, out, other| Switch { pid: task, tid: task, time, out, other: Some(other) };
+    let switches = vec![switch(3, 50, true, 7), switch(7, 52, false, 3), switch(7, 90, true, 3)];
+    let ring = [of(3, 40), of(7, 53), of(7, 80), of(3, 95)].concat();
+    let recording = Recording { counted: Some(100), switches: Some(vec![switches]), ..recording(vec![ring], Layout::default()) };
+    let window = Window { start: Nanos::new(0), end: Nanos::new(100) };
+    let (profile, _) = fold(&[recording], &symbols(), Tasks::Process(7), Some(window));
+    let account = profile.account.unwrap();
+    assert_eq!((profile.samples(), account.recorded, account.on_cpu, account.counted), (2, 4, Some(Nanos::new(40)), Some(100)));
 }
 
 proptest! {
     #[test]
-    fn any_bytes_give_a_sound_profile(rings in vec(vec(any::<u8>(), 0..300), 0..3), samples in 0..40_u64, due_at in any::<Option<u64>>(), at in any::<usize>(), byte in any::<u8>(), times in vec((any::<u64>(), any::<bool>()), 0..9), counted in any::<u64>(), edges in any::<[u64; 2]>()) {
+    fn any_bytes_give_a_sound_profile(rings in vec(vec(any::<u8>(), 0..300), 0..3), samples in 0..40_u64, at in any::<usize>(), byte in any::<u8>(), times in vec((any::<u64>(), any::<bool>()), 0..9), counted in any::<u64>(), edges in any::<[u64; 2]>()) {
         let mut rings = rings;
         let mut good: Vec<u8> = (0..samples).flat_map(|time| sample(false, time, &[], &[0x1000 + time * 0x90, 0x1100])).collect();
         if !good.is_empty() {
@@ -238,10 +126,10 @@ proptest! {
             good[place] = byte;
         }
         rings.push(good);
-        let switches: Vec<Switch> = times.into_iter().map(|(time, out)| Switch { pid: 7, tid: 7, time, out, cpu_wide: true }).collect();
+        let switches: Vec<Switch> = times.into_iter().map(|(time, out)| Switch { pid: 7, tid: 7, time, out, other: None }).collect();
         // As much as a recording can count in this test's time.
         let counted = Some(counted % 1_000_000);
-        let recording = Recording { due_at, counted, switches: Some(vec![switches; rings.len()]), ..recording(rings, Layout::default()) };
+        let recording = Recording { counted, switches: Some(vec![switches; rings.len()]), ..recording(rings, Layout::default()) };
         let window = Window { start: Nanos::new(edges[0]), end: Nanos::new(edges[1]) };
         fold(std::slice::from_ref(&recording), &symbols(), Tasks::Process(7), Some(window));
         let (profile, _) = fold(&[recording], &symbols(), Tasks::All, None);

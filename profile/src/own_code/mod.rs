@@ -21,6 +21,7 @@ use model::attach::OwnCode;
 use model::end::Window;
 
 use crate::readable::readable;
+use crate::sampler::record::Record;
 use crate::sampler::{Recording, Tasks};
 use crate::symbols::code;
 use crate::symbols::file::{self, Identity};
@@ -101,10 +102,9 @@ impl<'a> Names<'a> {
     pub fn of_samples(&mut self, recordings: &[Recording], tasks: Tasks, window: Window) -> (OwnCode, Option<Unavailable>) {
         let mut processes: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
         let exits = |address: u64| recordings.first().is_some_and(|recording| recording.code.follows_system_call(address));
-        for (sample, (process, thread)) in recordings.iter().flat_map(Recording::owned_samples) {
-            // One that was due at another's is not among the profile's either.
-            let owned = tasks.have(process, thread) && tasks.have(sample.pid, sample.tid);
-            if sample.user && window.contains(sample.time) && owned {
+        for record in recordings.iter().flat_map(Recording::records) {
+            let Ok(Record::Sample(sample)) = record else { continue };
+            if sample.user && window.contains(sample.time) && tasks.have(sample.pid, sample.tid) {
                 *processes.entry(sample.pid).or_default().entry(sample.ip).or_default() += 1;
             }
         }

@@ -1,18 +1,17 @@
 //! Cost of a sample on this machine, by trying.
 //!
 //! A timer's interrupt costs 1 to 4 µs on bare metal and up to 20 where a hypervisor delivers
-//! it. The period of a receipt follows from that, and from whether samples can be taken with the tick.
+//! it. The period of a receipt follows from that.
 
 use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::control::SampleCost;
 use model::profile::SampleSource;
 use model::{Nanos, Unavailable};
 use nix::unistd::gettid;
 
-use super::{Sampler, Settings, Target, tick};
+use super::{Sampler, Settings, Target};
 use crate::refused_call;
 use crate::system::bind_this_thread;
 
@@ -26,18 +25,17 @@ const RUN: Duration = Duration::from_millis(4);
 /// Calls between two looks at the clock while the number of calls of a run is found.
 const STEP: u32 = 64;
 
-/// Returns the time that one sample with its chain of calls takes from what runs on `cpu`, and the distance of that CPU's
-/// ticks. Takes some 100 ms.
+/// Returns the time that one sample with its chain of calls takes from what runs on `cpu`. Takes some 100 ms.
 ///
 /// # Errors
 /// When nothing can be sampled here, or the thread cannot be bound to `cpu`.
-pub fn of_sample(cpu: u32) -> Result<SampleCost, Unavailable> {
+pub fn of_sample(cpu: u32) -> Result<Nanos, Unavailable> {
     // A thread of its own, which may be bound without moving anybody.
     let measured = thread::scope(|scope| scope.spawn(|| measure(cpu)).join());
     measured.unwrap_or_else(|_| Err(Unavailable::new("the cost of a sample", "the measuring thread ended early", "Give a period")))
 }
 
-fn measure(cpu: u32) -> Result<SampleCost, Unavailable> {
+fn measure(cpu: u32) -> Result<Nanos, Unavailable> {
     let refused = |tried: &str, error: std::io::Error| refused_call("the cost of a sample", tried, &error, "Give a period");
     bind_this_thread(cpu).map_err(|error| refused("sched_setaffinity", error))?;
     let sockets = UnixDatagram::pair().map_err(|error| refused("socketpair", error))?;
@@ -53,15 +51,7 @@ fn measure(cpu: u32) -> Result<SampleCost, Unavailable> {
         }
     }
     let samples = with.as_nanos() as f64 / PERIOD as f64;
-    let time = Nanos::new((with.saturating_sub(without).as_nanos() as f64 / samples) as u64);
-    Ok(SampleCost { time, tick: tick_of(cpu) })
-}
-
-/// The distance of ticks, where samples of a whole CPU are spaced by a timer that can strike with them.
-fn tick_of(cpu: u32) -> Option<Nanos> {
-    let whole = Sampler::open(&Settings::new(Target::Cpu { cpu, process: std::process::id() }, Nanos::from(RUN))).ok()?;
-    let can = whole.opened.source == SampleSource::CpuClock && tick::is_at_whole_periods().is_ok_and(|are| are);
-    tick::period().ok().filter(|_| can).map(Nanos::new)
+    Ok(Nanos::new((with.saturating_sub(without).as_nanos() as f64 / samples) as u64))
 }
 
 /// A sampler of the whole CPU, or of this thread where that is refused.

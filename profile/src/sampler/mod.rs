@@ -2,30 +2,24 @@
 //!
 //! A timer of the task's own is armed again at each of its switches, which costs more
 //! than the switch itself; so where the kernel allows it whole CPUs are sampled, and
-//! [`Tasks`] says whose samples are wanted. What no sample shows is told by
-//! [`crate::waits`]. The kernel writes samples into rings in memory that nobody reads
-//! while messages flow, and with them the times at which tasks came to a CPU and left
-//! it ([`presence`]).
+//! [`Tasks`] says whose samples are wanted. The kernel writes samples into rings in memory that
+//! are read when messages have flowed, and with them the times at which tasks came to a CPU and left
+//! it ([`presence`]): samples say how the time on a CPU divides, these times how much of it there was.
 
 pub mod cost;
-mod due;
 mod open;
 pub mod presence;
 pub mod record;
 pub(crate) mod ring;
 mod settings;
 pub(crate) mod switches;
-pub mod tick;
-mod timer;
 
 use std::io;
 use std::os::fd::AsFd;
 
 use crate::{perf, refused_call};
 use model::Unavailable;
-use model::profile::SampleSource;
 
-pub use due::Dated;
 pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};
 pub use settings::{PERIOD, PERIOD_CYCLES, Settings, Target};
@@ -46,10 +40,6 @@ pub struct Sampler {
     code: CodeMap,
     notes: Vec<Unavailable>,
     drained: Vec<Vec<u8>>,
-    /// The CPU with whose tick the timer is to strike.
-    tick_cpu: Option<u32>,
-    /// A time at which it then is due.
-    due_at: Option<u64>,
 }
 
 impl Sampler {
@@ -61,14 +51,7 @@ impl Sampler {
     /// What the kernel refused, with a remedy.
     pub fn open(settings: &Settings) -> Result<Self, Unavailable> {
         let (opened, mut notes) = open::open(settings)?;
-        // The time that a task's own timer counts stops and begins with its switches; records of
-        // them would only cost time there.
-        let wanted = matches!(settings.target, Target::Cpu { .. }) || opened.source == SampleSource::Cycles;
-        let switches = wanted.then(|| open_switches(settings)).transpose();
-        let switches = switches.unwrap_or_else(|refusal| {
-            notes.push(refusal);
-            None
-        });
+        let switches = open_switches(settings).map_err(|refusal| notes.push(refusal)).ok();
         let code = match settings.target {
             Target::Process(pid) | Target::Cpu { process: pid, .. } => CodeMap::of_process(pid).unwrap_or_else(|refusal| {
                 notes.push(refusal);
@@ -77,8 +60,7 @@ impl Sampler {
             Target::Thread(_) => CodeMap::default(),
         };
         let drained = vec![Vec::new(); opened.places.len()];
-        let tick_cpu = settings.cpu_of_tick().filter(|_| opened.source == SampleSource::CpuClock);
-        Ok(Self { opened, switches, code, notes, drained, tick_cpu, due_at: None })
+        Ok(Self { opened, switches, code, notes, drained })
     }
 
     /// Returns what is not as it could be, such as a machine without cycle counters.
@@ -92,32 +74,13 @@ impl Sampler {
         self.opened.places.iter().map(|place| place.ring.len()).sum()
     }
 
-    /// Starts sampling. No more than one call to the kernel for each CPU, but where the timer is to strike
-    /// with the tick, which takes some tens of milliseconds.
+    /// Starts sampling: one call to the kernel for each CPU.
     ///
     /// # Errors
     /// When the kernel refuses.
     pub fn start(&mut self) -> Result<(), Unavailable> {
-        for place in &self.opened.places {
-            perf::enable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))?;
-            let Some(cpu) = self.tick_cpu else { continue };
-            match tick::align(place.leader.as_fd(), cpu, self.opened.spacing) {
-                Ok(due) => self.due_at = Some(due),
-                Err(error) => {
-                    self.notes.push(refused_call(
-                        "samples with the tick",
-                        "to set the timer",
-                        &error,
-                        "They pass through the ticks instead",
-                    ));
-                    self.opened.spacing += self.opened.spacing / 512;
-                    perf::set_period(place.leader.as_fd(), self.opened.spacing)
-                        .and_then(|()| perf::enable(place.leader.as_fd()))
-                        .map_err(|error| refused("ioctl(PERF_EVENT_IOC_PERIOD)", &error))?;
-                }
-            }
-        }
-        Ok(())
+        let enable = |place: &open::Place| perf::enable(place.leader.as_fd());
+        self.opened.places.iter().try_for_each(enable).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))
     }
 
     /// Takes what the rings hold, so that the kernel has room again. Only for
@@ -154,26 +117,8 @@ impl Sampler {
         self.opened.watch_cpus(&mut self.notes);
         let followed = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
         let (switches, forks) = followed.map_or((None, Vec::new()), |followed| (Some(followed.switches), followed.forks));
-        let Opened { source, period, spacing, layout, .. } = self.opened;
-        let mut recording = Recording {
-            source,
-            period,
-            spacing,
-            due_at: self.due_at,
-            layout,
-            rings: self.drained,
-            lost,
-            counted,
-            switches,
-            forks,
-            code: self.code,
-            notes: self.notes,
-        };
-        if !recording.strikes_when_due() {
-            recording.due_at = None;
-            recording.notes.push(Unavailable::new("samples with the tick", "the timer struck at other times", "Repeat the trial"));
-        }
-        Ok(recording)
+        let Opened { source, period, layout, .. } = self.opened;
+        Ok(Recording { source, period, layout, rings: self.drained, lost, counted, switches, forks, code: self.code, notes: self.notes })
     }
 }
 

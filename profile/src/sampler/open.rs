@@ -45,8 +45,6 @@ pub struct Place {
 pub struct Opened {
     pub source: SampleSource,
     pub period: u64,
-    /// The distance as it was asked for, see [`spacing`].
-    pub spacing: u64,
     pub layout: Layout,
     pub places: Vec<Place>,
     /// The CPUs at the time of opening; empty for a single thread or CPU.
@@ -127,21 +125,17 @@ fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mu
         let (counted_at, lost_at) = if counters { (1, 3) } else { (0, 1) };
         places.push(Place { leader, _members: members, ring, counted_at, lost_at: counts_lost.then_some(lost_at) });
     }
-    let spacing = attributes(settings, source, counters).period;
-    let period = if source == SampleSource::Cycles { spacing } else { settings.clock_period() };
+    let period = attributes(settings, source, counters).period;
     let cpus = if matches!(settings.target, Target::Process(_)) { everywhere.into_iter().flatten().collect() } else { Vec::new() };
-    Ok(Opened { source, period, spacing, layout, places, cpus })
+    Ok(Opened { source, period, layout, places, cpus })
 }
 
 /// The distance of samples on the CPU of a target: a little more than the period on three of four
-/// CPUs, by at most 0.6 %. Timers of two CPUs at one distance would strike in one order for a whole
-/// trial, the one always while the end on the other CPU is kept waiting by the other: 0.05 to 1.25 of
-/// a receiver's time was sampled then. So they pass through each other every 512 samples.
-/// Timers that strike with the ticks ([`super::tick`]) have the ticks' order.
+/// CPUs, by at most 0.6 %. Timers of two CPUs at one distance would fire in one order for a whole
+/// recording, one of them always while its CPU is kept waiting by the other.
 fn spacing(settings: &Settings) -> u64 {
     let period = settings.clock_period();
     match settings.target {
-        Target::Cpu { .. } if settings.cpu_of_tick().is_some() => period,
         Target::Cpu { cpu, .. } => period + u64::from(cpu) % 4 * period / 512,
         Target::Process(_) | Target::Thread(_) => period,
     }

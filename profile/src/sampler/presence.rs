@@ -1,9 +1,7 @@
 //! Times at which tasks were on a CPU, from the records of switches next to the samples.
 //!
-//! What samples are compared with is the time between these records, of whole CPUs scaled up from the second
-//! halves of the sampler's periods ([`Recording::sampled_for`]). The process's CPU
-//! clock is not that time: from its wake-up on a thread is charged before it runs, on
-//! idle virtual CPUs 7 to 19 µs each time, and no timer of its own or of its CPU shows it there.
+//! They give a receipt its level: samples say how the time on a CPU divides, these records how much of it
+//! there was. The process's CPU clock is not that time: it runs from a wake-up on, before the thread has a CPU.
 
 use model::Nanos;
 use model::end::Window;
@@ -11,11 +9,7 @@ use model::end::Window;
 use super::record::{Recording, Switch, Tasks};
 
 /// A stretch of time on a CPU: its start and end, in ns of `CLOCK_MONOTONIC`.
-pub(super) type Stretch = (u64, u64);
-
-/// The longest time for which interrupts are off before a task's leaving is recorded, in ns: 6 µs were seen on a virtual
-/// machine. A stretch that a sample lengthens goes on for longer.
-pub(super) const LONGEST_LEAVING: u64 = 10_000;
+type Stretch = (u64, u64);
 
 impl Recording {
     /// Time that the tasks were on a CPU within `window`; `None` without records of switches.
@@ -26,38 +20,26 @@ impl Recording {
     }
 }
 
-/// Returns whether a CPU's switches tell of its idle time, should it have had any. Not every kernel has it among the
-/// records of every CPU: then a task leaves, and nobody comes for long.
-pub(super) fn tells_idle(ring: &[Switch]) -> bool {
-    let nobody_comes = |pair: &[Switch]| pair[0].out && !pair[1].out && pair[1].time.saturating_sub(pair[0].time) > LONGEST_LEAVING;
-    ring.iter().any(|switch| (switch.pid, switch.tid) == (0, 0)) || !ring.windows(2).any(nobody_comes)
-}
-
-/// Stretches of the tasks on a CPU, as one ring tells them, in order of time. A ring is of one
-/// CPU or one thread, so that one task at most is there; a thread that ends leaves under
-/// another number. Tasks that are first seen leaving were there from the start, those that
-/// never leave to the end.
+/// Stretches of the tasks on a CPU, in order of time. A ring is of one CPU or one thread, so that one task at
+/// most is there; a thread that ends leaves under another number. Tasks that are first seen leaving were there
+/// from the start, those that never leave to the end.
 ///
-/// Interrupts are off from the record of who leaves until after that of who comes: a timer that
-/// is due between the two strikes in who comes, whose stretch therefore begins with the other's
-/// leaving, where the ring is of a whole CPU and tells it, of idle time too.
-pub(super) fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
+/// Interrupts are off from the record of a task's leaving to that of the next one's coming: a timer that is due
+/// between the two fires in the one that comes. The time between is therefore its own, where the records say that
+/// no other was there meanwhile: not every kernel records the idle task on every CPU.
+fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
     let mut since = ring.first().filter(|first| first.out && tasks.have(first.pid, first.tid)).map(|_| 0);
     let mut found = Vec::new();
-    let mut left = None;
-    let tells_idle = tells_idle(ring);
+    let mut before: Option<&Switch> = None;
     for switch in ring {
-        let before = left.take().filter(|(task, _)| tells_idle && switch.cpu_wide && *task != switch.tid).map(|(_, time)| time);
-        if switch.out {
-            left = Some((switch.tid, switch.time));
-        }
+        let left = before.replace(switch).filter(|before| before.out && switch.other == Some(before.tid));
         if !tasks.have(switch.pid, switch.tid) {
             continue;
         }
         if switch.out {
             found.extend(since.take().map(|from| (from, switch.time)));
         } else {
-            since = Some(before.unwrap_or(switch.time));
+            since = Some(left.map_or(switch.time, |left| left.time));
         }
     }
     found.extend(since.map(|from| (from, u64::MAX)));
@@ -65,4 +47,105 @@ pub(super) fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use model::Nanos;
+    use model::end::Window;
+    use model::profile::SampleSource;
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    use crate::sampler::record::Switch;
+    use crate::sampler::{Layout, Recording, Tasks};
+    use crate::symbols::CodeMap;
+
+    /// The end, and idle time.
+    const END: u32 = 7;
+    const IDLE: u32 = 0;
+
+    const fn switch(task: u32, time: u64, out: bool) -> Switch {
+        Switch { pid: task, tid: task, time, out, other: None }
+    }
+
+    fn recording(switches: Vec<Switch>) -> Recording {
+        Recording {
+            source: SampleSource::CpuClock,
+            period: 1_000,
+            layout: Layout::default(),
+            rings: vec![],
+            lost: None,
+            counted: None,
+            switches: Some(vec![switches]),
+            forks: vec![],
+            code: CodeMap::default(),
+            notes: vec![],
+        }
+    }
+
+    fn window(start: u64, end: u64) -> Window {
+        Window { start: Nanos::new(start), end: Nanos::new(end) }
+    }
+
+    #[test]
+    fn times_on_a_cpu_are_cut_at_the_window() {
+        let ring =
+            [switch(END, 100, true), switch(END, 200, false), switch(END, 300, true), switch(3, 310, false), switch(END, 500, false)];
+        let recording = recording(ring.to_vec());
+        let on_cpu = |start, end| recording.on_cpu(Tasks::Process(END), window(start, end)).unwrap().get();
+        assert_eq!(on_cpu(0, 1_000), 100 + 100 + 500, "there from the start, and to the end");
+        assert_eq!(on_cpu(50, 250), 50 + 50);
+        assert_eq!(on_cpu(320, 400), 0);
+        assert_eq!(recording.on_cpu(Tasks::Threads(&[3]), window(0, 400)).unwrap().get(), 90);
+    }
+
+    #[test]
+    fn every_cpu_counts() {
+        let ring = vec![switch(END, 200, false), switch(END, 300, true), switch(3, 310, false), switch(END, 500, false)];
+        let both = Recording { switches: Some(vec![ring.clone(), ring]), ..recording(vec![]) };
+        assert_eq!(both.on_cpu(Tasks::Process(END), window(250, 600)).unwrap().get(), 2 * 150);
+    }
+
+    #[test]
+    fn the_time_of_a_switch_is_that_of_the_task_that_comes() {
+        let came = Switch { other: Some(IDLE), ..switch(END, 100, false) };
+        let on_cpu = |ring: &[Switch], task| recording(ring.to_vec()).on_cpu(Tasks::Process(task), window(0, 300)).unwrap().get();
+        let ring = [switch(IDLE, 90, true), came, switch(END, 200, true), Switch { other: Some(END), ..switch(IDLE, 210, false) }];
+        assert_eq!((on_cpu(&ring, END), on_cpu(&ring, IDLE)), (110, 90 + 100));
+        // Of one task alone no record tells of the other; here idle time has none, and lay between.
+        assert_eq!(on_cpu(&[switch(IDLE, 90, true), switch(END, 100, false), ring[2]], END), 100);
+        assert_eq!(on_cpu(&[switch(3, 50, true), came, ring[2]], END), 100);
+    }
+
+    #[test]
+    fn a_thread_that_ends_leaves_under_another_number() {
+        let exit = Switch { pid: END, tid: u32::MAX, time: 300, out: true, other: None };
+        let recording = recording(vec![switch(END, 100, false), exit]);
+        assert_eq!(recording.on_cpu(Tasks::Process(END), window(0, 1_000)).unwrap().get(), 200);
+    }
+
+    #[test]
+    fn nothing_is_said_without_records_of_switches() {
+        let recording = Recording { switches: None, ..recording(vec![]) };
+        assert_eq!(recording.on_cpu(Tasks::All, window(0, 1_000)), None);
+    }
+
+    proptest! {
+        /// The parts of a window make the whole, and no more time than it has.
+        #[test]
+        fn no_time_is_made_or_lost(edges in proptest::collection::vec(0..100_000_u64, 0..40), cut in 0..100_000_u64) {
+            let mut edges = edges;
+            edges.sort_unstable();
+            edges.dedup();
+            let ring: Vec<Switch> = edges.iter().enumerate().flat_map(|(place, time)| {
+                let (leaves, comes) = if place % 2 == 0 { (IDLE, END) } else { (END, IDLE) };
+                [switch(leaves, *time, true), switch(comes, *time, false)]
+            }).collect();
+            let recording = recording(ring);
+            let on_cpu = |tasks, start, end| recording.on_cpu(tasks, window(start, end)).unwrap().get();
+            let (end, idle) = (Tasks::Process(END), Tasks::Process(IDLE));
+            if !edges.is_empty() {
+                prop_assert_eq!(on_cpu(end, 0, 100_000) + on_cpu(idle, 0, 100_000), 100_000);
+            }
+            prop_assert_eq!(on_cpu(end, 0, cut) + on_cpu(end, cut, 100_000), on_cpu(end, 0, 100_000));
+            prop_assert!(on_cpu(end, 0, cut) <= cut);
+        }
+    }
+}

@@ -90,8 +90,8 @@ pub struct Switch {
     pub time: u64,
     /// `true` if it left.
     pub out: bool,
-    /// `true` if an event of a whole CPU told it, so that every task's switches are there.
-    pub cpu_wide: bool,
+    /// The thread that left before it, or came after it, where the record of a whole CPU says it.
+    pub other: Option<u32>,
 }
 
 /// A process or thread that was made.
@@ -183,11 +183,8 @@ fn parse<'a>(kind: u32, misc: u16, mut body: Reader<'a>, layout: &Layout) -> Opt
         LOST_SAMPLES => Record::Lost(body.long()?),
         THROTTLE => Record::Throttle(body.long()?),
         SWITCH | SWITCH_CPU_WIDE => {
-            if kind == SWITCH_CPU_WIDE {
-                body.long()?;
-            }
-            let cpu_wide = kind == SWITCH_CPU_WIDE;
-            Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0, cpu_wide })
+            let other = if kind == SWITCH_CPU_WIDE { Some([body.word()?, body.word()?][1]) } else { None };
+            Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0, other })
         }
         FORK => Record::Fork(Fork { pid: body.word()?, parent: body.word()? }),
         _ => Record::Other,
@@ -243,11 +240,6 @@ pub struct Recording {
     pub source: SampleSource,
     /// Their distance: ns of CPU time, or cycles.
     pub period: u64,
-    /// The distance at which the timer was due: that of a whole CPU differs a little from those of
-    /// other CPUs.
-    pub spacing: u64,
-    /// A time at which the timer was due, where it strikes with its CPU's tick.
-    pub due_at: Option<u64>,
     /// Parts of a sample.
     pub layout: Layout,
     /// The bytes of each ring, in order.

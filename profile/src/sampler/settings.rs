@@ -3,8 +3,6 @@
 use model::Nanos;
 use model::profile::SampleSource;
 
-use super::tick;
-
 /// The usual distance of two samples, in ns of CPU time.
 pub const PERIOD: u64 = model::plan::receipt::PERIOD.get();
 
@@ -61,9 +59,6 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// Processes and threads that are made meanwhile are recorded next to the switches.
     pub forks: bool,
-    /// A timer of a whole CPU whose period is a whole number of ticks strikes with them, for which it takes some tens of
-    /// milliseconds to start.
-    pub with_tick: bool,
     /// Number of samplers that are open at once and share the memory for rings.
     pub samplers: usize,
 }
@@ -71,17 +66,7 @@ pub struct Settings {
 impl Settings {
     /// The usual settings for a target that is sampled for at most `longest`.
     pub const fn new(target: Target, longest: Nanos) -> Self {
-        Self { target, source: None, period: PERIOD, longest, cpu: None, forks: false, with_tick: false, samplers: 1 }
-    }
-
-    /// The CPU with whose tick the timer is to strike: every so many ticks at any other time, it would meet what has
-    /// to do with the tick always or never.
-    pub(super) fn cpu_of_tick(&self) -> Option<u32> {
-        let whole = |tick: u64| self.clock_period().is_multiple_of(tick);
-        match self.target {
-            Target::Cpu { cpu, .. } if self.with_tick && tick::period().is_ok_and(whole) => Some(cpu),
-            _ => None,
-        }
+        Self { target, source: None, period: PERIOD, longest, cpu: None, forks: false, samplers: 1 }
     }
 
     /// The period of the CPU clock, which the kernel would stretch if it were shorter.

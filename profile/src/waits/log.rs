@@ -6,7 +6,6 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::Waits;
 
-use crate::sampler::record::Switch;
 use model::Unavailable;
 
 /// Event of a thread. The first two are numbered as the kernel tells
@@ -55,17 +54,15 @@ impl Event {
 pub struct WaitLog {
     /// In order of time.
     events: Vec<Event>,
-    /// Perf's own record of them; `None` where there is none.
-    switches: Option<Vec<Switch>>,
     lost: u64,
     started: Nanos,
 }
 
 impl WaitLog {
     /// A log of events, in any order, since `started`; `lost` could not be kept.
-    pub fn new(mut events: Vec<Event>, switches: Option<Vec<Switch>>, lost: u64, started: Nanos) -> Self {
+    pub fn new(mut events: Vec<Event>, lost: u64, started: Nanos) -> Self {
         events.sort_by_key(|event| event.time);
-        Self { events, switches, lost, started }
+        Self { events, lost, started }
     }
 
     /// The threads that ever left a CPU.
@@ -100,28 +97,7 @@ impl WaitLog {
             account.take(*event);
         }
         account.close();
-        account.waits.switching = self.switching(tid, window);
         Ok(account.waits)
-    }
-
-    /// Time that the scheduler charges to the thread for its switches and a
-    /// sampler cannot see: when it comes, from the scheduler's event to perf's; when it
-    /// goes, perf still looks for a while, which is taken off. `None` where perf's
-    /// records are missing or do not match.
-    fn switching(&self, tid: u32, window: Window) -> Option<Nanos> {
-        let mut records = self.switches.as_ref()?.iter().filter(|record| record.tid == tid).peekable();
-        let mut sum = 0_i64;
-        let events = self.events.iter().filter(|event| event.tid == tid && event.kind != EventKind::Woken);
-        for event in events {
-            let out = event.kind != EventKind::Came;
-            while records.next_if(|record| record.time < event.time).is_some() {}
-            let Some(record) = records.next_if(|record| record.out == out) else { continue };
-            if window.contains(event.time) {
-                let apart = i64::try_from(record.time - event.time).unwrap_or(i64::MAX);
-                sum = sum.saturating_add(if out { -apart } else { apart });
-            }
-        }
-        Some(Nanos::new(u64::try_from(sum).unwrap_or(0)))
     }
 }
 

@@ -3,8 +3,7 @@
 //!
 //! A program at `sched_switch` and one at `sched_waking` put each event of the
 //! process's threads into a queue; what the events mean is worked out afterwards
-//! ([`WaitLog`]). Next to them perf says when it follows a thread onto a CPU and off
-//! it: the time between the two is what a sampler misses at each switch.
+//! ([`WaitLog`]).
 
 mod log;
 
@@ -13,9 +12,7 @@ use std::io;
 use model::Nanos;
 
 use crate::errno_name;
-use crate::refused_call;
-use crate::sampler::switches::{Room, Switches};
-use crate::system::{monotonic, online_cpus};
+use crate::system::monotonic;
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Queue, Who, emit_count};
 use model::Unavailable;
@@ -46,20 +43,17 @@ pub struct WaitRecorder {
     failures: Map<Numbers>,
     _tasks: Map<Hash>,
     programs: Vec<Attached>,
-    switches: Result<Switches, Unavailable>,
     started: Nanos,
     capacity: usize,
 }
 
 impl WaitRecorder {
     /// Follows the threads of `who` from now on, for at most `longest`. Events
-    /// of a thread are known from the first time that it leaves a CPU. With
-    /// `cpu`, the CPU that the traffic is bound to, perf's rings on the others are small.
+    /// of a thread are known from the first time that it leaves a CPU.
     ///
     /// # Errors
-    /// When the kernel refuses. A refusal of perf alone leaves
-    /// [`model::profile::Waits::switching`] empty, and is told by [`WaitRecorder::note`].
-    pub fn open(who: Who, longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
+    /// When the kernel refuses.
+    pub fn open(who: Who, longest: Nanos) -> Result<Self, Unavailable> {
         let wanted = usize::try_from(longest.get().saturating_mul(EVENTS_PER_SECOND / 1_000) / 1_000_000).unwrap_or(EVENTS_MOST);
         let capacity = wanted.clamp(EVENTS_LEAST, EVENTS_MOST);
         let queue = Map::queue(EVENT, capacity, MECHANISM)?;
@@ -71,18 +65,7 @@ impl WaitRecorder {
         for (tracepoint, code) in [("sched_waking", waking(maps)), ("sched_switch", switch(maps, filter))] {
             programs.push(Program::load(&code, ProgramKind::RawTracepoint, MECHANISM)?.attach(Some(tracepoint), MECHANISM)?);
         }
-        let (Who::Process(pid) | Who::Workers(pid)) = who;
-        let switches = online_cpus().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"));
-        let switches = switches.and_then(|cpus| {
-            let cpus: Vec<Option<u32>> = cpus.into_iter().map(Some).collect();
-            Switches::open(Some(pid), &cpus, Room { longest, cpu, forks: false })
-        });
-        Ok(Self { queue, failures, _tasks: tasks, programs, switches, started: monotonic(), capacity })
-    }
-
-    /// Returns why there will be no figure for the switches themselves, if so.
-    pub fn note(&self) -> Option<&Unavailable> {
-        self.switches.as_ref().err()
+        Ok(Self { queue, failures, _tasks: tasks, programs, started: monotonic(), capacity })
     }
 
     /// Everything that was seen. Takes about 0.5 µs for each event, so call it
@@ -101,9 +84,7 @@ impl WaitRecorder {
             }
         }
         let lost = missed + self.failures.number_at(LOST);
-        let mut switches = self.switches.ok().and_then(|switches| switches.finish().ok()).map(|followed| followed.switches.concat());
-        switches.iter_mut().for_each(|switches| switches.sort_by_key(|switch| switch.time));
-        Ok(WaitLog::new(events, switches, lost, self.started))
+        Ok(WaitLog::new(events, lost, self.started))
     }
 }
 

@@ -23,7 +23,6 @@ const ALL: Claims = &[
     ("samples_times_period_is_the_time_of_a_spinning_caller", sampling::of_a_spinning_caller),
     ("samples_times_period_is_the_time_of_a_spinning_sender", sampling::of_a_spinning_sender),
     ("a_window_cuts_samples_in_proportion", sampling::within_a_window),
-    ("a_timer_strikes_with_the_tick", sampling::with_the_tick),
     ("of_a_whole_cpu_the_samples_of_one_process_are_its_time", sampling::of_a_whole_cpu),
     ("a_full_ring_says_what_it_lost", sampling::with_a_full_ring),
     ("a_process_that_dies_leaves_the_samples_of_its_life", sampling::of_a_process_that_dies),

@@ -46,7 +46,7 @@ pub fn child() {
     say("tracepoints", EventCounter::open(who, &["net:netif_rx"]).err());
     say("functions", FunctionCounter::open(who, &["udp_sendmsg"], &mut || {}).err());
     say("witnesses", StackCounter::open(who, STACK_RULES).err());
-    say("waits", WaitRecorder::open(who, longest, None).err());
+    say("waits", WaitRecorder::open(who, longest).err());
     say("softirqs", SoftirqRecorder::open(who, "sendto").err());
     println!("done");
 }

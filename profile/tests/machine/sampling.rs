@@ -7,8 +7,7 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::{Profile, SampleSource};
 use profile::fold::{SYSCALL_EXIT, USER, fold};
-use profile::sampler::record::Record;
-use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target, Tasks, tick};
+use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target, Tasks};
 use profile::symbols::Symbols;
 use profile::system::online_cpus;
 
@@ -130,49 +129,6 @@ pub fn of_a_whole_cpu() -> Result<(), Skip> {
         }
         assert!(closures.iter().any(|closure| bar.contains(closure)), "{closures:?}");
     }
-    Ok(())
-}
-
-/// A timer that strikes with the tick: its samples are those of the times at which it was due, and all at one phase.
-pub fn with_the_tick() -> Result<(), Skip> {
-    let symbols = Symbols::of_kernel()?;
-    let tick = tick::period().unwrap();
-    let mut found = Vec::new();
-    for _ in 0..3 {
-        let mut observed = Observed::start("send:300000:1")?;
-        let process = observed.pid();
-        let target = Target::Cpu { cpu: 0, process };
-        let mut sampler = Sampler::open(&Settings { target, period: tick, with_tick: true, ..settings(process, 5_000) })?;
-        sampler.start()?;
-        let report = observed.work();
-        let recording = sampler.finish()?;
-        let Some(due) = recording.due_at else {
-            println!("not set to the tick: {:?}", recording.notes);
-            continue;
-        };
-        let (profile, _) = fold(slice::from_ref(&recording), &symbols, Tasks::Process(process), Some(report.window));
-        let account = profile.account.unwrap();
-        let samples = profile.samples() as f64 * tick as f64 / account.sampled_for.unwrap().get() as f64;
-        let is_late = |record: &_| matches!(record, Ok(Record::Sample(sample)) if (sample.time + tick - due % tick) % tick > tick / 4);
-        let late = recording.records().filter(is_late).count() as u64;
-        println!("{} samples, {samples:.4} of those due, {late} late", profile.samples());
-        assert!(late * 5 < profile.samples(), "they have one phase");
-        assert!(account.with_tick && due % tick < 20_000, "{due}");
-        found.push(samples);
-    }
-    if found.is_empty() {
-        return Err(Skip("the timer could not be set to the tick".to_owned()));
-    }
-    assert!(found.iter().any(|share| (0.93..=1.02).contains(share)), "{found:?}");
-    // Half a tick has no tick to strike with.
-    let mut sampler = Sampler::open(&Settings {
-        period: tick / 2 + 1,
-        with_tick: true,
-        target: Target::Cpu { cpu: 0, process: 1 },
-        ..settings(1, 5_000)
-    })?;
-    sampler.start()?;
-    assert_eq!(sampler.finish()?.due_at, None);
     Ok(())
 }
 

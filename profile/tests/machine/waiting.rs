@@ -15,7 +15,7 @@ const LONGEST: Nanos = Nanos::from_millis(5_000);
 pub fn against_schedstat() -> Result<(), Skip> {
     let mut observed = Observed::start("turns:50000")?;
     let begun = Instant::now();
-    let recorder = WaitRecorder::open(Who::Workers(observed.pid()), LONGEST, Some(0))?;
+    let recorder = WaitRecorder::open(Who::Workers(observed.pid()), LONGEST)?;
     println!("attaching the recorder of waits: {:?}", begun.elapsed());
     let report = observed.work();
     let log = recorder.finish()?;
@@ -34,7 +34,7 @@ pub fn against_schedstat() -> Result<(), Skip> {
 
 pub fn of_a_spinning_process() -> Result<(), Skip> {
     let mut observed = Observed::start("call:500")?;
-    let recorder = WaitRecorder::open(Who::Workers(observed.pid()), LONGEST, None)?;
+    let recorder = WaitRecorder::open(Who::Workers(observed.pid()), LONGEST)?;
     let report = observed.work();
     let waits = recorder.finish()?.waits(report.tid, report.window)?;
     println!("{report:?}\n{waits:?}");
@@ -47,7 +47,7 @@ pub fn of_a_spinning_process() -> Result<(), Skip> {
 /// Whether a recorder refuses a window that began before it.
 fn observed_late(tid: u32) -> bool {
     let window = model::end::Window { start: Nanos::new(1), end: Nanos::new(2) };
-    let recorder = WaitRecorder::open(Who::Process(std::process::id()), LONGEST, None);
+    let recorder = WaitRecorder::open(Who::Process(std::process::id()), LONGEST);
     recorder.and_then(WaitRecorder::finish).is_ok_and(|log| log.waits(tid, window).is_err())
 }
 

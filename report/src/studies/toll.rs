@@ -192,11 +192,14 @@ fn rows(study: &ReceiptStudy, pair: &Pair, places: [usize; 2]) -> Vec<(String, [
     }
     let rest = |end: usize| {
         let column = &pair.ends[end].columns[places[end]];
-        let ns = &column.not_sampled;
-        let hint = format!("not sampled · {}\n{}\n{} ns", pair.ends[end].role, with_margin(ns), figure::range(ns, figure::ns));
-        Some(Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: text(ns), hint }).filter(|bar| bar.ns.is_finite())
+        let ns = column.charged.filter(|ns| ns.value.is_finite())?;
+        let hint = format!("{} · {}\n{}\n{} ns", figure::BILLED, pair.ends[end].role, with_margin(&ns), figure::range(&ns, figure::ns));
+        Some(Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: text(&ns), hint })
     };
-    rows.push(("not sampled".to_owned(), [rest(0), rest(1)]));
+    let billed = [rest(0), rest(1)];
+    if billed.iter().any(Option::is_some) {
+        rows.push((figure::BILLED.to_owned(), billed));
+    }
     rows
 }
 
@@ -278,7 +281,7 @@ fn caption(analysis: &Analysis, study: &ReceiptStudy, columns: [&Column; 2]) -> 
     let trials = known.iter().map(|(_, passes)| *passes).min().unwrap_or(0);
     let read = format!(
         "± and whiskers: intervals at 95 % from {} of {} at each end. Rows stand in the order of the stack; both ends work at the same time. \
-         A share in the legend is of the CPU time of both ends; “not sampled” is the part of that time that no sample shows.",
+         A share in the legend is of the CPU time of both ends; “billed before it ran” is CPU time that the clock gives an end for a wake-up, before it has a CPU.",
         plural(samples, "sample"),
         plural(trials, "trial"),
     );

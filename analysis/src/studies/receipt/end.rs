@@ -113,24 +113,13 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         kernel_threads: parts.kernel_threads(edges),
         messages: edges.messages,
     });
-    let cycles = cycles_per_ns(&kept.time, parts, irq[1]);
-    let time = kept.time.iter().map(|pass| {
-        let cpu = parts.cpu(&pass.edges, irq[1]);
-        let account = pass.account(parts.threads);
-        let counted = account.and_then(|account| account.counted_with(samples(pass.samples(parts.threads))));
-        let (on_cpu, calibrated) = match pass.head.source {
-            SampleSource::CpuClock => {
-                let due = account.filter(|account| account.others.is_some()).and_then(|account| account.due());
-                (due.unwrap_or(cpu).get(), false)
-            }
-            SampleSource::TaskClock => (counted.unwrap_or(cpu.get()), false),
-            SampleSource::Cycles => match counted {
-                Some(cycles) => (cycles, false),
-                None => ((cpu.get() as f64 * cycles) as u64, true),
-            },
-        };
-        let Edges { block, messages, stolen, .. } = pass.edges;
-        TimePass { block, profile: pass.head.clone(), on_cpu, calibrated, account, stolen, cpu, messages }
+    let time = kept.time.iter().map(|pass| TimePass {
+        block: pass.edges.block,
+        profile: pass.head.clone(),
+        account: pass.account(parts.threads),
+        stolen: pass.edges.stolen,
+        cpu: parts.cpu(&pass.edges, irq[1]),
+        messages: pass.edges.messages,
     });
     let waits = kept.waits.iter().map(|kept| WaitPass {
         waits: kept.waits,
@@ -150,18 +139,6 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         CountPass { counts, messages: kept.messages }
     });
     Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect() }
-}
-
-/// Cycles in a ns of CPU time, all time passes together, as the samples have it: for runs in
-/// which nothing else counts the cycles that the sampled tasks ran.
-fn cycles_per_ns(time: &[KeptTime], parts: Parts, irq: f64) -> f64 {
-    let cycles: f64 = time.iter().map(|pass| samples(pass.samples(parts.threads)) as f64 * pass.head.period as f64).sum();
-    let ns: f64 = time.iter().map(|pass| parts.cpu(&pass.edges, irq).get() as f64).sum();
-    if ns > 0.0 { cycles / ns } else { 0.0 }
-}
-
-fn samples(stacks: &[(ChainId, u32)]) -> u64 {
-    stacks.iter().map(|(_, count)| u64::from(*count)).sum()
 }
 
 fn tally(stacks: &[(ChainId, u32)], known: &mut Known) -> Tally {

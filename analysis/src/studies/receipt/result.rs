@@ -169,7 +169,7 @@ pub struct SeriesReceipt {
     pub boundaries: Vec<Boundary>,
     /// Function by size: time and exact calls.
     pub functions: FunctionTable,
-    /// Category by size; the rows stacked are the CPU time without what was not sampled.
+    /// Category by size; the rows stacked are the CPU time without what was billed before the end ran.
     pub categories: SizeTable<Category>,
     /// Layer by size.
     pub layers: SizeTable<Layer>,
@@ -192,8 +192,8 @@ pub struct Column {
     pub cpu: Figure,
     /// Clean elapsed time, ns per message.
     pub wall: Figure,
-    /// CPU time that no sample shows, ns per message; may be negative.
-    pub not_sampled: Figure,
+    /// CPU time that is billed before the end runs, ns per message; `None` without records of switches.
+    pub charged: Option<Figure>,
     /// Rate that one processor could sustain if it did nothing else.
     pub bound: Bound,
     /// The same without the work of acknowledgements.

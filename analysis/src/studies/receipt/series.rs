@@ -51,7 +51,7 @@ fn column(cell: usize, receipt: &Receipt) -> Column {
         cell,
         cpu: receipt.cpu,
         wall: receipt.wall,
-        not_sampled: receipt.unseen.not_sampled,
+        charged: receipt.off_cpu.charged,
         bound: receipt.split.bound,
         bound_without_acknowledgement: receipt.split.bound_without_acknowledgement,
         red: receipt.is_red(),

@@ -42,9 +42,9 @@ fn every_kind_is_told_apart() {
     assert_eq!((kernel.user, kernel.ip, kernel.pid, kernel.tid, kernel.time, kernel.cpu), (false, 0x10, 7, 8, 5, 1));
     assert_eq!(kernel.kernel_chain().collect::<Vec<_>>(), [0x10, 0x20]);
     assert!(user.user && user.kernel_chain().next().is_none());
-    assert_eq!(*switch, Switch { pid: 7, tid: 8, time: 99, out: true, cpu_wide: false });
+    assert_eq!(*switch, Switch { pid: 7, tid: 8, time: 99, out: true, other: None });
     let wide = record(super::SWITCH_CPU_WIDE, 0, &[pair(1, 2), pair(7, 8), 99]);
-    assert_eq!(Records::new(&wide, &layout).next(), Some(Ok(Record::Switch(Switch { out: false, cpu_wide: true, ..*switch }))));
+    assert_eq!(Records::new(&wide, &layout).next(), Some(Ok(Record::Switch(Switch { out: false, other: Some(2), ..*switch }))));
 }
 
 #[test]

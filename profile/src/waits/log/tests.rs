@@ -1,5 +1,4 @@
 use super::{Event, EventKind, WaitLog};
-use crate::sampler::record::Switch;
 use EventKind::{Came, Left, Preempted, Woken};
 use model::Nanos;
 use model::end::Window;
@@ -8,7 +7,7 @@ use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
 fn log(events: &[(u64, EventKind)]) -> WaitLog {
     let events = events.iter().map(|(time, kind)| Event { time: *time, tid: 7, kind: *kind }).collect();
-    WaitLog::new(events, None, 0, Nanos::new(0))
+    WaitLog::new(events, 0, Nanos::new(0))
 }
 
 fn window(start: u64, end: u64) -> Window {
@@ -47,28 +46,10 @@ fn the_window_cuts_waits_and_counts_its_own_switches() {
 #[test]
 fn a_thread_that_never_left_has_no_waits_and_a_broken_log_says_so() {
     assert_eq!(waits(&[], 0, 100), (0, 0, 0));
-    let lost = WaitLog::new(vec![], None, 3, Nanos::new(0));
+    let lost = WaitLog::new(vec![], 3, Nanos::new(0));
     assert!(lost.waits(7, window(0, 1)).unwrap_err().answer.contains("3 events"));
-    let late = WaitLog::new(vec![], None, 0, Nanos::new(5));
+    let late = WaitLog::new(vec![], 0, Nanos::new(5));
     assert!(late.waits(7, window(4, 9)).unwrap_err().answer.contains("before the recording"));
-}
-
-#[test]
-fn switching_is_what_a_sampler_misses_less_what_it_sees_too_much() {
-    let events = vec![
-        Event { time: 10, tid: 7, kind: Left },
-        Event { time: 40, tid: 7, kind: Woken },
-        Event { time: 60, tid: 7, kind: Came },
-        Event { time: 61, tid: 8, kind: Left },
-    ];
-    let switches = vec![
-        Switch { pid: 7, tid: 7, time: 13, out: true, cpu_wide: false },
-        Switch { pid: 7, tid: 8, time: 62, out: true, cpu_wide: false },
-        Switch { pid: 7, tid: 7, time: 70, out: false, cpu_wide: false },
-    ];
-    let log = WaitLog::new(events, Some(switches), 0, Nanos::new(0));
-    assert_eq!(log.waits(7, window(0, 100)).unwrap().switching, Some(Nanos::new(10 - 3)));
-    assert_eq!(log.threads(), [7, 8]);
 }
 
 proptest! {
@@ -76,7 +57,7 @@ proptest! {
     fn waits_never_exceed_the_window(events in vec((0..1000_u64, 0..4_u8, 1..3_u32), 0..60), start in 0..500_u64, length in 0..500_u64) {
         let kinds = [Left, Preempted, Came, Woken];
         let events = events.iter().map(|(time, kind, tid)| Event { time: *time, tid: *tid, kind: kinds[*kind as usize] }).collect();
-        let log = WaitLog::new(events, None, 0, Nanos::new(0));
+        let log = WaitLog::new(events, 0, Nanos::new(0));
         let waits = log.waits(1, window(start, start + length)).unwrap();
         prop_assert!(waits.blocked.get() + waits.runnable.get() <= length);
     }

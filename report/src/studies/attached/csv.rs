@@ -4,6 +4,7 @@ use analysis::attached::{Attached, State};
 use attribution::{Figure, Row};
 
 use crate::csv::{Field, Sheet};
+use crate::studies::receipt::figure::BILLED;
 
 /// Columns, in order.
 const COLUMNS: [&str; 10] = ["format", "run", "program", "arm", "table", "row", "unit", "value", "low", "high"];
@@ -42,8 +43,8 @@ fn rows(state: &State) -> Vec<Line> {
         lines.extend(of("category", &receipt.rows.categories));
         lines.extend(of("context", &receipt.rows.contexts));
         lines.extend(of("function", &receipt.rows.functions));
-        lines.push(("request", "not sampled".to_owned(), "ns", receipt.unseen.not_sampled));
-        lines.push(("closure", "samples over time on the CPU".to_owned(), "ratio", receipt.closure.sampler));
+        lines.extend(receipt.off_cpu.charged.map(|ns| ("request", BILLED.to_owned(), "ns", ns)));
+        lines.extend(receipt.closure.sampler.map(|sampler| ("closure", "samples over time on the CPU".to_owned(), "ratio", sampler)));
     }
     lines.extend(
         state.per_request.iter().map(|one| ("counted", one.name.clone(), if one.unit.is_empty() { "count" } else { one.unit }, one.figure)),

@@ -11,7 +11,8 @@ mod tables;
 mod waterfall;
 mod words;
 
-use analysis::attached::{Attached, Standing, State};
+use analysis::attached::{Attached, State};
+use attribution::Footing;
 use serde_json::Value;
 
 use crate::document::{Block, Document, Masthead, Section, Trust};
@@ -78,7 +79,7 @@ fn document(attached: &Attached, folded: &[String]) -> Document {
             red: attached
                 .states
                 .iter()
-                .any(|state| state.standing == Some(Standing::Fails))
+                .any(|state| state.footing == Some(Footing::Off))
                 .then(|| "the receipt does not add up: its rows are not to be used".to_owned()),
             started: clock::utc(run.started_ms),
             lines: vec![format!("{} · {source}", run.id)],
@@ -111,7 +112,7 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
         let at = receipt.len().min(1);
         drop(receipt.splice(at..at, waterfall::block(&attached.run.program, state)));
         let error = made.cpu.error.map_or(0.0, |error| error / made.cpu.value);
-        let sampled = made.cpu.value - made.unseen.not_sampled.value;
+        let sampled = made.cpu.value - made.off_cpu.charged.map_or(0.0, |ns| ns.value);
         let title = format!("Flame graph of {}", attached.run.program);
         receipt.extend(one_flame(format!("flame-{place}"), title, folded, sampled, error).map(|flame| Block::Flame(Box::new(flame))));
     }

@@ -6,7 +6,7 @@ use model::attach::{Connection, Pattern, Way};
 
 use crate::document::{Block, Head, Rows, Table};
 use crate::number::{NOTHING, bytes, percent, significant, time, whole};
-use crate::studies::receipt::figure;
+use crate::studies::receipt::figure::{self, BILLED};
 
 /// Routines that a terminal shows, and those of a page.
 const ROUTINES: [usize; 2] = [12, 60];
@@ -93,18 +93,12 @@ fn rows<K: std::fmt::Display>(head: &str, all: &[Row<K>]) -> Table {
 fn sums(state: &State, receipt: &Receipt) -> Table {
     let closure = &receipt.closure;
     let ratio = |value: f64| figure::ratio(value);
-    let mut lines: Vec<Vec<String>> = vec![
-        vec!["CPU time, without an instrument".to_owned(), ns(&receipt.cpu)],
-        vec!["not sampled".to_owned(), ns(&receipt.unseen.not_sampled)],
-    ];
-    lines.extend(receipt.unseen.charged.map(|charged| vec!["charged while it had no CPU".to_owned(), ns(&charged)]));
-    lines.extend(receipt.unseen.missed.map(|missed| vec!["due, no sample".to_owned(), ns(&missed)]));
-    lines.extend(receipt.unseen.switching.map(|switching| vec!["switching, measured apart".to_owned(), ns(&switching)]));
-    lines.extend(receipt.unseen.runnable.map(|runnable| vec!["ready, without a CPU".to_owned(), ns(&runnable)]));
-    lines.extend(receipt.unseen.blocked.map(|blocked| vec!["asleep, all threads together".to_owned(), ns(&blocked)]));
-    lines.push(vec!["samples over time on the CPU (0.96 to 1.04)".to_owned(), ratio(closure.sampler.value)]);
-    lines.extend(closure.cpu.map(|cpu| vec!["rows over CPU time (0.96 to 1.04)".to_owned(), ratio(cpu)]));
-    lines.extend(closure.own.map(|own| vec!["rows and waits over wall time (0.95 to 1.05)".to_owned(), ratio(own)]));
+    let mut lines: Vec<Vec<String>> = vec![vec!["CPU time, without an instrument".to_owned(), ns(&receipt.cpu)]];
+    lines.extend(receipt.off_cpu.charged.map(|charged| vec![BILLED.to_owned(), ns(&charged)]));
+    lines.extend(receipt.off_cpu.runnable.map(|runnable| vec!["ready, without a CPU".to_owned(), ns(&runnable)]));
+    lines.extend(receipt.off_cpu.blocked.map(|blocked| vec!["asleep, all threads together".to_owned(), ns(&blocked)]));
+    lines.extend(closure.sampler.map(|sampler| vec!["samples over time on the CPU (0.96 to 1.04)".to_owned(), ratio(sampler.value)]));
+    lines.extend(closure.own.map(|own| vec!["CPU time and waits over wall time (0.95 to 1.05)".to_owned(), ratio(own)]));
     lines.extend(receipt.observer.map(|observer| {
         vec![
             "CPU time with samples over without".to_owned(),

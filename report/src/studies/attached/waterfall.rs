@@ -1,12 +1,12 @@
 //! A request as a picture: down the stack what the program gives, up again what it takes.
 
-use analysis::attached::{Standing, State};
-use attribution::{Context, Direction, Layer, Path, Receipt, Row};
+use analysis::attached::State;
+use attribution::{Context, Direction, Footing, Layer, Path, Receipt, Row};
 
 use crate::chart::waterfall::{Bar, Waterfall, svg};
 use crate::document::Block;
 use crate::number::{percent, time};
-use crate::studies::receipt::figure;
+use crate::studies::receipt::figure::{self, BILLED};
 use crate::studies::toll::ORDER;
 
 /// Layers that take less of the CPU time share a row.
@@ -23,7 +23,7 @@ pub fn block(program: &str, state: &State) -> Option<Block> {
         axis: "CPU time of a request, what it takes after what it gives".to_owned(),
         subject: program.to_owned(),
         whole: format!("{} of CPU time.", with_margin(&receipt.cpu)),
-        bad: if state.standing == Some(Standing::Fails) {
+        bad: if state.footing == Some(Footing::Off) {
             "This receipt does not add up: its rows are not to be used.".to_owned()
         } else {
             String::new()
@@ -62,10 +62,11 @@ fn rows(receipt: &Receipt) -> Vec<(String, [Option<Bar>; 2])> {
     if Layer::ALL.iter().any(|layer| small(*layer)) {
         rows.push(("small layers".to_owned(), bars("small layers", &small)));
     }
-    let missed = &receipt.unseen.not_sampled;
-    let hint = format!("not sampled\n{}", with_margin(missed));
-    let rest = Bar { ns: missed.value, interval: missed.interval, parts: Vec::new(), text: with_margin(missed), hint };
-    rows.push(("not sampled".to_owned(), [Some(rest).filter(|bar| bar.ns.is_finite()), None]));
+    if let Some(ns) = receipt.off_cpu.charged.filter(|ns| ns.value.is_finite()) {
+        let hint = format!("{BILLED}\n{}", with_margin(&ns));
+        let bar = Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: with_margin(&ns), hint };
+        rows.push((BILLED.to_owned(), [Some(bar), None]));
+    }
     rows
 }
 

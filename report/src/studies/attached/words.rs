@@ -1,6 +1,7 @@
 //! Sentences about a program.
 
-use analysis::attached::{Attached, Outcome, Standing, State, Work};
+use analysis::attached::{Attached, Outcome, State, Work};
+use attribution::{Footing, LEAST_SAMPLES};
 use model::attach::Look;
 
 use crate::document::{Block, Finding, Text, Tone};
@@ -69,44 +70,38 @@ pub fn answer(program: &str, state: &State) -> Vec<Block> {
 fn composition(program: &str, state: &State) -> Option<String> {
     let shares = state.sampled(Work::Own).zip(state.sampled(Work::Network));
     let shares = shares.map(|(own, network)| format!("{} in {program}'s own code, {} for the network", percent(own), percent(network)));
-    Some(match (state.standing?, shares) {
-        (Standing::AddsUp, Some(shares)) => format!("It goes where the samples fell: {shares}."),
-        (Standing::Part { .. } | Standing::NotCompared, Some(shares)) => format!("The samples that were taken fell so: {shares}."),
-        (Standing::TooFew { samples, of }, _) => {
-            format!("Where it goes is open: there are {} samples of {} that this takes.", whole(samples), whole(of))
+    Some(match (state.footing?, shares) {
+        (Footing::Hold, Some(shares)) => format!("It goes where the samples fell: {shares}."),
+        (Footing::NoRecords, Some(shares)) => format!("The samples that were taken fell so: {shares}."),
+        (Footing::TooFew { samples }, _) => {
+            format!("Where it goes is open: there are {} samples of {} that this takes.", whole(samples), whole(LEAST_SAMPLES))
         }
-        (Standing::Fails, _) => "Where it goes is open: the sums do not add up.".to_owned(),
+        (Footing::Off, _) => "Where it goes is open: the sums do not add up.".to_owned(),
         (_, None) => return None,
     })
 }
 
-/// The word on how far the receipts stand: that of the one which stands least.
+/// The word on how the sums of the receipts stand: of the one in most doubt.
 pub fn trust(states: &[State]) -> (Tone, String, String) {
-    let rank = |standing: Option<Standing>| match standing {
+    let rank = |footing: Option<Footing>| match footing {
         None => 0,
-        Some(Standing::Fails) => 1,
-        Some(Standing::TooFew { .. }) => 2,
-        Some(Standing::Part { .. }) => 3,
-        Some(Standing::NotCompared) => 4,
-        Some(Standing::AddsUp) => 5,
+        Some(Footing::Off) => 1,
+        Some(Footing::TooFew { .. }) => 2,
+        Some(Footing::NoRecords) => 3,
+        Some(Footing::Hold) => 4,
     };
-    match states.iter().map(|state| state.standing).min_by_key(|standing| rank(*standing)).flatten() {
+    match states.iter().map(|state| state.footing).min_by_key(|footing| rank(*footing)).flatten() {
         None => (Tone::Bad, "There is no receipt".to_owned(), String::new()),
-        Some(Standing::Fails) => (Tone::Bad, "The sums do not add up: do not use the rows".to_owned(), String::new()),
-        Some(Standing::TooFew { samples, of }) => (
+        Some(Footing::Off) => (Tone::Bad, "The sums do not add up: do not use the rows".to_owned(), String::new()),
+        Some(Footing::TooFew { samples }) => (
             Tone::Open,
-            format!("Too few samples: {} of {}", whole(samples), whole(of)),
+            format!("Too few samples: {} of {}", whole(samples), whole(LEAST_SAMPLES)),
             "observe for longer (`-t`), or under more load".to_owned(),
         ),
-        Some(Standing::Part { sampled }) => (
-            Tone::Open,
-            format!("The samples make {} of the time on the CPU", figure::ratio(sampled)),
-            "read the rows as shares of what was sampled".to_owned(),
-        ),
-        Some(Standing::NotCompared) => {
+        Some(Footing::NoRecords) => {
             (Tone::Open, "The samples were compared with no time".to_owned(), "read the rows as shares of what was sampled".to_owned())
         }
-        Some(Standing::AddsUp) => (Tone::Good, "The receipt adds up".to_owned(), String::new()),
+        Some(Footing::Hold) => (Tone::Good, "The receipt adds up".to_owned(), String::new()),
     }
 }
 
@@ -143,20 +138,20 @@ const fn word(look: Look) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use analysis::attached::{Outcome, Standing, State, Work, WorkRow};
-    use attribution::ratio;
+    use analysis::attached::{Outcome, State, Work, WorkRow};
+    use attribution::{Footing, ratio};
 
     use super::{answer, short, trust};
     use crate::document::Tone;
 
     /// A program whose CPU time clocks told, and samples of 42 % own code and 84 % network.
-    fn state(standing: Option<Standing>) -> State {
+    fn state(footing: Option<Footing>) -> State {
         let of = |value: f64| ratio(&[(value, 1.0), (value, 1.0)]).figure();
         let row = |work, share| WorkRow { work, share: of(share), ns: of(share) };
         State {
             cpu: Some(of(12_000.0)),
             outcome: Outcome::Absent { reason: "no samples were taken".to_owned() },
-            standing,
+            footing,
             work: vec![row(Work::Network, 0.84), row(Work::Own, 0.42)],
             ..State::default()
         }
@@ -164,27 +159,19 @@ mod tests {
 
     #[test]
     fn what_is_said_of_a_program_is_what_its_figures_bear() {
-        let few = Standing::TooFew { samples: 34, of: 8_000 };
-        let part = Standing::Part { sampled: 0.657 };
+        let few = Footing::TooFew { samples: 34 };
         let cases = [
             (None, Tone::Bad, "There is no receipt", "There is no receipt: no samples were taken.", "12.0 µs a request"),
-            (
-                Some(Standing::Fails),
-                Tone::Bad,
-                "do not use the rows",
-                "Where it goes is open: the sums do not add up.",
-                "12.0 µs a request",
-            ),
+            (Some(Footing::Off), Tone::Bad, "do not use the rows", "Where it goes is open: the sums do not add up.", "12.0 µs a request"),
             (Some(few), Tone::Open, "Too few samples: 34 of 8,000", "there are 34 samples of 8,000", "12.0 µs a request"),
-            (Some(part), Tone::Open, "make 0.657 of the time", "fell so: 33 % in redis's own code, 67 % for the network", "67 % network"),
-            (Some(Standing::NotCompared), Tone::Open, "compared with no time", "33 % in redis's own code", "67 % network"),
-            (Some(Standing::AddsUp), Tone::Good, "The receipt adds up", "33 % in redis's own code, 67 %", "67 % network"),
+            (Some(Footing::NoRecords), Tone::Open, "compared with no time", "33 % in redis's own code", "67 % network"),
+            (Some(Footing::Hold), Tone::Good, "The receipt adds up", "33 % in redis's own code, 67 %", "67 % network"),
         ];
-        for (standing, tone, word, sentence, line) in cases {
-            let state = state(standing);
+        for (footing, tone, word, sentence, line) in cases {
+            let state = state(footing);
             let (found, text, remedy) = trust(std::slice::from_ref(&state));
-            assert!(found == tone && text.contains(word), "{standing:?}: {text}");
-            assert_eq!(text.contains("adds up"), standing == Some(Standing::AddsUp));
+            assert!(found == tone && text.contains(word), "{footing:?}: {text}");
+            assert_eq!(text.contains("adds up"), footing == Some(Footing::Hold));
             assert_eq!(remedy.is_empty(), tone != Tone::Open);
             let blocks = format!("{:?}", answer("redis", &state));
             assert!(blocks.contains(sentence) && blocks.contains("A request takes 12.0 µs of CPU time"), "{blocks}");
@@ -194,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn of_two_arms_the_one_that_stands_least_is_said() {
-        let both = [Some(Standing::AddsUp), Some(Standing::TooFew { samples: 3, of: 8_000 })].map(state);
+    fn of_two_arms_the_one_in_most_doubt_is_said() {
+        let both = [Some(Footing::Hold), Some(Footing::TooFew { samples: 3 })].map(state);
         assert!(trust(&both).1.contains("3 of 8,000"));
-        assert_eq!(trust(&[state(Some(Standing::AddsUp)), state(None)]).1, "There is no receipt");
+        assert_eq!(trust(&[state(Some(Footing::Hold)), state(None)]).1, "There is no receipt");
     }
 }

@@ -12,14 +12,14 @@ use crate::words::{capital, plural};
 const PAGE_LEGEND: &str = "ns of this end's CPU per message; ± to the farther end of the interval at 95 %; share of its CPU time. ↑ ↓ ~: shown \
                            by a test to rise, fall or vary with the size. A line to the left of a size: a boundary lies between. “Most \
                            messages/s”: what this end's processing alone would allow on one CPU, and without its work on acknowledgements \
-                           (ack). “Switching, apart” was measured by itself, to be compared with what was not sampled.";
+                           (ack). “Billed before it ran”: CPU time that the clock gives an end for a wake-up, before it has a CPU.";
 
 /// The same in a terminal.
 const LEGEND: [(&str, &str); 5] = [
     ("ns", "CPU time of this end per message, ± to the farther end at 95 %, share of its CPU time"),
     ("↑ ↓ ~", "shown by a test to rise, fall or vary with the size; │ a boundary lies to the left"),
     ("most", "messages/s that this end's processing alone would allow on one CPU; below, without its work on acknowledgements"),
-    ("apart", "switching was measured by itself: to be compared with what was not sampled"),
+    ("billed", "CPU time that the clock gives an end for a wake-up, before it has a CPU: no CPU ran it"),
     ("…irq", "work that ran in a softirq or hard interrupt says so; the rest ran in the process"),
 ];
 

@@ -43,7 +43,7 @@ pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
     Layer(Layer),
-    NotSampled,
+    Billed,
     Cpu,
 }
 
@@ -58,13 +58,13 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
     largest.retain(|_, share| *share >= LEAST);
     let mut layers: Vec<(Layer, f64)> = largest.into_iter().collect();
     layers.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain([Row::NotSampled, Row::Cpu]).collect();
+    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain([Row::Billed, Row::Cpu]).collect();
     let mut columns = vec![Column {
         cells: rows.iter().map(|row| name(*row).into()).collect(),
         ..Column::new(Head::terminal(20, ["", "ns of CPU"]), Kind::Words)
     }];
     for end in ends {
-        let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::NotSampled, Row::Cpu]);
+        let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::Billed, Row::Cpu]);
         let lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).collect();
         let mut places = vec![0, end.columns.len().saturating_sub(1)];
         places.truncate(sizes);
@@ -83,7 +83,7 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
 fn name(row: Row) -> String {
     match row {
         Row::Layer(layer) => layer.to_string(),
-        Row::NotSampled => "not sampled".to_owned(),
+        Row::Billed => figure::BILLED.to_owned(),
         Row::Cpu => "CPU time".to_owned(),
     }
 }
@@ -92,7 +92,7 @@ fn name(row: Row) -> String {
 fn written(entry: &Entry, row: Row) -> Cell {
     match row {
         Row::Cpu => format!("{} {}", entry.value, entry.margin).into(),
-        Row::Layer(_) | Row::NotSampled => format!("{} {:>4}", entry.value, entry.share).into(),
+        Row::Layer(_) | Row::Billed => format!("{} {:>4}", entry.value, entry.share).into(),
     }
 }
 

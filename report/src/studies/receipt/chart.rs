@@ -47,7 +47,9 @@ fn stacks<K: Copy + PartialEq + std::fmt::Display>(
     Figure {
         id: id.into(),
         title: title.clone().into(),
-        caption: "CPU time per message, stacked; what was not sampled is left out. The tables have each figure with its interval.".into(),
+        caption:
+            "CPU time per message, stacked; what is billed before the end ran is left out. The tables have each figure with its interval."
+                .into(),
         alt: format!("{title}: CPU time per message against message size, stacked. The figures are in the tables below."),
         sizes: None,
         panels,

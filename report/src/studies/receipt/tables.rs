@@ -125,12 +125,11 @@ fn rate(bound: &Bound) -> Entry {
     Entry { value: number::tight(&number::count(bound.messages_per_s)), margin: figure::plus_minus(&bound.ns), title, ..Entry::default() }
 }
 
-/// The time that no sample shows, and the whole.
+/// The time that is billed before the end runs, and the whole.
 fn whole(series: &SeriesReceipt) -> [Line; 2] {
-    let not_sampled =
-        series.columns.iter().map(|column| Some(time(&column.not_sampled, Some(column.not_sampled.value / column.cpu.value))));
+    let billed = |column: &Column| column.charged.map(|ns| time(&ns, Some(ns.value / column.cpu.value)));
     let cpu = series.columns.iter().map(|column| Some(Entry { share: "100%".into(), ..time(&column.cpu, None) }));
-    [Line::new("not sampled", not_sampled.collect()), Line { sum: true, ..Line::new("CPU time", cpu.collect()) }]
+    [Line::new(figure::BILLED, series.columns.iter().map(billed).collect()), Line { sum: true, ..Line::new("CPU time", cpu.collect()) }]
 }
 
 /// The sums that can fail, and the figures next to them.
@@ -139,23 +138,16 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
     let row = |label: &str, of: &dyn Fn(&Receipt) -> Option<Entry>| {
         Line::new(label, ends.iter().map(|end| end.outcome.receipt().and_then(of)).collect())
     };
-    let share = |receipt: &Receipt, ns: f64| Some(ns / receipt.cpu.value);
     let ratio = |value: f64| plain(figure::ratio(value));
     let mut lines = vec![
-        row("not sampled", &|receipt| Some(time(&receipt.unseen.not_sampled, share(receipt, receipt.unseen.not_sampled.value)))),
-        row("switching, apart", &|receipt| receipt.unseen.switching.map(|ns| time(&ns, share(receipt, ns.value)))),
-        row("charged on the way", &|receipt| receipt.unseen.charged.map(|ns| time(&ns, share(receipt, ns.value)))),
-        row("due, no sample", &|receipt| receipt.unseen.missed.map(|ns| time(&ns, share(receipt, ns.value)))),
-        row("ready, no CPU", &|receipt| receipt.unseen.runnable.map(|ns| time(&ns, None))),
-        row("asleep", &|receipt| receipt.unseen.blocked.map(|ns| time(&ns, None))),
+        row(figure::BILLED, &|receipt| receipt.off_cpu.charged.map(|ns| time(&ns, Some(ns.value / receipt.cpu.value)))),
+        row("ready, no CPU", &|receipt| receipt.off_cpu.runnable.map(|ns| time(&ns, None))),
+        row("asleep", &|receipt| receipt.off_cpu.blocked.map(|ns| time(&ns, None))),
         Line { sum: true, ..row("wall time", &|receipt| Some(time(&receipt.wall, None))) },
-        row("accounted / CPU", &|receipt| receipt.closure.cpu.map(ratio)),
-        row("rows+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
+        row("CPU+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
         row("... of wait passes", &|receipt| receipt.closure.own.map(ratio)),
-        row("sampled / on-CPU", &|receipt| Some(ratio(receipt.closure.sampler.value)).filter(|_| !receipt.sampling.with_tick)),
-        row("sampled / due", &|receipt| Some(ratio(receipt.closure.sampler.value)).filter(|_| receipt.sampling.with_tick)),
-        row("due / on-CPU", &|receipt| receipt.closure.met.map(ratio)),
-        row("others on its CPUs", &|receipt| receipt.unseen.others.map(|share| plain(figure::share(share)))),
+        row("sampled / on-CPU", &|receipt| receipt.closure.sampler.map(|sampler| ratio(sampler.value))),
+        row("others on its CPUs", &|receipt| receipt.off_cpu.others.map(|share| plain(figure::share(share)))),
         row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
         row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];

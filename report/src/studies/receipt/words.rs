@@ -18,10 +18,7 @@ use crate::words::plural;
 pub fn source(receipt: &Receipt) -> String {
     let period = number::whole(receipt.sampling.period);
     match receipt.sampling.source {
-        SampleSource::CpuClock if receipt.sampling.with_tick => {
-            format!("a sample every {period} ns of its CPUs' time (cpu-clock, with the tick)")
-        }
-        SampleSource::CpuClock if receipt.unseen.others.is_some() => format!("a sample every {period} ns of its CPUs' time (cpu-clock)"),
+        SampleSource::CpuClock if receipt.off_cpu.others.is_some() => format!("a sample every {period} ns of its CPUs' time (cpu-clock)"),
         SampleSource::CpuClock => format!("a sample every {period} ns of CPU time (cpu-clock)"),
         SampleSource::TaskClock => format!("a sample every {period} ns on a CPU (task-clock)"),
         SampleSource::Cycles => format!("a sample every {period} cycles"),
@@ -104,7 +101,7 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
     }
     let too_few = all.iter().filter_map(|footing| if let Footing::TooFew { samples } = footing { Some(*samples) } else { None });
     let count = |wanted: Footing| all.iter().filter(|footing| **footing == wanted).count();
-    let (few, not_held, hold) = (too_few.clone().count(), count(Footing::NotHeld), count(Footing::Hold));
+    let (few, no_records, hold) = (too_few.clone().count(), count(Footing::NoRecords), count(Footing::Hold));
     let receipts = |count: usize| plural(count as u64, "receipt");
     let mut parts = Vec::new();
     if let Some(least) = too_few.min() {
@@ -113,8 +110,8 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
         parts.push(format!("{few} of {} {has} too few samples to tell whether the sums hold ({least}, of {needed}).", receipts(all.len())));
     }
     parts.extend(red(study).map(|red| format!("{red}; -v has the remedy.")));
-    if not_held > 0 {
-        parts.push(format!("{not_held} of {}: the sums were compared with nothing that could contradict them.", receipts(all.len())));
+    if no_records > 0 {
+        parts.push(format!("{no_records} of {}: the samples were compared with no time on a CPU.", receipts(all.len())));
     }
     if hold == all.len() && hold == ends {
         parts.push("All receipts add up.".to_owned());
@@ -166,16 +163,10 @@ pub fn doubts(study: &ReceiptStudy) -> Vec<Shared> {
 /// A measure of gravity among doubts of one kind.
 fn size(doubt: &Doubt) -> f64 {
     match doubt {
-        Doubt::Wall { closure, .. }
-        | Doubt::Moved { closure, .. }
-        | Doubt::Dropped { closure, .. }
-        | Doubt::Cpu { closure, .. }
-        | Doubt::Bursts { closure, .. }
-        | Doubt::InStep { met: closure }
-        | Doubt::Sampler { closure } => (closure - 1.0).abs(),
-        Doubt::NotHeld | Doubt::NoWaits | Doubt::NoSwitching => 0.0,
+        Doubt::Wall { closure, .. } | Doubt::Moved { closure, .. } | Doubt::Dropped { closure, .. } => (closure - 1.0).abs(),
+        Doubt::NoRecords | Doubt::NoWaits => 0.0,
         Doubt::Observer { ratio } => *ratio,
-        Doubt::FewSamples { missing, .. } => *missing as f64,
+        Doubt::FewSamples { missing } => *missing as f64,
         Doubt::FewPasses { time, clean } => -((time + clean) as f64),
         Doubt::Lost { samples } | Doubt::Broken { samples } => *samples as f64,
         Doubt::Throttled { times } => *times as f64,

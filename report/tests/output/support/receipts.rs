@@ -5,7 +5,7 @@ use analysis::Collector;
 use analysis::result::Analysis;
 use model::end::{CpuTime, EndReport, Window};
 use model::plan::receipt::{PERIOD, ReceiptPlan};
-use model::profile::{CallCounts, CountTier, Observation, Profile, SampleSource, Stack, Waits};
+use model::profile::{Account, CallCounts, CountTier, Observation, Profile, SampleSource, Stack, Waits};
 use model::trial::{Measured, Observed, Outcome};
 use model::{Bytes, Cell, Nanos, Pass, Run, Test, TrialRecord, Unavailable};
 use report::receipt::Flames;
@@ -20,7 +20,7 @@ const BUSY_NS: f64 = 0.4e9;
 /// The sizes of both series.
 const SIZES: [u64; 4] = [1, 1_448, 1_473, 16_384];
 /// Of what the sampler misses, the share of the CPU time.
-const UNSEEN: f64 = 0.015;
+const BILLED: f64 = 0.015;
 
 /// A chain, innermost function first, and what it costs: ns per message, and per byte.
 type Cost = (&'static str, f64, f64);
@@ -103,7 +103,7 @@ struct End {
 impl End {
     fn of(test: Test, size: u64, sender: bool, block: u32) -> Self {
         let rows: f64 = costs(test, sender).iter().map(|(_, ns, per_byte)| ns + per_byte * size as f64).sum();
-        let cpu = rows / (1.0 - UNSEEN);
+        let cpu = rows / (1.0 - BILLED);
         Self { test, sender, size, cpu, messages: (BUSY_NS / cpu).floor(), salt: u64::from(block) * 2 + u64::from(sender) }
     }
 
@@ -143,7 +143,19 @@ impl End {
                 stacks.push(Stack { frames, user: chain.starts_with('['), count });
             }
         }
-        Profile { source: SampleSource::CpuClock, period: PERIOD.get(), symbols, stacks, lost: 0, throttled: 0, broken: 0, account: None }
+        let mut profile = Profile {
+            source: SampleSource::CpuClock,
+            period: PERIOD.get(),
+            symbols,
+            stacks,
+            lost: 0,
+            throttled: 0,
+            broken: 0,
+            account: None,
+        };
+        let on_cpu = Some(self.nanos(self.cpu * (1.0 - BILLED) * watched));
+        profile.account = Some(Account { on_cpu, recorded: profile.samples(), counted: None, others: None });
+        profile
     }
 
     /// What a pass sees; `red` loses sight of its sleep.
@@ -155,8 +167,9 @@ impl End {
             Pass::TimeReceiver if !self.sender => seen.profile = Some(self.profile(1.03)),
             Pass::Wait => {
                 let blocked = self.nanos(if red { 0.0 } else { blocked });
-                let switching = Some(self.nanos(UNSEEN * self.cpu));
-                seen.waits = Some(Waits { runnable: self.nanos(runnable), blocked, switches: 400, switching });
+                // On its way to a CPU, and billed already.
+                let billed = BILLED * self.cpu;
+                seen.waits = Some(Waits { runnable: self.nanos(runnable + billed), blocked, switches: 400 });
             }
             Pass::Count => {
                 seen.counts = Some(self.calls());

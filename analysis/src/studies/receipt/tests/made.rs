@@ -2,7 +2,7 @@
 
 use model::end::{CpuTime, Window};
 use model::plan::ReceiptPlan;
-use model::profile::{CallCounts, CountTier, Observation, Waits};
+use model::profile::{Account, CallCounts, CountTier, Observation, Waits};
 use model::trial::{Measured, Observed};
 use model::{Cell, Nanos, Pass, Role, Test, TrialRecord};
 use rand::RngExt;
@@ -86,7 +86,6 @@ fn trial(cell: &Cell, costs: &[Cost], pass: Pass, random: &mut ChaCha8Rng) -> Me
 }
 
 fn see(seen: &mut Observation, costs: &[Cost], pass: Pass, cpu: u64, random: &mut ChaCha8Rng) {
-    let whole: f64 = costs.iter().map(|cost| cost.ns).sum();
     match pass {
         Pass::Clean => {}
         Pass::Time | Pass::TimeReceiver => {
@@ -97,11 +96,14 @@ fn see(seen: &mut Observation, costs: &[Cost], pass: Pass, cpu: u64, random: &mu
                 .iter()
                 .zip(varied)
                 .map(|(cost, ns)| (cost.chain, (ns / sum * cpu as f64 / PERIOD as f64 + random.random::<f64>()).floor() as u64));
-            seen.profile = Some(profile(&counts.collect::<Vec<_>>()));
+            let mut profile = profile(&counts.collect::<Vec<_>>());
+            let recorded = profile.samples();
+            profile.account = Some(Account { on_cpu: Some(Nanos::new(cpu)), recorded, counted: None, others: None });
+            seen.profile = Some(profile);
         }
         Pass::Wait => {
             let of = |ns: f64| Nanos::new((ns * MESSAGES) as u64);
-            seen.waits = Some(Waits { runnable: of(WAITS[0]), blocked: of(WAITS[1]), switches: 9, switching: Some(of(whole / 1_000.0)) });
+            seen.waits = Some(Waits { runnable: of(WAITS[0]), blocked: of(WAITS[1]), switches: 9 });
         }
         Pass::Count | Pass::Witness => {
             let mut counts = CallCounts::default();

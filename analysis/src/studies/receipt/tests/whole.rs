@@ -33,8 +33,8 @@ fn what_is_put_in_comes_out() {
         near(receipt.cpu.value, 850.0 + copy);
         near(receipt.wall.value, 1150.0 + copy);
         near(receipt.rows.categories.iter().find(|row| row.key == Category::DataMovement).unwrap().ns.value, copy);
-        near(receipt.unseen.runnable.unwrap().value, 50.0);
-        near(receipt.unseen.blocked.unwrap().value, 250.0);
+        near(receipt.off_cpu.runnable.unwrap().value, 50.0);
+        near(receipt.off_cpu.blocked.unwrap().value, 250.0);
         near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
         near(receipt.calls["__alloc_skb"].per_message.value, 2.0);
         assert_eq!(receipt.calls["__alloc_skb"].tier, Some(CountTier::Witness));
@@ -187,7 +187,7 @@ fn the_receiver_of_a_stream_has_parts_of_messages() {
     let receipt = study.cells[0].receiver.outcome.receipt().unwrap().clone();
     near(receipt.cpu.value, 964.0);
     near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
-    near(receipt.unseen.blocked.unwrap().value, 250.0);
+    near(receipt.off_cpu.blocked.unwrap().value, 250.0);
 }
 
 #[test]
