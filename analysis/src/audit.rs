@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn more_than_there_is_is_a_fault_of_the_count() {
-        let busy = |trial: &mut Measured| trial.sender.cpu_time.process = Nanos::new(trial.sender.window.length().get() * 5 / 2);
+        let busy = |trial: &mut Measured| trial.sender.cpu_time.process = Nanos::new(trial.sender.window.length().get() * 5 / 4);
         assert!(
             matches!(&doubts(Test::TcpStream, busy)[..], [Warning::Impossible { figure, share }] if figure.contains("sender") && (1.2..1.3).contains(share))
         );

@@ -10,12 +10,15 @@ use model::{Bytes, Cell, Protocol, Role};
 /// but alpha and ia64 (include/asm-generic/param.h).
 pub const TICK_NS: f64 = 1e7;
 
-/// CPUs that the flows of an end are bound to; flows that are free to move
+/// CPUs that an end can use: those that its flows are bound to; threads that are free to move
 /// have one each.
 pub fn cpus(end: &EndReport) -> f64 {
-    let bound: BTreeSet<u32> = end.flows.iter().filter_map(|flow| flow.cpu).collect();
-    let free = end.flows.iter().filter(|flow| flow.cpu.is_none()).count();
-    (bound.len() + free).max(1) as f64
+    let of_one = std::iter::once(end.cpu).filter(|_| end.flows.is_empty());
+    let flows: Vec<Option<u32>> = end.flows.iter().map(|flow| flow.cpu).chain(of_one).collect();
+    let bound: BTreeSet<u32> = flows.iter().copied().flatten().collect();
+    let free = flows.iter().filter(|cpu| cpu.is_none()).count();
+    let threads = if free > 0 { end.threads.len() } else { 0 };
+    (bound.len() + free).max(threads) as f64
 }
 
 /// The share of a schedule that may be behind at the end of the measured time:
@@ -91,8 +94,9 @@ impl IrqPool {
         for (pool, end) in pools.iter_mut().zip([&measured.sender, &measured.receiver]) {
             let Some(irq) = end.cpu_time.irq else { continue };
             pool.ns += irq.get() as f64;
-            pool.messages += messages(end, &end.counts, cell);
-            pool.bytes += end.counts.bytes as f64;
+            let counts = end.counts.in_window();
+            pool.messages += messages(end, &counts, cell);
+            pool.bytes += counts.bytes as f64;
             pool.seconds += end.window.length().as_secs_f64() * cpus(end);
             pool.counters += 2.0 * cpus(end);
         }

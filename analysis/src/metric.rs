@@ -152,7 +152,7 @@ metrics! {
     /// Goodput: payload bits per second at the receiver.
     GoodputBitPerS { name: "goodput_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::Received, better: Some(HigherIsBetter),
         title: "Goodput", head: "Goodput", column: ["", "bit/s"],
-        value: |trial| rate(&trial.measured.receiver, trial.measured.receiver.counts.bytes as f64).map(|bytes| bytes * 8.0) }
+        value: |trial| rate(&trial.measured.receiver, trial.measured.receiver.counts.in_window().bytes as f64).map(|bytes| bytes * 8.0) }
     /// Elapsed time per message at the receiver, 1 / (messages/s). For
     /// request/response the mean time of a transaction.
     TimePerMessageNs { name: "time_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter),
@@ -187,12 +187,12 @@ metrics! {
     HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Busy time of all CPUs per message", head: "Host CPU/message", column: ["host CPU", "/message"],
         value: host_cpu }
-    /// Share of the measured time that the sender kept its CPUs busy; of several
-    /// flows the mean over the CPUs that they are bound to.
+    /// Share of the measured time that the sender kept the CPUs busy that it can use:
+    /// those that its flows are bound to, or one for each thread that is free to move.
     SenderBusyShare { name: "sender_busy_share", unit: Unit::Share, bound: Bound::SenderBusy,
         title: "Sender busy", head: "Sender busy", column: ["busy", "sender"],
         value: |trial| busy(&trial.measured.sender) }
-    /// Share of the measured time that the receiver kept its CPUs busy.
+    /// Share of the measured time that the receiver kept the CPUs busy that it can use.
     ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share, bound: Bound::ReceiverBusy,
         title: "Receiver busy", head: "Receiver busy", column: ["busy", "receiver"],
         value: |trial| busy(&trial.measured.receiver) }
@@ -237,9 +237,9 @@ metrics! {
         title: "99th percentile of the round trips of a trial", head: "99 % round trip", column: ["round trip", "99 %"],
         value: |trial| trial.round_trips.filter(|trips| trips.transactions() + trips.missing() >= LEAST_TRANSACTIONS)?.percentile(99.0) }
     /// Payload bits per second that came back to the sender, where both ends send.
-    BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::Sent, better: Some(HigherIsBetter),
+    BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::ReceivedBack, better: Some(HigherIsBetter),
         title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],
-        value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0) }
+        value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.in_window().bytes as f64).map(|bytes| bytes * 8.0) }
     /// Messages per second that the schedule of an offered rate has, all flows
     /// together.
     OfferedMessagesPerS { name: "offered_messages_per_s", unit: Unit::PerSecond, bound: Bound::NotNegative,
@@ -356,11 +356,11 @@ impl fmt::Display for Metric {
 
 impl Source<'_> {
     fn sent(&self) -> f64 {
-        messages(&self.measured.sender, &self.measured.sender.counts, self.cell)
+        messages(&self.measured.sender, &self.measured.sender.counts.in_window(), self.cell)
     }
 
     fn received(&self) -> f64 {
-        messages(&self.measured.receiver, &self.measured.receiver.counts, self.cell)
+        messages(&self.measured.receiver, &self.measured.receiver.counts.in_window(), self.cell)
     }
 }
 
@@ -379,7 +379,7 @@ fn rate(end: &EndReport, count: f64) -> Option<f64> {
 }
 
 fn per_kib(end: &EndReport) -> Option<f64> {
-    per(cpu(end) * 1024.0, end.counts.bytes as f64)
+    per(cpu(end) * 1024.0, end.counts.in_window().bytes as f64)
 }
 
 fn busy(end: &EndReport) -> Option<f64> {
@@ -396,7 +396,7 @@ pub fn waited(end: &EndReport) -> Option<f64> {
 /// came in the measured time.
 pub fn time_per_message(measured: &Measured, cell: &Cell) -> Option<f64> {
     let receiver = &measured.receiver;
-    per(seconds(receiver)? * 1e9, messages(receiver, &receiver.counts, cell))
+    per(seconds(receiver)? * 1e9, messages(receiver, &receiver.counts.in_window(), cell))
 }
 
 /// The busy time of all CPUs is of the whole trial, so it is divided by all

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::TrialRecord;
+use model::{Role, TrialRecord};
 use serde::Serialize;
 
 use crate::figures::Figures;
@@ -24,6 +24,26 @@ pub struct Single {
     pub lateness: Option<Spread>,
     /// Time that each stamped datagram took beyond the shortest.
     pub beyond_least: Option<Spread>,
+}
+
+impl Single {
+    /// Returns whether an end has rates: its clocks resolve its window, and the link carried them.
+    pub fn has_rates(&self, role: Role) -> bool {
+        let rate = match role {
+            Role::Sender => Metric::SentMessagesPerS,
+            Role::Receiver => Metric::GoodputBitPerS,
+        };
+        self.metrics.contains_key(&rate)
+    }
+
+    /// Returns whether an end has shares of CPU time.
+    pub fn has_shares(&self, role: Role) -> bool {
+        let share = match role {
+            Role::Sender => Metric::SenderBusyShare,
+            Role::Receiver => Metric::ReceiverBusyShare,
+        };
+        self.metrics.contains_key(&share)
+    }
 }
 
 /// The figures of a trial; `None` of one that failed. A histogram that cannot

@@ -1,6 +1,6 @@
 //! Sums and differences of what was counted.
 
-use model::end::{Counts, TcpInfo};
+use model::end::{Counts, Opening, TcpInfo};
 
 /// The sum of the counts of two parts of a trial, or of two flows.
 pub fn sum(a: Counts, b: Counts) -> Counts {
@@ -25,6 +25,7 @@ fn each(a: Counts, b: Counts, of: impl Fn(u64, u64) -> u64) -> Counts {
         last_errno: None,
         lost: of(a.lost, b.lost),
         late: of(a.late, b.late),
+        first: Opening { messages: of(a.first.messages, b.first.messages), bytes: of(a.first.bytes, b.first.bytes) },
     }
 }
 

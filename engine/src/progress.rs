@@ -77,7 +77,7 @@ impl Intervals {
     }
 
     /// All of them, with a last one to the end of `window`: they add up to
-    /// `counts` and `back`. `last` has what is known at the end besides counts; what is
+    /// `counts` and `back`, those within the window. `last` has what is known at the end besides counts; what is
     /// missing in it is that of the whole window.
     pub fn close(mut self, window: Window, counts: Counts, back: Option<Counts>, last: Progress) -> Vec<Progress> {
         // Where flows ended before their time, nothing came after their end.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use model::control::Task;
-use model::end::{Back, Counts, CpuTime, EndReport, FlowReport, Progress, SocketOption, Switches, TcpInfo, Window};
+use model::end::{Back, Counts, CpuTime, EndReport, FlowReport, Opening, Progress, SocketOption, Switches, TcpInfo, Window};
 use model::plan::TrialEnd;
 use model::{Bytes, Nanos};
 
@@ -20,6 +20,10 @@ use crate::watch::Seen;
 /// first, and then those of the other.
 pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>, seen: Option<Seen>) -> EndReport {
     let whole = whole(task, &traffic, led.edges);
+    for flow in traffic.iter_mut().filter(|flow| flow.usage.window.start > whole.window.start) {
+        // What opened its own part came within that of all.
+        flow.counts.first = Opening::default();
+    }
     let switches = traffic.iter().fold(Switches::default(), |sum, flow| Switches {
         voluntary: sum.voluntary + flow.usage.switches.voluntary,
         involuntary: sum.involuntary + flow.usage.switches.involuntary,
@@ -78,7 +82,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         zero_copy: merge_all(traffic.iter().chain(&returning).filter_map(|flow| flow.zero_copy), |sum, other| sum.add(*other)),
         external: None,
         progress: match task.progress {
-            Some(_) => led.progress.close(whole.window, counts, back.map(|back| back.counts), last),
+            Some(_) => led.progress.close(whole.window, counts.in_window(), back.map(|back| back.counts.in_window()), last),
             None => Vec::new(),
         },
     }

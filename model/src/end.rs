@@ -25,7 +25,8 @@ pub struct EndReport {
     /// the measured part; `None` at a receiver, which knows neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Window>,
-    /// Counts within the window.
+    /// Counts of what was measured: within the window, and the message that opened it, if
+    /// that was one of a number of messages ([`Counts::first`]).
     pub counts: Counts,
     /// Counts over the whole trial, with warm-up and drain.
     pub total: Counts,
@@ -319,6 +320,33 @@ pub struct Counts {
     /// among those lost.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub late: u64,
+    /// Those of `messages` and `bytes` that came before the window: of a number of messages without
+    /// a warm-up the first, which opens it. See [`Counts::in_window`].
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub first: Opening,
+}
+
+/// Traffic that came before a receiver's window and is measured all the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes; of a stream those of the first call.
+    pub bytes: u64,
+}
+
+impl Counts {
+    /// The counts of which rates and costs are made: those of messages and bytes that came within
+    /// the window.
+    pub const fn in_window(&self) -> Self {
+        let Opening { messages, bytes } = self.first;
+        Self {
+            messages: self.messages.saturating_sub(messages),
+            bytes: self.bytes.saturating_sub(bytes),
+            first: Opening { messages: 0, bytes: 0 },
+            ..*self
+        }
+    }
 }
 
 /// CPU time of one end, in parts (its sum is what service demand divides).

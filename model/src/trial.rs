@@ -129,10 +129,12 @@ impl Measured {
         if cell.mix.is_none() || cell.protocol() == Protocol::Udp || sent.bytes == 0 {
             return;
         }
+        let in_all = |bytes: u64| u128::from(bytes) * u128::from(sent.messages) / u128::from(sent.bytes);
         for counts in [&mut self.receiver.counts, &mut self.receiver.total] {
-            let messages = u128::from(counts.bytes) * u128::from(sent.messages) / u128::from(sent.bytes);
+            let messages = in_all(counts.bytes);
             counts.messages = u64::try_from(messages).unwrap_or(u64::MAX);
             counts.received = counts.messages;
+            counts.first.messages = u64::try_from(in_all(counts.first.bytes)).unwrap_or(u64::MAX);
         }
     }
 }

@@ -10,7 +10,7 @@
 //! of it.
 
 use linksim::limit;
-use model::end::{EndReport, Window};
+use model::end::{Counts, EndReport, Window};
 use model::trial::Measured;
 use model::{Nanos, Protocol, Role, Warning};
 
@@ -38,7 +38,9 @@ pub enum Bound {
     Sent,
     /// A rate or cost of the receiver's measured part: the link carried it.
     Received,
-    /// The sender's CPU time, of that which its threads can take.
+    /// The same of the way back, in the sender's measured part.
+    ReceivedBack,
+    /// The sender's CPU time, of that of the CPUs that it can use.
     SenderBusy,
     /// The receiver's.
     ReceiverBusy,
@@ -71,9 +73,14 @@ impl Bound {
             Self::NotNegative => row("a count or cost", None, |_, _| None),
             Self::Share => row("a share", None, |_, value| Some(value)),
             Self::Sent => row("a rate of the sender", Some(Sender), |_, _| None),
-            Self::Received => row("the goodput on the link", Some(Receiver), |trial, _| of_the_link(trial)),
-            Self::SenderBusy => row("the CPU time of the sender", Some(Sender), |trial, _| of_the_cpus(&trial.measured.sender)),
-            Self::ReceiverBusy => row("the CPU time of the receiver", Some(Receiver), |trial, _| of_the_cpus(&trial.measured.receiver)),
+            Self::Received => row("the goodput on the link", Some(Receiver), |trial, _| {
+                of_the_link(trial).or_else(|| of_the_rate(trial, Receiver, &trial.measured.receiver.counts))
+            }),
+            Self::ReceivedBack => row("the goodput back on the link", Some(Sender), |trial, _| {
+                of_the_rate(trial, Sender, &trial.measured.sender.back?.counts)
+            }),
+            Self::SenderBusy => row("the CPU time of the sender", Some(Sender), |_, value| Some(value)),
+            Self::ReceiverBusy => row("the CPU time of the receiver", Some(Receiver), |_, value| Some(value)),
             Self::SenderWait => row("the wait of the sender for a CPU", Some(Sender), |trial, _| waited(trial.measured, Sender)),
             Self::ReceiverWait => row("the wait of the receiver for a CPU", Some(Receiver), |trial, _| waited(trial.measured, Receiver)),
         }
@@ -135,13 +142,16 @@ pub fn of_the_link(trial: &Source) -> Option<f64> {
     let Source { measured, cell, .. } = trial;
     let most = limit::of_trial(trial.link?, measured, cell).filter(|_| !cell.api.over().is_local())?;
     let seconds = measured.receiver.window.length().as_secs_f64();
-    (seconds > 0.0).then(|| measured.receiver.counts.bytes as f64 / seconds / most)
+    (seconds > 0.0).then(|| measured.receiver.counts.in_window().bytes as f64 / seconds / most)
 }
 
-/// The process's CPU time over that of the main thread and the flows', each on a CPU of
-/// its own all the time.
-fn of_the_cpus(end: &EndReport) -> Option<f64> {
-    over(end.cpu_time.process, end.window.length().get() as f64 * (threads(end) + 1.0))
+/// Goodput over the bare rate of the link, where the frames do not say how much of that is left:
+/// of a stream that shares its direction with another's acknowledgements, or with bulk flows.
+fn of_the_rate(trial: &Source, role: Role, received: &Counts) -> Option<f64> {
+    let Source { measured, cell, link, .. } = trial;
+    let rate = (*link)?.rate().filter(|_| cell.test.is_stream() && !cell.api.over().is_local())?;
+    let seconds = end(measured, role).window.length().as_secs_f64();
+    (seconds > 0.0).then(|| received.in_window().bytes as f64 * 8.0 / seconds / rate.get() as f64)
 }
 
 /// The kernel books a wait when it is over, with its part before the measured part:
@@ -218,6 +228,62 @@ mod tests {
 
     fn source<'a>((cell, measured, link): &'a (Cell, Measured, LinkKind)) -> Source<'a> {
         Source { measured, cell, link: Some(link), round_trips: None }
+    }
+
+    #[test]
+    fn each_way_of_two_is_bounded_by_the_rate_of_the_link() {
+        let both_ways = |forth: u64, back: u64| {
+            let (mut cell, mut trial, link) = on_a_wire(0.0);
+            cell.bidirectional = true;
+            trial.sender.window.end = trial.sender.window.start + Nanos::from_millis(100);
+            let counts = |bytes| model::end::Counts { bytes, messages: bytes, ..Default::default() };
+            trial.receiver.counts = counts(forth);
+            trial.sender.back = Some(model::end::Back { counts: counts(back), ..Default::default() });
+            (cell, trial, link)
+        };
+        let kept = |trial: &(Cell, Measured, LinkKind)| {
+            [Metric::GoodputBitPerS, Metric::BackGoodputBitPerS].map(|metric| metric.value(&source(trial)).is_some())
+        };
+        // 10 Mbit/s are 125,000 bytes in 100 ms.
+        for (forth, back, which) in
+            [(125_000, 125_000, [true, true]), (125_000, 3_750_000, [true, false]), (130_000, 125_000, [false, true])]
+        {
+            let trial = both_ways(forth, back);
+            assert_eq!(kept(&trial), which, "{forth} {back}");
+            assert_eq!(breaches(&source(&trial)).len(), which.iter().filter(|kept| !**kept).count(), "{:?}", breaches(&source(&trial)));
+        }
+        let mut with_bulk = on_a_wire(1.0);
+        with_bulk.0.conditions.bulk = 1;
+        with_bulk.1.receiver.counts.bytes = 3_750_000;
+        assert_eq!(Metric::GoodputBitPerS.value(&source(&with_bulk)), None);
+    }
+
+    /// A share of the CPUs that an end can use is no more than all of them.
+    #[test]
+    fn an_end_is_no_busier_than_the_cpus_that_it_can_use() {
+        let busy = |cpu: Option<u32>, threads: u32, cpus: f64| {
+            let mut trial = measured(Test::UdpStream, 64);
+            (trial.sender.cpu, trial.sender.threads) = (cpu, (0..threads).collect());
+            trial.sender.cpu_time.process = Nanos::new((trial.sender.window.length().get() as f64 * cpus) as u64);
+            Metric::SenderBusyShare.value(&source(&(cell(Test::UdpStream, 64), trial, LinkKind::Veth)))
+        };
+        assert!(busy(Some(0), 1, 1.01).is_some() && busy(Some(0), 2, 1.9).is_none());
+        let near = |share: Option<f64>, value: f64| share.is_some_and(|share| (share - value).abs() < 1e-3);
+        // Threads that may move have a CPU each.
+        assert!(near(busy(None, 4, 3.6), 0.9) && busy(None, 4, 4.2).is_none());
+    }
+
+    /// Ten datagrams, back to back, of which the first opened the window.
+    #[test]
+    fn what_opens_a_window_is_in_no_rate_of_it() {
+        let mut trial = on_a_wire(1.0);
+        let counts = &mut trial.1.receiver.counts;
+        counts.first = model::end::Opening { messages: counts.messages / 9, bytes: counts.bytes / 9 };
+        (counts.messages, counts.bytes) = (counts.messages + counts.first.messages, counts.bytes + counts.first.bytes);
+        assert_eq!(breaches(&source(&trial)), []);
+        assert!((Metric::LimitShare.value(&source(&trial)).unwrap() - 1.0).abs() < 0.01);
+        trial.1.receiver.counts.first = Default::default();
+        assert_eq!(breaches(&source(&trial)).len(), 1);
     }
 
     const BY_THE_RECEIVER: [Metric; 6] = [

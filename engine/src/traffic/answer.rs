@@ -15,10 +15,8 @@ use crate::stage::Part;
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let mut answerer = Answerer { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, pending: 0 };
     let (stage, extent) = (trial.stage, trial.extent);
-    // Before the first request there is nothing to time, and without a warm-up it is measured.
     let came = answerer.answer_while(api, |_, done| done.messages == 0 && trial.awaits_first());
-    trial.flows(&came);
-    let (first, measured) = if extent.is_counted() && extent.warmup == 0 { (Counts::default(), came) } else { (came, Counts::default()) };
+    let (first, measured) = trial.take_first(came);
     let mut answer = |api: &mut A, part, limit: u64, leave: Allowance| {
         let limit = leave.at_most(limit);
         answerer.answer_while(api, |_, done| stage.is(part) && done.messages < limit)

@@ -23,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use model::control::Task;
-use model::end::{Counts, SocketOption, TcpInfo, Window, ZeroCopy};
+use model::end::{Counts, Opening, SocketOption, TcpInfo, Window, ZeroCopy};
 use model::{Nanos, Protocol, Role, Test};
 use socket2::SockRef;
 
@@ -217,8 +217,9 @@ fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Resul
     }
     let done = done.and_then(|done| failure_of(&mut trial, &done.total).map_or(Ok(done), Err));
     let Done { usage, flow, mut counts, mut total } = done?;
-    count_stream_messages(task, &mut counts);
-    count_stream_messages(task, &mut total);
+    let mut opening = trial.opening();
+    [&mut counts, &mut total, &mut opening].into_iter().for_each(|counts| count_stream_messages(task, counts));
+    counts.first = Opening { messages: opening.messages, bytes: opening.bytes };
     let (tcp, tcp_at_start) = (trial.tcp_account(&api), trial.tcp_at_start.get());
     let (schedule, one_way) = (trial.schedule, trial.one_way);
     let options = socket::options(api.socket(), task);

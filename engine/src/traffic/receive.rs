@@ -48,8 +48,7 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     // their sender had handed over the last.
     let to_the_last = extent.is_counted() && !DATAGRAMS;
     let came = receive_first(api, first_room, trial, to_the_last);
-    trial.flows(&came);
-    let (first, measured) = if no_warmup { (Counts::default(), came) } else { (came, Counts::default()) };
+    let (first, measured) = trial.take_first(came);
     let mut ended = Ended::Part;
     let mut receive = |api: &mut A, part, enough: u64, leave: Allowance| {
         let left = enough.saturating_sub(progress(&leave.so_far));

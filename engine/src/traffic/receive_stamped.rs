@@ -13,14 +13,12 @@ use crate::stage::Part;
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (stage, extent) = (trial.stage, trial.extent);
     let mut reader = Reader { room: trial.task.cell.read_size.as_len(), account: Account::new() };
-    // Before the first message there is nothing to time, and without a warm-up it is measured.
     let no_warmup = extent.is_counted() && extent.warmup == 0;
     if no_warmup {
         reader.account.begin();
     }
     let came = reader.receive_while(api, |counts| counts.messages == 0 && trial.awaits_first());
-    trial.flows(&came);
-    let (first, measured) = if no_warmup { (Counts::default(), came) } else { (came, Counts::default()) };
+    let (first, measured) = trial.take_first(came);
     let limit = extent.warmup.saturating_sub(first.messages);
     let receive = |api: &mut A, part, limit: u64, leave: Allowance, reader: &mut Reader| {
         let limit = leave.at_most(limit);

@@ -82,6 +82,8 @@ pub(super) struct Trial<'a> {
     pub(super) one_way: Option<Account>,
     /// For [`SoFar`], left by a loop that reads numbers and times off messages.
     pub(super) way: Cell<Option<WaySoFar>>,
+    /// Counts of the measured messages that came before the measured part: see [`Counts::first`].
+    opening: Cell<Counts>,
     /// Reason for which the counts are no figure.
     pub(super) failure: Option<io::Error>,
     /// TCP's account when the measured part began.
@@ -131,6 +133,7 @@ impl<'a> Trial<'a> {
             schedule: None,
             one_way: None,
             way: Cell::new(None),
+            opening: Cell::new(Counts::default()),
             failure: None,
             tcp_at_start: Cell::new(None),
             began: Cell::new(None),
@@ -171,6 +174,22 @@ impl<'a> Trial<'a> {
     /// messages needs no word of it.
     pub(super) const fn least_warmup(&self) -> u64 {
         if self.extent.is_counted() { 0 } else { 1 }
+    }
+
+    /// Takes what came first, before which there is nothing to time: counts of the warm-up, and of the
+    /// measured part, in which it is where there is no warm-up.
+    pub(super) fn take_first(&self, came: Counts) -> (Counts, Counts) {
+        self.flows(&came);
+        if !self.extent.is_counted() || self.extent.warmup > 0 {
+            return (came, Counts::default());
+        }
+        self.opening.set(came);
+        (Counts::default(), came)
+    }
+
+    /// Counts of the measured messages that came before the measured part.
+    pub(super) const fn opening(&self) -> Counts {
+        self.opening.get()
     }
 
     /// Says that the flow moves, where these are counts of its first message: both ends measure

@@ -112,6 +112,12 @@ fn a_trial_of_a_number_of_messages_has_exactly_that_number() {
             assert_eq!(sender.counts.messages + sender.counts.lost, messages, "{test}");
             assert_eq!(sender.total.sent, messages, "{test}: without a warm-up there are no others");
             assert_eq!(receiver.total.received.max(receiver.total.messages), messages, "{test}");
+            // The first opens the receiver's window, and is no part of its rates. Of a stream more may
+            // come with it.
+            let [first, within] = [receiver.counts.first.messages, receiver.counts.in_window().messages];
+            assert_eq!(first + within, receiver.counts.messages, "{test}");
+            assert!(first == 1 || (test.is_stream() && test != Test::UdpStream && first <= messages), "{test}: {first}");
+            assert_eq!((sender.counts.first.messages, receiver.total.first.messages), (0, 0), "{test}");
         }
     }
 }

@@ -24,8 +24,9 @@ pub fn ends(page: &mut Page, measured: &Measured, figures: &Single) {
         let figure = |metric: Metric| figures.metrics.get(&metric).copied();
         let mut parts = vec![number::bytes(end.counts.bytes as f64)];
         if end.window.is_resolved() {
-            parts.push(number::bits(per_second(end, end.counts.bytes) * 8.0));
-            parts.push(format!("{} messages/s", number::count(per_second(end, end.counts.messages))));
+            let moved = end.counts.in_window();
+            parts.extend(per_second(end, figures, moved.bytes).map(|bytes| number::bits(bytes * 8.0)));
+            parts.extend(per_second(end, figures, moved.messages).map(|rate| format!("{} messages/s", number::count(rate))));
             parts.extend(figure(cpu).map(|cpu| format!("CPU {} each", number::time(cpu))));
             parts.extend(figure(busy).map(|busy| format!("{} busy", number::percent(busy))));
         } else {

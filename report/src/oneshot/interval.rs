@@ -113,7 +113,7 @@ fn columns(cell: &Cell) -> [Column; 5] {
     if !cell.test.is_stream() {
         return [
             ("transactions", |row, _| sent(row, |progress| amount(progress.counts.messages))),
-            ("per second", |row, _| sent(row, |progress| number::count(rate(progress, progress.counts.messages)))),
+            ("per second", |row, _| sent(row, |progress| rate(progress, progress.counts.messages, number::count))),
             ("mean time", mean),
             ("lost", |row, _| sent(row, |progress| amount(progress.counts.lost))),
             ("TCP's rtt", rtt),
@@ -161,12 +161,14 @@ fn tcp(row: &Row, write: impl Fn(&TcpInfo) -> String) -> String {
     row.sender.and_then(|progress| progress.tcp).as_ref().map_or(NOTHING.to_owned(), write)
 }
 
-fn rate(progress: &Progress, amount: u64) -> f64 {
-    amount as f64 / progress.interval.length().as_secs_f64()
+/// An amount by the length of an interval; of one that the clocks do not resolve there is none.
+fn rate(progress: &Progress, amount: u64, write: impl Fn(f64) -> String) -> String {
+    let rate = amount as f64 / progress.interval.length().as_secs_f64();
+    if progress.interval.is_resolved() { write(rate) } else { NOTHING.to_owned() }
 }
 
 fn bits(progress: &Progress, bytes: u64) -> String {
-    number::bits(rate(progress, bytes) * 8.0)
+    rate(progress, bytes, |bytes| number::bits(bytes * 8.0))
 }
 
 fn goodput(progress: &Progress) -> String {
@@ -176,7 +178,10 @@ fn goodput(progress: &Progress) -> String {
 /// Figures of a closed loop; under a schedule they would be the schedule's.
 fn mean(row: &Row, cell: &Cell) -> String {
     let flows = f64::from(cell.flows.max(1));
-    let of = |progress: &Progress| number::time(progress.interval.length().get() as f64 * flows / progress.counts.messages as f64);
+    let of = |progress: &Progress| match progress.counts.messages {
+        0 => NOTHING.to_owned(),
+        messages => number::time(progress.interval.length().get() as f64 * flows / messages as f64),
+    };
     if cell.rate.is_some() { NOTHING.to_owned() } else { sent(row, of) }
 }
 

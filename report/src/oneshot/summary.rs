@@ -42,7 +42,7 @@ fn full(setting: &TrialFacts, record: &TrialRecord, style: Style) -> String {
     match (record.measured(), single(record)) {
         (Some(measured), Some(figures)) => {
             ends(&mut page, setting, measured, &figures);
-            flows(&mut page, measured);
+            flows(&mut page, measured, &figures);
             times(&mut page, record, &figures);
             schedule(&mut page, record, measured, &figures);
             stamped(&mut page, measured, &figures);
@@ -91,21 +91,24 @@ fn ends(page: &mut Page, setting: &TrialFacts, measured: &Measured, figures: &Si
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let both = |name, write: &dyn Fn(&EndReport) -> String| Line(name, write(sender), write(receiver));
     let figure = |metric: Metric| figures.metrics.get(&metric).map_or(NOTHING.to_owned(), |value| writer(metric)(*value));
+    let rate =
+        |end: &EndReport, amount: u64, write: &dyn Fn(f64) -> String| per_second(end, figures, amount).map_or(NOTHING.to_owned(), write);
+    let bits = |bytes: f64| number::bits(bytes * 8.0);
     let pair = |name, here: Metric, there: Metric| Line(name, figure(here), figure(there));
     let mut lines = vec![
         Line("where", setting.place(Role::Sender).to_owned(), setting.place(Role::Receiver).to_owned()),
         both("measured", &|end| end.window.length().to_string()),
         both("payload", &|end| number::bytes(end.counts.bytes as f64)),
-        both("payload/s", &|end| number::bits(per_second(end, end.counts.bytes) * 8.0)),
+        both("payload/s", &|end| rate(end, end.counts.in_window().bytes, &bits)),
     ];
     if sender.back.is_some() || receiver.back.is_some() {
         lines.push(both("payload/s back", &|end| {
-            end.back.map_or(NOTHING.to_owned(), |back| number::bits(per_second(end, back.counts.bytes) * 8.0))
+            end.back.map_or(NOTHING.to_owned(), |back| rate(end, back.counts.in_window().bytes, &bits))
         }));
     }
     lines.extend([
         both("messages", &|end| number::whole(end.counts.messages)),
-        both("messages/s", &|end| number::count(per_second(end, end.counts.messages))),
+        both("messages/s", &|end| rate(end, end.counts.in_window().messages, &number::count)),
         pair("CPU/message", Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs),
         pair("CPU/KiB", Metric::SenderCpuPerKibNs, Metric::ReceiverCpuPerKibNs),
         pair("CPU busy", Metric::SenderBusyShare, Metric::ReceiverBusyShare),

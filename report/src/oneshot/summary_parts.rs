@@ -18,33 +18,33 @@ pub const fn is_paced(cell: &Cell) -> bool {
     cell.rate.is_some()
 }
 
-/// An amount by the length of an end's measured part.
-pub fn per_second(end: &EndReport, amount: u64) -> f64 {
-    amount as f64 / end.window.length().as_secs_f64()
+/// An amount within the measured part of an end by its length; `None` where the end has no rates.
+pub fn per_second(end: &EndReport, figures: &Single, amount: u64) -> Option<f64> {
+    figures.has_rates(end.role).then(|| amount as f64 / end.window.length().as_secs_f64())
 }
 
 /// A line for each flow, where there are several.
-pub fn flows(page: &mut Page, measured: &Measured) {
+pub fn flows(page: &mut Page, measured: &Measured, figures: &Single) {
     let (sent, received) = (&measured.sender.flows, &measured.receiver.flows);
     let number = sent.len().max(received.len());
     if number < 2 {
         return;
     }
-    let rate = |flows: &[FlowReport], at: usize, length: f64| {
-        flows.get(at).map_or(NOTHING.to_owned(), |flow| number::bits(flow.counts.bytes as f64 * 8.0 / length))
+    let rate = |end: &EndReport, at: usize| {
+        let bytes = end.flows.get(at).map(|flow| flow.counts.in_window().bytes);
+        bytes.and_then(|bytes| per_second(end, figures, bytes)).map_or(NOTHING.to_owned(), |bytes| number::bits(bytes * 8.0))
     };
     let cpu = |flows: &[FlowReport], at: usize| flows.get(at).and_then(|flow| flow.cpu).map_or(NOTHING.to_owned(), |cpu| cpu.to_string());
     let resent = |at: usize| {
         let flow = sent.get(at)?;
         flow.tcp.map(|tcp| number::whole(u64::from(tcp.resent_since(flow.tcp_at_start))))
     };
-    let (here, there) = (measured.sender.window.length().as_secs_f64(), measured.receiver.window.length().as_secs_f64());
     let column = |head, write: &dyn Fn(usize) -> String| Column::figures(9, ["", head], (0..number).map(write).collect());
     page.table(vec![
         column("flow", &|at| (at + 1).to_string()),
         column("sender's CPU", &|at| cpu(sent, at)),
-        column("sent/s", &|at| rate(sent, at, here)),
-        column("received/s", &|at| rate(received, at, there)),
+        column("sent/s", &|at| rate(&measured.sender, at)),
+        column("received/s", &|at| rate(&measured.receiver, at)),
         column("receiver's CPU", &|at| cpu(received, at)),
         column("resent", &|at| resent(at).unwrap_or(NOTHING.to_owned())),
     ]);

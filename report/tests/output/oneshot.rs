@@ -137,6 +137,46 @@ fn figures_under_iperf3s_names_are_in_its_units() {
     assert_eq!(value["nettoll"]["trial"]["cell"]["size"], 131_072);
 }
 
+/// No clock resolves 4 µs, or nothing at all: there is the amount, and no rate or share of it.
+#[test]
+fn over_no_time_there_is_no_rate() {
+    for length in [0, 3_900] {
+        let mut ours = trial(Cell { flows: 2, ..cell(Test::TcpStream) }, false);
+        let Outcome::Measured(measured) = &mut ours.record.outcome else { panic!("made so") };
+        for end in [&mut measured.sender, &mut measured.receiver] {
+            end.window.end = end.window.start + model::Nanos::new(length);
+        }
+        for row in &mut ours.rows {
+            for progress in [&mut row.sender, &mut row.receiver].into_iter().flatten() {
+                progress.interval.end = progress.interval.start + model::Nanos::new(length);
+            }
+        }
+        let value: Value = serde_json::from_str(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap();
+        let (end, cpu) = (&value["end"], &value["end"]["cpu_utilization_percent"]);
+        let first = &end["streams"][0];
+        let rates = [&end["sum_sent"], &end["sum_received"], &first["sender"], &first["receiver"], &value["intervals"][0]["sum"]];
+        assert!(rates.iter().all(|of| of["bits_per_second"] == 0.0 && of["bytes"].as_u64() > Some(0)), "{length}: {rates:?}");
+        assert!(["host_total", "remote_total", "host_user"].iter().all(|key| cpu[*key] == 0.0), "{length}: {cpu}");
+        let text = all(&ours);
+        assert!(!text.contains("inf") && !text.contains("NaN") && !text.contains("Gbit/s"), "{text}");
+    }
+}
+
+/// A figure beyond its bound is in no line above the doubt that says that it is left out.
+#[test]
+fn a_figure_that_is_left_out_is_not_shown() {
+    let mut ours = trial(cell(Test::TcpStream), false);
+    let brief = |ours: &OneTrial| summary(&ours.setting(), &ours.record, Style::PLAIN);
+    let busy = |text: &str| text.lines().filter(|line| line.contains("% busy")).count();
+    assert_eq!(busy(&brief(&ours)), 2);
+    let Outcome::Measured(measured) = &mut ours.record.outcome else { panic!("made so") };
+    measured.receiver.cpu_time.process = model::Nanos::from_millis(9_000);
+    assert_eq!(busy(&brief(&ours)), 1);
+    let value: Value = serde_json::from_str(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap();
+    let cpu = &value["end"]["cpu_utilization_percent"];
+    assert!(cpu["host_total"].as_f64() > Some(0.0) && cpu["remote_total"] == 0.0 && cpu["remote_user"] == 0.0, "{cpu}");
+}
+
 #[test]
 fn datagrams_that_are_missing_are_among_the_packets() {
     let ours = trial(cell(Test::UdpStream), true);

@@ -26,10 +26,8 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
     let peer = SockRef::from(api.socket()).peer_addr()?.as_socket().ok_or_else(|| io::Error::other("the requester has no IP address"))?;
     let room = Buffer::ones(cell.size.as_len().min(cell.read_size.as_len()).max(1));
     let mut server = Server { listener: listener.into(), peer: peer.ip(), room, stage };
-    // Before the first transaction there is nothing to time, and without a warm-up it is measured.
     let came = server.serve_while(api, |done| done.messages == 0 && trial.awaits_first());
-    trial.flows(&came);
-    let (first, measured) = if extent.is_counted() && extent.warmup == 0 { (Counts::default(), came) } else { (came, Counts::default()) };
+    let (first, measured) = trial.take_first(came);
     let serve = |api: &mut A, server: &mut Server, part, limit: u64| {
         trial.to_the_end(api, |api, leave| {
             let limit = leave.at_most(limit);

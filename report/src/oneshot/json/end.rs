@@ -1,5 +1,8 @@
-//! `end`: what the trial came to, at both ends.
+//! `end`: what the trial came to, at both ends. A rate or share that the table of bounds leaves out is 0, as
+//! iperf3's is over no time: its readers need the key.
 
+use analysis::result::Metric;
+use analysis::single::Single;
 use model::end::{Counts, EndReport, OneWay, TcpInfo};
 use model::trial::Measured;
 use model::{Cell, Protocol, Role};
@@ -11,10 +14,10 @@ use super::{datagrams, known};
 
 type Keys = Map<String, Value>;
 
-pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell) -> Value {
+pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell, figures: &Single) -> Value {
     let mut end = Keys::new();
     let here = setting.is_here(Role::Sender);
-    let (forth, back) = (Way::forth(measured, here), Way::back(measured, here));
+    let (forth, back) = (Way::forth(measured, here, figures), Way::back(measured, here, figures));
     if cell.test.is_stream() {
         let streams: Vec<Value> = streams(&forth, cell, 1).into_iter().chain(back.iter().flat_map(|back| streams(back, cell, 2))).collect();
         end.insert("streams".to_owned(), json!(streams));
@@ -25,7 +28,7 @@ pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell) -> Value {
     }
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let (local, remote) = if here { (sender, receiver) } else { (receiver, sender) };
-    let cpu: Keys = [("host", local), ("remote", remote)].into_iter().flat_map(|(end, report)| cpu(end, report)).collect();
+    let cpu: Keys = [("host", local), ("remote", remote)].into_iter().flat_map(|(end, report)| cpu(end, report, figures)).collect();
     end.insert("cpu_utilization_percent".to_owned(), Value::Object(cpu));
     for (key, report) in [("sender_tcp_congestion", sender), ("receiver_tcp_congestion", receiver)] {
         if let Some(name) = text(&report.options, "TCP_CONGESTION") {
@@ -36,8 +39,9 @@ pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell) -> Value {
 }
 
 /// iperf3's is what its process used, by getrusage(2): the process clock alone.
-fn cpu(end: &str, report: &EndReport) -> Keys {
-    let percent = |time: model::Nanos| json!(time.as_secs_f64() / seconds(report) * 100.0);
+fn cpu(end: &str, report: &EndReport, figures: &Single) -> Keys {
+    let is_one = figures.has_shares(report.role);
+    let percent = |time: model::Nanos| json!(if is_one { time.as_secs_f64() / seconds(report) * 100.0 } else { 0.0 });
     let process = report.cpu_time.process;
     let parts = [("total", Some(process)), ("user", report.user_cpu), ("system", report.user_cpu.map(|user| process.since(user)))];
     parts.into_iter().filter_map(|(part, time)| Some((format!("{end}_{part}"), percent(time?)))).collect()
@@ -56,6 +60,8 @@ struct Way<'a> {
     /// The sender's account of TCP, now and when the measured part began.
     tcp: [Option<TcpInfo>; 2],
     numbers: Option<&'a OneWay>,
+    /// Whether the sender has rates, and the receiver.
+    rates: [bool; 2],
     /// Whether the sender is on this machine.
     here: bool,
     /// Whether the flows of either end are those of this way.
@@ -63,7 +69,7 @@ struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn forth(measured: &'a Measured, here: bool) -> Self {
+    fn forth(measured: &'a Measured, here: bool, figures: &Single) -> Self {
         let (sender, receiver) = (&measured.sender, &measured.receiver);
         Self {
             sender,
@@ -72,13 +78,14 @@ impl<'a> Way<'a> {
             received: &receiver.counts,
             tcp: [sender.tcp, sender.tcp_at_start],
             numbers: receiver.one_way.as_ref(),
+            rates: [Role::Sender, Role::Receiver].map(|role| figures.has_rates(role)),
             here,
             has_flows: true,
         }
     }
 
     /// Where both send, what the receiver sent.
-    fn back(measured: &'a Measured, here: bool) -> Option<Self> {
+    fn back(measured: &'a Measured, here: bool, figures: &Single) -> Option<Self> {
         let (sender, receiver) = (&measured.receiver, &measured.sender);
         let (sent, received) = (sender.back.as_ref()?, receiver.back.as_ref()?);
         Some(Self {
@@ -88,6 +95,7 @@ impl<'a> Way<'a> {
             received: &received.counts,
             tcp: [sent.tcp, sent.tcp_at_start],
             numbers: receiver.one_way.as_ref(),
+            rates: [sender.window.is_resolved(), figures.metrics.contains_key(&Metric::BackGoodputBitPerS)],
             here: !here,
             has_flows: false,
         })
@@ -98,8 +106,8 @@ impl<'a> Way<'a> {
         let udp = cell.protocol() == Protocol::Udp;
         let mut put = |name: &str, keys: Keys| drop(end.insert(format!("{name}{suffix}"), Value::Object(keys)));
         let resent = self.tcp[0].filter(|_| !udp).map(|tcp| tcp.resent_since(self.tcp[1]));
-        let mut sent = amount(self.sender, self.sent, resent, self.here);
-        let mut received = amount(self.receiver, self.received, None, self.here);
+        let mut sent = amount(self.sender, self.sent, self.rates[0], resent, self.here);
+        let mut received = amount(self.receiver, self.received, self.rates[1], None, self.here);
         if udp {
             sent.append(&mut datagrams(self.sent.messages, None, None));
             received.append(&mut self.arrived(self.received.messages));
@@ -118,16 +126,17 @@ impl<'a> Way<'a> {
     }
 }
 
-/// An amount over the measured part of an end. `here` says whether the sender
+/// An amount over the measured part of an end, which `has_rates` or not. `here` says whether the sender
 /// of this way is on this machine.
-fn amount(end: &EndReport, counts: &Counts, resent: Option<u32>, here: bool) -> Keys {
+fn amount(end: &EndReport, counts: &Counts, has_rates: bool, resent: Option<u32>, here: bool) -> Keys {
     let seconds = seconds(end);
+    let rate = if has_rates { counts.in_window().bytes as f64 * 8.0 / seconds } else { 0.0 };
     known([
         ("start", Some(json!(0))),
         ("end", Some(json!(seconds))),
         ("seconds", Some(json!(seconds))),
         ("bytes", Some(json!(counts.bytes))),
-        ("bits_per_second", Some(json!(counts.bytes as f64 * 8.0 / seconds))),
+        ("bits_per_second", Some(json!(rate))),
         ("retransmits", resent.map(Value::from)),
         ("sender", Some(json!(here))),
     ])
@@ -149,7 +158,7 @@ fn streams(way: &Way, cell: &Cell, first: usize) -> Vec<Value> {
         let side = |end: &EndReport, all: &Counts, sends: bool| {
             let (counts, [tcp, before]) = counts(end, all, at)?;
             let resent = tcp.filter(|_| sends && cell.protocol() == Protocol::Tcp).map(|tcp| tcp.resent_since(before));
-            let mut keys = amount(end, &counts, resent, way.here);
+            let mut keys = amount(end, &counts, way.rates[usize::from(!sends)], resent, way.here);
             keys.insert("socket".to_owned(), json!(first + at));
             Some(keys)
         };

@@ -55,13 +55,15 @@ fn interval(setting: &TrialFacts, cell: &Cell, times: Times, progress: &Progress
 /// Keys that streams and their sum share. `sends` says whether this end sends what `counts` holds.
 fn sum(cell: &Cell, times: Times, progress: &Progress, counts: &Counts, resent: Option<u32>, sends: bool) -> Map<String, Value> {
     let seconds = times.end - times.start;
+    // As of a whole trial whose clocks resolve nothing: iperf3's readers need the key.
+    let rate = if progress.interval.is_resolved() { counts.bytes as f64 * 8.0 / seconds } else { 0.0 };
     let of = |protocol| cell.test.is_stream() && cell.protocol() == protocol;
     let mut keys = known([
         ("start", Some(json!(times.start))),
         ("end", Some(json!(times.end))),
         ("seconds", Some(json!(seconds))),
         ("bytes", cell.test.is_stream().then(|| json!(counts.bytes))),
-        ("bits_per_second", cell.test.is_stream().then(|| json!(counts.bytes as f64 * 8.0 / seconds))),
+        ("bits_per_second", cell.test.is_stream().then(|| json!(rate))),
         ("retransmits", resent.filter(|_| sends && of(Protocol::Tcp)).map(Value::from)),
         ("omitted", Some(json!(false))),
         ("sender", Some(json!(sends))),

@@ -6,7 +6,7 @@ mod end;
 mod intervals;
 mod start;
 
-use analysis::single::single;
+use analysis::single::{Single, single};
 use model::TrialRecord;
 use model::host::HostFacts;
 use serde_json::{Map, Value, json};
@@ -22,11 +22,16 @@ pub fn render(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> Strin
     let mut all = Map::new();
     all.insert("start".to_owned(), start::start(setting, record));
     all.insert("intervals".to_owned(), intervals::intervals(setting, rows));
-    all.insert("end".to_owned(), record.measured().map_or_else(|| json!({}), |measured| end::end(setting, measured, &record.cell)));
+    let figures = single(record);
+    let measured = record.measured().zip(figures.as_ref());
+    all.insert(
+        "end".to_owned(),
+        measured.map_or_else(|| json!({}), |(measured, figures)| end::end(setting, measured, &record.cell, figures)),
+    );
     if let model::trial::Outcome::Failed { error, .. } = &record.outcome {
         all.insert("error".to_owned(), json!(error));
     }
-    all.insert("nettoll".to_owned(), own(setting, rows, record));
+    all.insert("nettoll".to_owned(), own(setting, rows, record, figures));
     pretty(&Value::Object(all))
 }
 
@@ -42,7 +47,7 @@ pub fn failure(tool: &str, kind: &str, message: &str) -> String {
 }
 
 /// Fields that iperf3 has no name for.
-fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> Value {
+fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord, figures: Option<Single>) -> Value {
     let hosts: &[HostFacts] = setting.hosts;
     json!({
         "format": FORMAT,
@@ -52,7 +57,7 @@ fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> Value {
         "warnings": setting.warnings,
         "sender_is_here": setting.is_here(model::Role::Sender),
         "intervals": rows,
-        "figures": single(record),
+        "figures": figures,
         "trial": record,
     })
 }
