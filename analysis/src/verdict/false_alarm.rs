@@ -1,7 +1,8 @@
 //! Differences that an arm shows against itself: what they say of a machine.
 //!
 //! A machine without a fault shows one in a share 1 − confidence of all such comparisons.
-//! One is therefore no proof of a fault; more cells than chance gives are.
+//! One is therefore no proof of a fault; more cells than chance gives are, and so is one that is
+//! clearer than chance makes any of them.
 
 use super::Compared;
 use stats::binomial;
@@ -22,16 +23,16 @@ pub enum FalseAlarm {
         differ: usize,
         /// Cells that were tested.
         tested: usize,
-        /// Probability of so many or more.
+        /// Probability of so many or more, or of one so clear.
         chance: f64,
     },
-    /// More cells differ than chance gives.
+    /// More cells differ than chance gives, or one more clearly.
     TooMany {
         /// Cells that differ at the confidence by themselves.
         differ: usize,
         /// Cells that were tested.
         tested: usize,
-        /// Probability of so many or more.
+        /// Probability of so many or more, or of one so clear.
         chance: f64,
     },
 }
@@ -59,7 +60,9 @@ impl FalseAlarm {
     /// small by chance; `shown` where a verdict says that there is one.
     fn of_values(p: &[f64], level: f64, shown: bool, rare: f64) -> Self {
         let (tested, differ) = (p.len(), p.iter().filter(|p| **p <= level + 1e-9).count());
-        let chance = binomial::at_least(differ, tested, level);
+        // By their number, or the clearest by Bonferroni: each holds by itself.
+        let clearest = p.iter().copied().fold(1.0, f64::min) * tested as f64;
+        let chance = binomial::at_least(differ, tested, level).min(clearest);
         match (tested, shown) {
             (0, _) => Self::Untested,
             (_, false) => Self::None,
@@ -74,7 +77,7 @@ mod tests {
     use super::{FalseAlarm, RARE};
 
     fn of(differ: usize, tested: usize, shown: bool) -> FalseAlarm {
-        let p: Vec<f64> = (0..tested).map(|cell| if cell < differ { 0.001 } else { 0.5 }).collect();
+        let p: Vec<f64> = (0..tested).map(|cell| if cell < differ { 0.05 } else { 0.5 }).collect();
         FalseAlarm::of_values(&p, 0.05, shown, RARE)
     }
 
@@ -87,6 +90,16 @@ mod tests {
         assert!(matches!(of(4, 20, true), FalseAlarm::ByChance { .. }));
         assert!(matches!(of(5, 20, true), FalseAlarm::TooMany { differ: 5, tested: 20, chance } if chance < 0.003));
         assert!(matches!(of(2, 2, true), FalseAlarm::TooMany { .. }));
+    }
+
+    #[test]
+    fn one_difference_that_chance_does_not_make_is_a_fault() {
+        let alarm = |p: &[f64]| FalseAlarm::of_values(p, 0.05, true, RARE);
+        assert!(matches!(alarm(&[1e-9]), FalseAlarm::TooMany { differ: 1, tested: 1, chance } if chance < 1e-8));
+        // The clearest of many is clear by chance.
+        let with_others = |p| [vec![p], vec![0.5; 19]].concat();
+        assert!(matches!(alarm(&with_others(0.001)), FalseAlarm::ByChance { .. }));
+        assert!(matches!(alarm(&with_others(0.0004)), FalseAlarm::TooMany { differ: 1, tested: 20, .. }));
     }
 
     #[test]

@@ -68,7 +68,11 @@ impl Figures<'_> {
 fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
     let cells = |differ: usize, tested: usize, chance: f64| {
         let verb = if differ == 1 { "differs" } else { "differ" };
-        format!("{differ} of {} {verb}; so many or more do by chance with p = {}", plural(tested as u64, "cell"), words::p(chance))
+        format!(
+            "{differ} of {} {verb}; so many or more, or one as clearly, by chance with p = {}",
+            plural(tested as u64, "cell"),
+            words::p(chance)
+        )
     };
     match FalseAlarm::of(&verdict.compared) {
         FalseAlarm::Untested => (Tone::Open, "The arms set the same, and no cell has enough blocks for a test.".to_owned()),
@@ -84,7 +88,7 @@ fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
         FalseAlarm::TooMany { differ, tested, chance } => (
             Tone::Bad,
             format!(
-                "The arms set the same, yet more cells differ than chance gives ({}): this machine's verdicts are not to be trusted.",
+                "The arms set the same, yet cells differ by more than chance ({}): this machine's verdicts are not to be trusted.",
                 cells(differ, tested, chance)
             ),
         ),
