@@ -61,7 +61,7 @@ pub struct Components {
 pub enum LengthLaw {
     /// The runs have one length, which says nothing of others.
     Untested,
-    /// It falls with the root of the length, or nearly.
+    /// It falls at least half as steeply as with the root of the length.
     Root {
         /// k of scatter = length^k.
         exponent: f64,

@@ -1,9 +1,10 @@
 //! The keeper: a process that ends what outlives its nettoll, however that went.
 //!
-//! It knows of hosts by command, and of programs that were started to be observed. A host ends when its input does. One that does not heed that is killed by the thread that
-//! serves it; where that thread is gone with its process, the keeper does so, with everything in the
-//! command's session. It is started with the first such host, hears of each, and its own input ends with
-//! the process that started it.
+//! It knows of hosts by command, and of programs that were started to be observed. A host ends when
+//! its input does. One that does not heed that is killed by the thread that serves it; where that
+//! thread is gone with its process, the keeper does so, with everything in the command's group. It is
+//! started with the first of them, hears of each, and its own input ends with the process that
+//! started it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,7 +48,7 @@ fn alive() -> MutexGuard<'static, Alive> {
 pub(crate) struct KeptCommand(u32);
 
 impl KeptCommand {
-    /// Has the leader of a session, a child that is not waited for yet, and its group looked after.
+    /// Has the leader of a process group, a child that is not waited for yet, and the group looked after.
     ///
     /// # Errors
     /// No keeper can be started.

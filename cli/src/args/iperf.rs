@@ -27,7 +27,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["--get-server-output"], "both ends' figures are in the summary and in -J already"),
     (&["--forceflush"], "every line is flushed already"),
     (&["--json-stream", "--json-stream-full-output"], "-J prints one document, when the trial is over"),
-    (&["-v"], "-V, and with -c --version"),
+    (&["-v"], "nettoll -V prints the version; with -c, --version"),
     (&["--timestamps"], "-J has the time of the start, and every interval its seconds from there"),
     (&["--length"], "-l SIZE (--size) is the message size, -t TIME (--time) the measured time"),
     (&["--pacing-timer", "--fq-rate", "--no-fq-socket-pacing"], "-b RATE paces in the sender itself; --pacing says how it waits"),

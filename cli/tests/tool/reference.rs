@@ -150,7 +150,7 @@ fn a_peers_output_that_is_nearly_right_is_read_with_a_remark() -> Result<(), Ski
     for words in [
         "wide.json: the file begins with the mark of UTF-16LE",
         "two.json: a line of the file is no JSON",
-        "two.json: 1 values of the file are no numbers",
+        "two.json: a value of the file is no number",
         "odd.json: iperf3 contradicts itself: by end.sum_received.packets less lost_packets 76027 datagrams arrived, by its bytes 51200",
     ] {
         assert!(remarks.contains(words), "'{words}' is missing: {remarks}");

@@ -353,7 +353,7 @@ mod tests {
         let faults = found[0].faults.join("; ");
         for words in [
             "a line of the file is no JSON",
-            "1 values of the file are no numbers",
+            "a value of the file is no number",
             "result 3 of 3 was left out: iperf3's start.test_start.blksize",
         ] {
             assert!(faults.contains(words), "'{words}' is missing: {faults}");

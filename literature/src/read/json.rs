@@ -57,8 +57,10 @@ pub fn documents(text: &str) -> Result<Documents, ReadError> {
         (false, None) if foreign > 1 => found.remarks.push(format!("{foreign} lines of the file are no JSON and were left out")),
         (false, None) => {}
     }
-    if no_numbers > 0 {
-        found.remarks.push(format!("{no_numbers} values of the file are no numbers (NaN, infinity) and were left out"));
+    match no_numbers {
+        0 => {}
+        1 => found.remarks.push("a value of the file is no number (NaN, infinity) and was left out".to_owned()),
+        more => found.remarks.push(format!("{more} values of the file are no numbers (NaN, infinity) and were left out")),
     }
     Ok(found)
 }
