@@ -1,8 +1,10 @@
 //! The flags of `nettoll microscope`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use model::Bytes;
 use model::quantity::parse_share;
 
@@ -24,6 +26,10 @@ pub enum Task {
 /// `nettoll microscope`.
 #[derive(Debug, Args)]
 pub struct MicroscopeArgs {
+    // Before the others: clap takes their values out of what is looked at.
+    /// The flags themselves
+    #[command(flatten)]
+    pub typed: Typed,
     /// What to do: count what a message executes; diff, what changed between two
     /// kernels; bisect-step, an answer as `git bisect run` wants it: 0, 1 or 125; cache,
     /// list what was fetched, or prune it
@@ -110,6 +116,39 @@ pub struct MicroscopeArgs {
     /// Print reads, writes, every function and where the figures come from as well
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
     pub verbose: bool,
+}
+
+/// The flags that were typed, those with a usual value among them.
+#[derive(Debug, Default)]
+pub struct Typed(BTreeSet<String>);
+
+impl Typed {
+    /// Returns whether a flag, such as `--dry-run`, was typed.
+    pub fn has(&self, flag: &str) -> bool {
+        self.0.contains(&flag.trim_start_matches('-').replace('-', "_"))
+    }
+}
+
+impl Args for Typed {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        command
+    }
+}
+
+impl FromArgMatches for Typed {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let typed = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        Ok(Self(matches.ids().filter(typed).map(ToString::to_string).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// The kernel that is measured where none is asked for: of Debian's stable release.

@@ -49,27 +49,33 @@ pub fn is_file(side: &str) -> bool {
     Path::new(side).extension().is_some_and(|kind| kind == "json")
 }
 
-/// A flag, whether it is given, and the tasks that heed it.
-type Row = (&'static str, fn(&MicroscopeArgs) -> bool, &'static [Use]);
+/// A flag, and the tasks that heed it.
+type Row = (&'static str, &'static [Use]);
 
 /// Tasks that boot guests.
 const BOOTS: &[Use] = &[Use::Count, Use::Run, Use::DiffKernels, Use::Bisect];
 
 const ROWS: &[Row] = &[
-    ("--kernel", |args| !args.kernel.is_empty(), &[Use::Count, Use::Run, Use::Bisect]),
-    ("--modules", |args| args.modules.is_some(), BOOTS),
-    ("--scenario", |args| !args.scenario.is_empty(), &[Use::Count, Use::DiffKernels, Use::DiffFiles, Use::Bisect]),
-    ("--scenarios", |args| args.scenarios.is_some(), &[Use::Count, Use::DiffKernels, Use::Bisect]),
-    ("--length", |args| !args.length.is_empty(), &[Use::Count, Use::DiffKernels, Use::DiffFiles, Use::Bisect]),
-    ("--program", |args| args.program.is_some(), &[Use::Count, Use::DiffKernels, Use::Bisect]),
-    ("--run", |args| args.run.is_some(), &[Use::Run]),
-    ("--append", |args| !args.append.is_empty(), BOOTS),
-    ("--tree", |args| args.tree, &[Use::Count, Use::Run]),
-    ("--threshold", |args| args.threshold.is_some(), &[Use::DiffKernels, Use::DiffFiles]),
-    ("--limit", |args| args.limit.is_some(), &[Use::Bisect]),
-    ("--prune", |args| args.prune.is_some(), &[Use::Cache]),
-    ("--folded", |args| args.folded.is_some(), &[Use::Count]),
-    ("--dry-run", |args| args.dry_run, BOOTS),
+    ("--kernel", &[Use::Count, Use::Run, Use::Bisect]),
+    ("--modules", BOOTS),
+    ("--scenario", &[Use::Count, Use::DiffKernels, Use::DiffFiles, Use::Bisect]),
+    ("--scenarios", &[Use::Count, Use::DiffKernels, Use::Bisect]),
+    ("--length", &[Use::Count, Use::DiffKernels, Use::DiffFiles, Use::Bisect]),
+    ("--program", &[Use::Count, Use::DiffKernels, Use::Bisect]),
+    ("--run", &[Use::Run]),
+    ("--append", BOOTS),
+    ("--tree", &[Use::Count, Use::Run]),
+    ("--threshold", &[Use::DiffKernels, Use::DiffFiles]),
+    ("--limit", &[Use::Bisect]),
+    ("--prune", &[Use::Cache]),
+    ("--folded", &[Use::Count]),
+    ("--messages", BOOTS),
+    ("--seed", BOOTS),
+    ("--seeds", &[Use::DiffKernels]),
+    ("--cpu", BOOTS),
+    ("--offline", BOOTS),
+    ("--html", &[Use::Count, Use::Run, Use::DiffKernels, Use::DiffFiles]),
+    ("--dry-run", BOOTS),
 ];
 
 /// Refuses flags that the task would pass over.
@@ -78,7 +84,7 @@ const ROWS: &[Row] = &[
 /// The first of them, with the tasks that it is for.
 pub fn check(args: &MicroscopeArgs) -> Result<(), Failure> {
     let task = Use::of(args);
-    let Some((flag, _, uses)) = ROWS.iter().find(|(_, given, uses)| given(args) && !uses.contains(&task)) else { return Ok(()) };
+    let Some((flag, uses)) = ROWS.iter().find(|(flag, uses)| args.typed.has(flag) && !uses.contains(&task)) else { return Ok(()) };
     let uses: Vec<&str> = uses.iter().map(|one| one.words()).collect();
     Err(Failure::misuse(format!("{flag} means nothing to {}: it is for {}", task.words(), uses.join(", "))))
 }

@@ -51,6 +51,11 @@ fn what_cannot_be_understood_is_misuse() -> Result<(), Skip> {
         (&["--append", "a\nb", "--dry-run"], &["one line"]),
         (&["diff", "6.12", "6.18", "--kernel", "6.1"], &["--kernel means nothing to diff of two kernels: it is for counting"]),
         (&["diff", "a.json", "b.json", "--append", "nosmt"], &["--append means nothing to diff of two files"]),
+        (&["diff", "a.json", "b.json", "--seeds", "9"], &["--seeds means nothing to diff of two files: it is for diff of two kernels"]),
+        (&["diff", "a.json", "b.json", "--messages", "200"], &["--messages means nothing to diff of two files"]),
+        (&["--seeds", "3"], &["--seeds means nothing to counting"]),
+        (&["cache", "--offline"], &["--offline means nothing to cache"]),
+        (&["bisect-step", "--limit", "udp-112=1", "--html"], &["--html means nothing to bisect-step"]),
         (&["cache", "--prune", "0", "--dry-run"], &["--dry-run means nothing to cache"]),
         (&["bisect-step", "--limit", "udp-112=1", "--threshold", "1%"], &["--threshold means nothing to bisect-step"]),
     ] {
