@@ -83,6 +83,34 @@ pub fn own(run: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a file that the user named and that names commands or programs, where another than the
+/// user and root can have written it. To name it is the consent to what it says; its owner must be
+/// the one who says it. `names` says whether it names any.
+///
+/// # Errors
+/// Who can have written it.
+pub fn named_file(file: &Path, names: bool) -> Result<(), Failure> {
+    if !names {
+        return Ok(());
+    }
+    let why = match sys::owner::other_writer_of(file) {
+        Ok(None) => return Ok(()),
+        Ok(Some(why)) => why,
+        Err(answer) => answer.to_string(),
+    };
+    let file = file.display();
+    Err(anyhow::anyhow!(
+        "{file} names commands or programs, which would be started as you, and {why}: look at it, copy it to a file that is yours alone \
+         (mode 600), and name that"
+    )
+    .into())
+}
+
+/// Returns whether a plan names commands or programs.
+pub fn starts(plan: &Plan) -> bool {
+    plan.actions().iter().any(|action| matches!(action, Action::Program(_) | Action::Command(_)))
+}
+
 /// Makes sure that the user wants commands carried out and agents dialled.
 fn to_reach(list: &str, yes: bool) -> Result<(), Failure> {
     if list.is_empty() || yes {

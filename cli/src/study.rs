@@ -18,7 +18,7 @@ use model::run::Status;
 use model::{Cell, Plan, Role, Unavailable};
 
 use crate::args::StudyArgs;
-use crate::consent::Consent;
+use crate::consent::{self, Consent};
 use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
@@ -213,6 +213,9 @@ fn plan(args: &StudyArgs, seed: u64) -> Result<(ApprovedPlan, Option<Shortened>)
     let links = (args.link.link.len() > 1).then(|| (Factor::Link, args.link.link.iter().copied().map(Level::Link).collect()));
     let overrides: Vec<Override> = args.factors.overrides().map_err(PlanError::from)?.into_iter().chain(links).collect();
     let plan = resolve(&raw, &overrides, args.extent.seed.unwrap_or(seed))?;
+    if let Some(file) = &args.plan {
+        consent::named_file(file, consent::starts(&plan))?;
+    }
     let shortened = Shortened::of(&raw, &plan);
     Ok((plan, shortened))
 }

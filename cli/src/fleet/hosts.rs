@@ -9,6 +9,7 @@ use model::printable::{Keep, printable};
 use serde::Deserialize;
 
 use crate::args::MemberArgs;
+use crate::consent;
 use crate::exit::Failure;
 
 /// Largest file of hosts or racks, in bytes.
@@ -24,9 +25,12 @@ pub fn named(args: &MemberArgs) -> Result<Vec<FleetHost>, Failure> {
         hosts.push(host(word).map_err(Failure::misuse)?);
     }
     if let Some(file) = &args.hosts_file {
-        for (line, words) in lines(file)? {
-            hosts.push(host(&words).map_err(|error| at_line(file, line, &error))?);
-        }
+        let in_file: Vec<FleetHost> = lines(file)?
+            .into_iter()
+            .map(|(line, words)| host(&words).map_err(|error| at_line(file, line, &error)))
+            .collect::<Result<_, _>>()?;
+        consent::named_file(file, in_file.iter().any(|host| host.at.command().is_some()))?;
+        hosts.extend(in_file);
     }
     if args.slurm {
         hosts.extend(slurm()?);

@@ -21,6 +21,7 @@ crate::claims!(
     no_file_of_a_run_is_waited_for,
     no_file_that_a_command_names_is_waited_for,
     nothing_of_a_cache_of_somebody_else_is_started,
+    a_named_file_that_others_can_write_starts_nothing,
 );
 
 const PLAN: &str = "name = \"sweep\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = [1, 1000, 4000]\n";
@@ -333,6 +334,37 @@ fn no_file_that_a_command_names_is_waited_for() -> Result<(), Skip> {
             assert!(matches!(answer.code, Some(1 | 2)) && answer.stderr.contains(why), "{words:?}: {answer:#?}");
         }
     }
+    Ok(())
+}
+
+fn a_named_file_that_others_can_write_starts_nothing() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let started = tool.path().join("started");
+    let plan = |before: &str| format!("arms = [\"a\", \"b: {before}\"]\n{PLAN}");
+    tool.write("acts.toml", &plan(&format!("before=touch {}", started.display())));
+    tool.write("sets.toml", &plan("nodelay=true"));
+    tool.write("hosts", "n1=cmd:sh -c true\nn2=cmd:sh -c true\n");
+    let all = ["acts.toml", "sets.toml", "hosts"];
+    let mode = |mode| {
+        let set = |name| std::fs::set_permissions(tool.path().join(name), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        all.into_iter().for_each(set);
+    };
+    let [acts, sets] = ["acts.toml", "sets.toml"].map(|file| ["study", "--plan", file, "--dry-run"]);
+    let hosts = ["fleet", "--hosts-file", "hosts", "--dry-run"];
+    mode(0o646);
+    let study = ["study", "--plan", "acts.toml", "-t", "20ms", "-O", "5ms", "--blocks", "1"];
+    for words in [&acts[..], &hosts, &study] {
+        tool.run(words).refused(1, &["names commands or programs", "others can write it (mode 646)"]);
+    }
+    // What starts nothing may be of others.
+    tool.run(&sets).done();
+    mode(0o644);
+    for words in [acts, sets] {
+        tool.run(&words).done();
+    }
+    let answer = tool.run(&hosts);
+    assert!(!answer.stderr.contains("names commands or programs"), "{answer:?}");
+    assert!(!started.exists());
     Ok(())
 }
 
