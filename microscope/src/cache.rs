@@ -243,7 +243,7 @@ impl Cache {
 /// The lock of a folder, made where it is wanted; `None` where another process holds it, there is none, or
 /// the file system knows no locks. It ends with its process.
 fn lock(folder: &Path, make: bool) -> Option<Flock<File>> {
-    let file = File::options().write(true).create(make).truncate(false).open(folder.join(LOCK)).ok()?;
+    let file = sys::file::open_with(File::options().write(true).create(make).truncate(false), &folder.join(LOCK)).ok()?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
 }
 

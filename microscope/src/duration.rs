@@ -1,8 +1,6 @@
 //! Time that boots took on this machine, kept in the cache: what a dry run expects of the next.
 
 use std::fmt::Write;
-use std::fs::File;
-use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,11 +40,7 @@ fn place(cache: &Cache) -> PathBuf {
 
 /// The boots of a cache, the latest last; lines that are none are passed over.
 fn read(cache: &Cache) -> Vec<Timed> {
-    let mut text = String::new();
-    let found = File::open(place(cache)).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
-    if found.is_err() {
-        return Vec::new();
-    }
+    let Ok(text) = sys::file::read_text(&place(cache), MOST_BYTES) else { return Vec::new() };
     let boot = |line: &str| {
         let (messages, took) = line.split_once(' ')?;
         Some(Timed { messages: messages.parse().ok()?, took: Duration::from_millis(took.parse().ok()?) })

@@ -134,6 +134,9 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
     looks.push(Look::Waits);
     let states = asked.switch.as_ref().map_or(1, |_| 2);
     let length = asked.window.unwrap_or_else(|| window_length(asked.time, looks.len() as u64 * states));
+    let arguments = asked.arguments.then(|| program::arguments(first));
+    let (arguments, cut) = arguments.map_or((None, None), |(words, cut)| (Some(words), cut));
+    cut.into_iter().for_each(&mut note);
     let mut run = Attachment {
         format: ATTACH_FORMAT,
         id: String::new(),
@@ -142,7 +145,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
         status: Status::Running,
         target: asked.named.clone(),
         program: program::name(first),
-        arguments: asked.arguments.then(|| program::arguments(first)),
+        arguments,
         requests: asked.source.to_string(),
         window: length,
         period: asked.period.unwrap_or_else(|| period(cost)),

@@ -24,7 +24,7 @@ pub fn affinity(processes: &[u32], online: &[u32]) -> Vec<u32> {
         if wanted.is_empty() || begun.elapsed() > LONGEST {
             break;
         }
-        let (held, before) = (sockets::inodes(&[pid]).0, wanted.len());
+        let (held, before) = (sockets::inodes(&[pid], sockets::MOST_FILES).found, wanted.len());
         wanted.retain(|inode| !held.contains(inode));
         peers.extend((wanted.len() < before).then_some(pid));
     }

@@ -12,6 +12,8 @@ use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
 use super::AttachError;
+use model::Unavailable;
+
 use crate::process_stat::Stat;
 
 /// The most processes of a program that are looked at.
@@ -115,14 +117,36 @@ fn allowed(thread: u32) -> Option<Vec<u32>> {
     Some((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect())
 }
 
-/// Arguments of a process.
-pub fn arguments(pid: u32) -> Vec<String> {
+/// Arguments of a process, and whether the longest were cut.
+pub fn arguments(pid: u32) -> (Vec<String>, Option<Unavailable>) {
     let mut bytes = Vec::new();
-    let read = File::open(format!("/proc/{pid}/cmdline")).and_then(|file| file.take(LONGEST_ARGUMENTS).read_to_end(&mut bytes));
+    let read = File::open(format!("/proc/{pid}/cmdline")).and_then(|file| file.take(LONGEST_ARGUMENTS + 1).read_to_end(&mut bytes));
     // A process that ends meanwhile has none.
     drop(read);
+    kept_arguments(bytes)
+}
+
+fn kept_arguments(mut bytes: Vec<u8>) -> (Vec<String>, Option<Unavailable>) {
+    let cut = bytes.len() as u64 > LONGEST_ARGUMENTS;
+    bytes.truncate(LONGEST_ARGUMENTS as usize);
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    let words = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    (words, cut.then(|| beyond("arguments", &format!("{} KiB", LONGEST_ARGUMENTS >> 10), "Look at /proc/PID/cmdline for the rest")))
+}
+
+/// What is beyond a bound of docs/security.md and is left out.
+pub fn beyond(what: &str, most: &str, remedy: &str) -> Unavailable {
+    Unavailable::new(what, format!("the first {most} are looked at; what is beyond them is left out"), remedy)
+}
+
+/// Bounds that this many processes and threads reach.
+pub fn at_bounds(processes: usize, threads: usize) -> Vec<Unavailable> {
+    let remedy = "Observe a part of the program: --pid of one of its processes, or --cgroup of a smaller unit";
+    [("processes", processes, MOST_PROCESSES), ("threads", threads, MOST_THREADS)]
+        .into_iter()
+        .filter(|(_, number, most)| number >= most)
+        .map(|(what, _, most)| beyond(what, &most.to_string(), remedy))
+        .collect()
 }
 
 fn children(pid: u32) -> Vec<u32> {
@@ -272,7 +296,10 @@ pub fn counts(status: &str, schedstat: &str) -> Counts {
 
 #[cfg(test)]
 mod tests {
-    use super::{CpuReading, Program, Stat, Target, ThreadReading, counts, cpus, name};
+    use super::{
+        CpuReading, LONGEST_ARGUMENTS, MOST_PROCESSES, MOST_THREADS, Program, Stat, Target, ThreadReading, at_bounds, counts, cpus,
+        kept_arguments, name,
+    };
     use model::Nanos;
     use proptest::prelude::{any, proptest};
 
@@ -316,6 +343,20 @@ mod tests {
         assert_eq!(since("9 50 1", "9 20 1"), Some(Nanos::new(30)));
         assert_eq!([since("", ""), since("0 x 0", "0 1 0")], [None, None]);
         assert_eq!(reading("").since(&ThreadReading::default(), [Nanos::new(1), Nanos::new(0)]).voluntary, 7);
+    }
+
+    #[test]
+    fn at_each_bound_it_is_said_that_more_is_left_out() {
+        let said = |processes, threads| at_bounds(processes, threads).iter().map(|refusal| refusal.what.clone()).collect::<Vec<_>>();
+        assert_eq!(said(MOST_PROCESSES - 1, MOST_THREADS - 1), Vec::<String>::new());
+        assert_eq!(said(MOST_PROCESSES, MOST_THREADS - 1), ["processes"]);
+        assert_eq!(said(1, MOST_THREADS), ["threads"]);
+        let kept = |length: u64| kept_arguments(vec![b'a'; length as usize]);
+        let (words, cut) = kept(LONGEST_ARGUMENTS);
+        assert_eq!((words[0].len() as u64, cut), (LONGEST_ARGUMENTS, None));
+        let (words, cut) = kept(LONGEST_ARGUMENTS + 1);
+        assert_eq!(words[0].len() as u64, LONGEST_ARGUMENTS);
+        assert!(cut.is_some_and(|refusal| refusal.what == "arguments" && refusal.answer.contains("64 KiB")));
     }
 
     #[test]

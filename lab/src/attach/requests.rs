@@ -4,15 +4,14 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use model::attach::OwnCount;
-use nix::fcntl::OFlag;
 
 use super::AttachError;
 use crate::bounded::{self, Limits};
@@ -162,7 +161,7 @@ impl<'a> Counter<'a> {
             Source::Redis(address) => server(address, Protocol::Redis)?,
             Source::Memcached(address) => server(address, Protocol::Memcached)?,
             Source::Log(path) => {
-                let mut file = open_log(path).map_err(failed)?;
+                let mut file = sys::file::open(path).map_err(failed)?;
                 file.seek(SeekFrom::End(0)).map_err(failed)?;
                 let inode = file.metadata().map_err(failed)?.ino();
                 Kind::Log { path: path.clone(), file, inode, lines: 0 }
@@ -207,7 +206,7 @@ impl<'a> Counter<'a> {
                 if let Ok(now) = std::fs::metadata(&*path)
                     && (now.ino() != *inode || now.len() < file.stream_position()?)
                 {
-                    *file = open_log(path)?;
+                    *file = sys::file::open(path)?;
                     *inode = file.metadata()?.ino();
                     *lines += new_lines(file, self.stop)?;
                 }
@@ -242,12 +241,6 @@ fn connect(address: &str) -> io::Result<TcpStream> {
         }
     }
     Err(last)
-}
-
-/// Opens a log: a plain file, of which a pipe without a writer is none.
-fn open_log(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no plain file")) }
 }
 
 /// Lines up to the end that the file has now; its writer may be faster than any reader.
@@ -390,7 +383,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         for path in [pipe, "/dev/zero".into(), folder.path().to_owned()] {
-            assert!(refusal(Source::Log(path)).contains("it is no plain file"));
+            assert!(refusal(Source::Log(path)).contains("and no regular file"));
         }
         let log = tempfile::NamedTempFile::new().unwrap();
         let mut counter = Counter::open(&Source::Log(log.path().to_owned()), &GO_ON).unwrap().unwrap();

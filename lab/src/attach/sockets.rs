@@ -22,6 +22,8 @@ use crate::host::ethtool;
 use crate::host::link::{self, LOOPBACK};
 use crate::host::netlink::{Channel, NetlinkError, attributes};
 
+use super::program::beyond;
+
 const MECHANISM: &str = "sockets by sock_diag";
 /// `NETLINK_SOCK_DIAG`.
 const SOCK_DIAG: isize = 4;
@@ -35,7 +37,7 @@ const HEAD: usize = 72;
 /// Connections that are kept.
 const KEPT: usize = 64;
 /// The most descriptors that are looked at, of all processes together.
-const MOST_FILES: usize = 200_000;
+pub const MOST_FILES: usize = 200_000;
 
 /// States of TCP as the kernel numbers them, from 1.
 const STATES: [&str; 12] = [
@@ -53,21 +55,23 @@ const STATES: [&str; 12] = [
     "new-syn-received",
 ];
 
-/// The sockets of some processes, in the network namespace of the first.
+/// The sockets of some processes, in the network namespace of the first, and what was left out of them.
 ///
 /// # Errors
 /// When their descriptors, the namespace or the kernel's answer cannot be had.
-pub fn of(processes: &[u32]) -> Result<Sockets, Unavailable> {
-    let Some(first) = processes.first() else { return Ok(Sockets::default()) };
-    let (inodes, denied) = inodes(processes);
+pub fn of(processes: &[u32]) -> Result<(Sockets, Option<Unavailable>), Unavailable> {
+    let Some(first) = processes.first() else { return Ok((Sockets::default(), None)) };
+    let Inodes { found: inodes, denied, cut } = inodes(processes, MOST_FILES);
     if inodes.is_empty() && denied {
         return Err(Unavailable::new(MECHANISM, format!("/proc/{first}/fd: EACCES"), "Run as root or as the program's user"));
     }
-    in_namespace(*first, |mut found| {
+    let sockets = in_namespace(*first, |mut found| {
         found.retain(|one| inodes.contains(&one.inode));
         let devices = devices(&found);
         Sockets { devices, ..summary(found) }
-    })
+    })?;
+    let left_out = cut.then(|| beyond("sockets of the program", &format!("{MOST_FILES} descriptors"), "Observe fewer of its processes"));
+    Ok((sockets, left_out))
 }
 
 /// Inodes of the sockets at the other ends of the processes' connections, as far as these are in their
@@ -77,7 +81,7 @@ pub fn of(processes: &[u32]) -> Result<Sockets, Unavailable> {
 /// When the namespace or the kernel's answer cannot be had.
 pub fn of_peers(processes: &[u32]) -> Result<HashSet<u32>, Unavailable> {
     let Some(first) = processes.first() else { return Ok(HashSet::new()) };
-    let (own, _) = inodes(processes);
+    let own = inodes(processes, MOST_FILES).found;
     in_namespace(*first, |found| {
         let ends: Vec<Ends<'_>> = found.iter().filter_map(Found::ends).collect();
         other_ends(&ends, &own)
@@ -138,20 +142,39 @@ fn in_namespace<T: Send>(process: u32, make: impl FnOnce(Vec<Found>) -> T + Send
     asked.unwrap_or_else(|_| Err("the asking thread ended early".to_owned())).map_err(refused)
 }
 
-/// The inodes of their sockets, and whether a list of descriptors was refused.
-pub fn inodes(processes: &[u32]) -> (HashSet<u32>, bool) {
-    let (mut found, mut denied, mut left) = (HashSet::new(), false, MOST_FILES);
+/// The inodes of sockets.
+#[derive(Debug, Default)]
+pub struct Inodes {
+    /// Each once.
+    pub found: HashSet<u32>,
+    /// True where a list of descriptors was refused.
+    pub denied: bool,
+    /// True where there were more descriptors than were looked at.
+    pub cut: bool,
+}
+
+/// The inodes of their sockets, by their first `most` descriptors.
+pub fn inodes(processes: &[u32], most: usize) -> Inodes {
+    let mut all = Inodes::default();
+    let mut left = most;
     for pid in processes {
         match fs::read_dir(format!("/proc/{pid}/fd")) {
             Ok(files) => {
-                let links = files.flatten().take(left).inspect(|_| left -= 1).filter_map(|file| fs::read_link(file.path()).ok());
-                let socket = |link: std::path::PathBuf| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u32>().ok();
-                found.extend(links.filter_map(socket));
+                for file in files.flatten() {
+                    if left == 0 {
+                        all.cut = true;
+                        return all;
+                    }
+                    left -= 1;
+                    let link = fs::read_link(file.path()).ok();
+                    let socket = |link: std::path::PathBuf| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u32>().ok();
+                    all.found.extend(link.and_then(socket));
+                }
             }
-            Err(error) => denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
+            Err(error) => all.denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
         }
     }
-    (found, denied)
+    all
 }
 
 /// A socket, with what orders it among others.
@@ -323,8 +346,16 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream, UdpSocket};
 
-    use super::{Ends, HEAD, canonical, libc_protocol, of, other_ends, parse};
+    use super::{Ends, HEAD, canonical, inodes, libc_protocol, of, other_ends, parse};
     use proptest::prelude::{any, prop, proptest};
+
+    #[test]
+    fn descriptors_beyond_the_bound_are_known_to_be_left_out() {
+        let _held = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let own = [std::process::id()];
+        assert!(!inodes(&own, 100_000).cut && !inodes(&own, 100_000).found.is_empty());
+        assert!(inodes(&own, 1).cut && inodes(&own, 0).found.is_empty());
+    }
 
     #[test]
     fn the_other_end_of_a_connection_is_found() {

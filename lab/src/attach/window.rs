@@ -20,7 +20,7 @@ use profile::symbols::Symbols;
 use profile::system::monotonic;
 use profile::waits::WaitRecorder;
 
-use super::program::{CpuReading, Program, ThreadReading};
+use super::program::{self, CpuReading, Program, ThreadReading};
 use super::requests::Counter;
 use super::sockets;
 
@@ -106,6 +106,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     let cpu = cpu_after.since(&cpu);
     let stolen = Ticks::read().stolen_since(ticks);
     let threads_after = ThreadReading::of(&after);
+    refused.extend(program::at_bounds(after.len(), threads_after.threads().len()));
     let window = Window { start, end };
     let clocks = threads_after.since(&threads, cpu);
     let mut record = WindowRecord::new(block, look, window, clocks);
@@ -125,7 +126,10 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     }
     if look == Look::Messages {
         match sockets::of(&after) {
-            Ok(sockets) => record.sockets = Some(sockets),
+            Ok((sockets, left_out)) => {
+                record.sockets = Some(sockets);
+                refused.extend(left_out);
+            }
             Err(refusal) => refused.push(refusal),
         }
     }

@@ -149,7 +149,7 @@ impl<'a> Names<'a> {
 
     /// Samples of a process by the places of their functions' names; those without a name are left out.
     fn sampled(&mut self, pid: u32, samples: &BTreeMap<u64, u64>, naming: &mut Naming) -> Vec<Sampled> {
-        let mappings = mappings(pid);
+        let mappings = mappings(pid, naming);
         let mut files: BTreeMap<usize, BTreeMap<u64, u64>> = BTreeMap::new();
         let mut compiled = Vec::new();
         for (address, count) in samples {
@@ -221,9 +221,17 @@ impl Mapping {
 }
 
 /// The mappings of code of a process, by their addresses.
-fn mappings(pid: u32) -> Vec<Mapping> {
-    let list = file::start(format!("/proc/{pid}/maps").as_ref(), LIST).unwrap_or_default();
-    let list = String::from_utf8_lossy(&list);
+fn mappings(pid: u32, naming: &mut Naming) -> Vec<Mapping> {
+    let list = file::start(format!("/proc/{pid}/maps").as_ref(), LIST + 1).unwrap_or_default();
+    if list.len() as u64 > LIST {
+        naming.leave_out(format!("mappings of a process beyond {} MiB of their list", LIST >> 20));
+    }
+    parsed(&list, MAPPINGS, naming)
+}
+
+/// The first `most` of a list.
+fn parsed(list: &[u8], most: usize, naming: &mut Naming) -> Vec<Mapping> {
+    let list = String::from_utf8_lossy(list);
     let mapping = |line: code::Line| Mapping {
         start: line.start,
         end: line.end,
@@ -231,7 +239,12 @@ fn mappings(pid: u32) -> Vec<Mapping> {
         inode: line.inode,
         path: PathBuf::from(line.path),
     };
-    list.lines().filter_map(code::parse).take(MAPPINGS).map(mapping).collect()
+    let mut lines = list.lines().filter_map(code::parse);
+    let kept = lines.by_ref().take(most).map(mapping).collect();
+    if lines.next().is_some() {
+        naming.leave_out(format!("a process with more than {most} mappings of code"));
+    }
+    kept
 }
 
 /// The functions at `addresses`, in their order, by the map that a run-time compiler of the process keeps,

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::image::{Image, Without};
-use super::{BOUNDS, Bounds, Names, file};
+use super::{BOUNDS, Bounds, Names, Naming, file, parsed};
 use model::attach::OwnCode;
 use proptest::prelude::{any, prop, proptest};
 use testkit::elf;
@@ -29,6 +29,17 @@ fn a_function_of_this_program_has_its_name() {
     assert!(matches!(&found.functions[..], [(name, 1)] if name.ends_with("tests::tripled")), "{found:?}");
     assert_eq!((found.unnamed, left_out), (0, None));
     assert_eq!(names.of_addresses(&sampled(8)).0, OwnCode { unnamed: 1, ..OwnCode::default() });
+}
+
+#[test]
+fn mappings_beyond_the_bound_are_said_to_be_left_out() {
+    let list = b"1000-2000 r-xp 00000000 08:01 7 /bin/a\n3000-4000 r-xp 00000000 08:01 7 /bin/b\n";
+    let kept = |most| {
+        let mut naming = Naming { stop: &GO_ON, until: Instant::now(), maps: 0, left_out: None };
+        (parsed(list, most, &mut naming).len(), naming.left_out)
+    };
+    assert_eq!(kept(2), (2, None));
+    assert_eq!(kept(1), (1, Some("a process with more than 1 mappings of code".to_owned())));
 }
 
 /// Each bound, as small as it takes to meet it: the sample has no name, and that is said.

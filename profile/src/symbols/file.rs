@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The bytes of a name that are looked at, before anything is made of them.
@@ -28,9 +28,9 @@ impl Identity {
 /// Opens a plain file that is the one wanted.
 pub fn open(path: &Path, wanted: impl Fn(&Metadata) -> bool) -> Option<(File, Identity)> {
     // Neither a link leads elsewhere nor does a pipe without a writer hold this up.
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
+    let file = sys::file::open_no_link(OpenOptions::new().read(true), path).ok()?;
     let data = file.metadata().ok()?;
-    (data.is_file() && wanted(&data)).then(|| (file, Identity::of(&data)))
+    wanted(&data).then(|| (file, Identity::of(&data)))
 }
 
 /// The bytes of a plain file, up to a length.
