@@ -73,7 +73,6 @@ const ROWS: &[Row] = &[
     ("--seed", BOOTS),
     ("--seeds", &[Use::DiffKernels]),
     ("--cpu", BOOTS),
-    ("--offline", BOOTS),
     ("--html", &[Use::Count, Use::Run, Use::DiffKernels, Use::DiffFiles]),
     ("--dry-run", BOOTS),
 ];

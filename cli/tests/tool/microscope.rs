@@ -54,7 +54,6 @@ fn what_cannot_be_understood_is_misuse() -> Result<(), Skip> {
         (&["diff", "a.json", "b.json", "--seeds", "9"], &["--seeds means nothing to diff of two files: it is for diff of two kernels"]),
         (&["diff", "a.json", "b.json", "--messages", "200"], &["--messages means nothing to diff of two files"]),
         (&["--seeds", "3"], &["--seeds means nothing to counting"]),
-        (&["cache", "--offline"], &["--offline means nothing to cache"]),
         (&["bisect-step", "--limit", "udp-112=1", "--html"], &["--html means nothing to bisect-step"]),
         (&["cache", "--prune", "0", "--dry-run"], &["--dry-run means nothing to cache"]),
         (&["bisect-step", "--limit", "udp-112=1", "--threshold", "1%"], &["--threshold means nothing to bisect-step"]),
