@@ -400,7 +400,10 @@ mod tests {
         client.write_all(&[1; 1000]).unwrap();
         server.read_exact(&mut [0; 1000]).unwrap();
         let seen = match of(&[std::process::id()]) {
-            Ok(seen) => seen,
+            Ok((seen, left_out)) => {
+                assert_eq!(left_out, None);
+                seen
+            }
             Err(refusal) => {
                 eprintln!("SKIPPED: own_sockets_are_found_with_their_account: {refusal}");
                 return;
