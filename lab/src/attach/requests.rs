@@ -382,8 +382,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        for path in [pipe, "/dev/zero".into(), folder.path().to_owned()] {
-            assert!(refusal(Source::Log(path)).contains("and no regular file"));
+        for (path, why) in [(pipe, "it is a pipe"), ("/dev/zero".into(), "it is a device"), (folder.path().to_owned(), "directory")] {
+            let said = refusal(Source::Log(path));
+            assert!(said.contains(why), "{said}");
         }
         let log = tempfile::NamedTempFile::new().unwrap();
         let mut counter = Counter::open(&Source::Log(log.path().to_owned()), &GO_ON).unwrap().unwrap();
