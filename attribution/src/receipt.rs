@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::attributes::{Category, Context, Crossing, Layer};
 use crate::closure::{Closure, OBSERVER, Observer, Sums};
 use crate::counters::LayerCounters;
-use crate::doubt::{Cause, Doubt, Footing, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
+use crate::doubt::{Cause, Doubt, Footing, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{ErrorMethod, Figure, product, ratio};
 use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Moved, Path, Row, Split, Tally, moved};
@@ -219,7 +219,7 @@ impl Receipt {
 
     /// True where it does not add up: then its rows are not to be used.
     pub fn is_red(&self) -> bool {
-        self.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red)
+        self.footing() == Footing::Off
     }
 
     /// The largest of the causes that the passes show.

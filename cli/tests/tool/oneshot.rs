@@ -61,7 +61,7 @@ fn number(value: &Value, path: &str) -> f64 {
 
 /// The flags of every shape that the JSON of iperf3 has.
 const SHAPES: &[&str] =
-    &["", "-R", "--bidir", "-P 2", "-P 2 --bidir", "-u -b 5M", "-u -R -b 5M", "-u --bidir -b 5M", "-u -P 2 -b 5M", "-n 1M -l 1K", "-6"];
+    &["", "-R", "--bidir", "-P 2", "-P 2 --bidir", "-u -b 5M", "-u -R -b 5M", "-u --bidir -b 5M", "-u -P 2 -b 5M", "-n 16M -l 4K", "-6"];
 
 /// What `TestResult` of the Python package reads, and what else must be so in each file.
 const READ: &str = "

@@ -225,6 +225,8 @@ pub struct SizeRow<K> {
 /// A row at one size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RowAtSize {
+    /// Samples that it was counted from.
+    pub samples: u64,
     /// ns per message.
     pub ns: Figure,
     /// Share of the on-CPU time, 0 to 1.

@@ -71,7 +71,10 @@ fn table<K: Ord + Clone>(receipts: &[&Receipt], of: impl Fn(&Receipt) -> &[Row<K
 
 fn row<K>(key: K, receipts: &[&Receipt], rows: &[Option<&Row<K>>]) -> SizeRow<K> {
     let at = |(receipt, row): (&&Receipt, &Option<&Row<K>>)| {
-        row.map_or_else(|| RowAtSize { ns: receipt.unseen_row(), share: 0.0 }, |row| RowAtSize { ns: row.ns, share: row.share.value })
+        row.map_or_else(
+            || RowAtSize { samples: 0, ns: receipt.unseen_row(), share: 0.0 },
+            |row| RowAtSize { samples: row.samples, ns: row.ns, share: row.share.value },
+        )
     };
     SizeRow { key, cells: receipts.iter().zip(rows).map(at).collect(), growth: time_growth(receipts, rows) }
 }

@@ -13,8 +13,10 @@ use super::{figure, words};
 use crate::document::{Block, Cell, Column, Head, Kind, Table, Tone};
 use crate::number;
 
-/// Layers below this share of the time at every size are left to the other forms.
+/// Layers below this share of the samples at every size are one row, `other rows`.
 const LEAST: f64 = 0.02;
+/// And those of fewer samples than these, which tell their share to within a half (two standard errors) at best.
+const LEAST_SAMPLES: f64 = 16.0;
 
 /// Routines that are named at either end.
 const ROUTINES: usize = 3;
@@ -43,29 +45,35 @@ pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
     Layer(Layer),
+    Other,
     Billed,
     Cpu,
 }
 
 /// Layers by end, at the least size and, of several, at the largest; the costliest first.
 fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
-    let mut largest: BTreeMap<Layer, f64> = BTreeMap::new();
+    let mut largest: BTreeMap<Layer, (f64, bool)> = BTreeMap::new();
     for row in ends.iter().flat_map(|end| &end.layers.rows) {
-        let share = row.cells.iter().map(|cell| cell.share).fold(0.0, f64::max);
-        let known = largest.entry(row.key).or_default();
-        *known = known.max(share);
+        let (share, is_borne) = largest.entry(row.key).or_default();
+        for cell in &row.cells {
+            *share = share.max(cell.share);
+            *is_borne |= cell.share >= LEAST && cell.samples as f64 >= LEAST_SAMPLES;
+        }
     }
-    largest.retain(|_, share| *share >= LEAST);
-    let mut layers: Vec<(Layer, f64)> = largest.into_iter().collect();
+    let others: Vec<Layer> = largest.iter().filter(|(_, (_, is_borne))| !is_borne).map(|(layer, _)| *layer).collect();
+    let mut layers: Vec<(Layer, f64)> =
+        largest.into_iter().filter(|(_, (_, is_borne))| *is_borne).map(|(layer, (share, _))| (layer, share)).collect();
     layers.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain([Row::Billed, Row::Cpu]).collect();
+    let other = (!others.is_empty()).then_some(Row::Other);
+    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain([Row::Billed, Row::Cpu]).collect();
     let mut columns = vec![Column {
         cells: rows.iter().map(|row| name(*row).into()).collect(),
         ..Column::new(Head::terminal(20, ["", "ns of CPU"]), Kind::Words)
     }];
     for end in ends {
         let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::Billed, Row::Cpu]);
-        let lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).collect();
+        let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).collect();
+        lines.insert(Row::Other, tables::sum_of_layers(end, &others));
         let mut places = vec![0, end.columns.len().saturating_sub(1)];
         places.truncate(sizes);
         places.dedup();
@@ -83,6 +91,7 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
 fn name(row: Row) -> String {
     match row {
         Row::Layer(layer) => layer.to_string(),
+        Row::Other => "other rows".to_owned(),
         Row::Billed => figure::BILLED.to_owned(),
         Row::Cpu => "CPU time".to_owned(),
     }
@@ -92,7 +101,7 @@ fn name(row: Row) -> String {
 fn written(entry: &Entry, row: Row) -> Cell {
     match row {
         Row::Cpu => format!("{} {}", entry.value, entry.margin).into(),
-        Row::Layer(_) | Row::Billed => format!("{} {:>4}", entry.value, entry.share).into(),
+        Row::Layer(_) | Row::Other | Row::Billed => format!("{} {:>4}", entry.value, entry.share).into(),
     }
 }
 

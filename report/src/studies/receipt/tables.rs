@@ -109,6 +109,17 @@ pub fn layer_sums(series: &SeriesReceipt) -> Vec<Line> {
     series.layers.rows.iter().map(|row| Line::of(row.key.to_string(), row)).chain(whole(series)).collect()
 }
 
+/// The sum of some layers, in one row.
+pub fn sum_of_layers(series: &SeriesReceipt, layers: &[attribution::Layer]) -> Line {
+    let rows: Vec<_> = series.layers.rows.iter().filter(|row| layers.contains(&row.key)).collect();
+    let of = |place: usize| {
+        let cells = rows.iter().filter_map(|row| row.cells.get(place));
+        let (ns, share) = cells.fold((0.0, 0.0), |(ns, share), cell| (ns + cell.ns.value, share + cell.share));
+        Entry { share: figure::share(share), ..plain(figure::ns(ns)) }
+    };
+    Line::new("other rows", (0..series.columns.len()).map(|place| Some(of(place))).collect())
+}
+
 /// The work by the way of the message.
 pub fn directions(series: &SeriesReceipt) -> Vec<Line> {
     let mut lines: Vec<Line> = series.directions.rows.iter().map(|row| Line::of(words::direction(row.key).into(), row)).collect();

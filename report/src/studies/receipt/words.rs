@@ -106,8 +106,12 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
     let mut parts = Vec::new();
     if let Some(least) = too_few.min() {
         let (has, needed) = (if few == 1 { "has" } else { "have" }, number::whole(LEAST_FOR_SUMS));
-        let least = number::whole(least);
-        parts.push(format!("{few} of {} {has} too few samples to tell whether the sums hold ({least}, of {needed}).", receipts(all.len())));
+        let longer = LEAST_FOR_SUMS.div_ceil(least.max(1));
+        parts.push(format!(
+            "{few} of {} {has} too few samples to tell whether the sums hold ({}, of {needed}): `--blocks` for {longer} times the time gives enough.",
+            receipts(all.len()),
+            number::whole(least)
+        ));
     }
     parts.extend(red(study).map(|red| format!("{red}; -v has the remedy.")));
     if no_records > 0 {
@@ -176,7 +180,7 @@ fn size(doubt: &Doubt) -> f64 {
 
 /// What a routine's name with its caller behind it means; `None` where there is none.
 pub fn interrupts_on<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
-    const MEANS: &str = "a < b: interrupts come on again in a, and timers that were due before strike there: the time is b's, before it.";
+    const MEANS: &str = "a < b: interrupts come on again in a, and timers that were due before fire there: the time is b's, before it.";
     functions.into_iter().any(|name| name.contains(" < ")).then_some(MEANS)
 }
 
