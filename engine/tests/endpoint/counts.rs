@@ -106,6 +106,7 @@ fn both_ends_of_request_and_response_count_the_same() {
 #[test]
 fn a_trial_of_a_number_of_messages_has_exactly_that_number() {
     for test in [Test::TcpStream, Test::TcpMaerts, Test::UdpStream, Test::TcpRr, Test::UdpRr] {
+        let mut opened = 0;
         for messages in [1, 2, 100] {
             let Reports { sender, receiver, .. } = checked(&cell(test, Family::V4, 32), TrialEnd::Messages(messages), NO_WARMUP);
             // Of so few none is lost; a requester may give one up on a busy machine.
@@ -116,9 +117,12 @@ fn a_trial_of_a_number_of_messages_has_exactly_that_number() {
             // come with it.
             let [first, within] = [receiver.counts.first.messages, receiver.counts.in_window().messages];
             assert_eq!(first + within, receiver.counts.messages, "{test}");
-            assert!(first == 1 || (test.is_stream() && test != Test::UdpStream && first <= messages), "{test}: {first}");
+            assert!(first <= 1 || (test.is_stream() && test != Test::UdpStream && first <= messages), "{test}: {first}");
             assert_eq!((sender.counts.first.messages, receiver.total.first.messages), (0, 0), "{test}");
+            opened += first;
         }
+        // Of datagrams all may have come after their end was announced, which opens the window as well.
+        assert!(opened > 0, "{test}");
     }
 }
 
