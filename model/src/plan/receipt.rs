@@ -31,8 +31,8 @@ pub const PERIOD: Nanos = Nanos::new(106_681);
 const LONGEST_PERIOD: Nanos = Nanos::new(2_000_003);
 
 /// The distance that is assumed where the cost of a sample is not known yet: that of a
-/// virtual machine where it is 20 µs.
-pub const ASSUMED_PERIOD: Nanos = Nanos::new(406_681);
+/// virtual machine where it is 25 µs.
+pub const ASSUMED_PERIOD: Nanos = Nanos::new(506_681);
 
 /// Samples that bring a row of 10 % of the time to within 7 % of itself, one of 1 % to
 /// within a quarter.

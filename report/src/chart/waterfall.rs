@@ -27,7 +27,7 @@ const APART: f64 = 7.0;
 /// Width of a letter of a figure.
 const LETTER: f64 = 6.9;
 /// Right end of the rows' names.
-const NAMES: f64 = 104.0;
+const NAMES: f64 = 150.0;
 const TOP: f64 = 118.0;
 const ROW: f64 = 27.0;
 const BAR: f64 = 17.0;

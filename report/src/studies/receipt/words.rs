@@ -108,7 +108,7 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
         let (has, needed) = (if few == 1 { "has" } else { "have" }, number::whole(LEAST_FOR_SUMS));
         let longer = LEAST_FOR_SUMS.div_ceil(least.max(1));
         parts.push(format!(
-            "{few} of {} {has} too few samples to tell whether the sums hold ({}, of {needed}): `--blocks` for {longer} times the time gives enough.",
+            "{few} of {} {has} too few samples to tell whether the sums hold ({}, of {needed}); {longer} times as many `--blocks` give enough.",
             receipts(all.len()),
             number::whole(least)
         ));
