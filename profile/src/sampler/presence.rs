@@ -26,13 +26,14 @@ impl Recording {
 ///
 /// Interrupts are off from the record of a task's leaving to that of the next one's coming: a timer that is due
 /// between the two fires in the one that comes. The time between is therefore its own, where the records say that
-/// no other was there meanwhile: not every kernel records the idle task on every CPU.
+/// no other was there meanwhile: not every kernel records the idle task on every CPU. Behind the idle task it is not:
+/// an end that leaves its CPU idle loses as much to the idle task, by timers that are due while it leaves.
 fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
     let mut since = ring.first().filter(|first| first.out && tasks.have(first.pid, first.tid)).map(|_| 0);
     let mut found = Vec::new();
     let mut before: Option<&Switch> = None;
     for switch in ring {
-        let left = before.replace(switch).filter(|before| before.out && switch.other == Some(before.tid));
+        let left = before.replace(switch).filter(|before| before.out && before.tid != 0 && switch.other == Some(before.tid));
         if !tasks.have(switch.pid, switch.tid) {
             continue;
         }
@@ -105,13 +106,17 @@ mod tests {
 
     #[test]
     fn the_time_of_a_switch_is_that_of_the_task_that_comes() {
-        let came = Switch { other: Some(IDLE), ..switch(END, 100, false) };
+        const OTHER: u32 = 3;
+        let came = Switch { other: Some(OTHER), ..switch(END, 100, false) };
         let on_cpu = |ring: &[Switch], task| recording(ring.to_vec()).on_cpu(Tasks::Process(task), window(0, 300)).unwrap().get();
-        let ring = [switch(IDLE, 90, true), came, switch(END, 200, true), Switch { other: Some(END), ..switch(IDLE, 210, false) }];
-        assert_eq!((on_cpu(&ring, END), on_cpu(&ring, IDLE)), (110, 90 + 100));
-        // Of one task alone no record tells of the other; here idle time has none, and lay between.
-        assert_eq!(on_cpu(&[switch(IDLE, 90, true), switch(END, 100, false), ring[2]], END), 100);
-        assert_eq!(on_cpu(&[switch(3, 50, true), came, ring[2]], END), 100);
+        let ring = [switch(OTHER, 90, true), came, switch(END, 200, true), Switch { other: Some(END), ..switch(IDLE, 210, false) }];
+        assert_eq!((on_cpu(&ring, END), on_cpu(&ring, IDLE)), (110, 100));
+        // Behind idle time, where no record names the other, and where another was there between.
+        let idle = Switch { other: Some(IDLE), ..came };
+        for ring in [[switch(IDLE, 90, true), idle, ring[2]], [switch(OTHER, 90, true), idle, ring[2]]] {
+            assert_eq!(on_cpu(&ring, END), 100);
+        }
+        assert_eq!(on_cpu(&[switch(OTHER, 90, true), switch(END, 100, false), ring[2]], END), 100);
     }
 
     #[test]
