@@ -4,7 +4,7 @@
 //! than the switch itself; so where the kernel allows it whole CPUs are sampled, and
 //! [`Tasks`] says whose samples are wanted. The kernel writes samples into rings in memory that
 //! are read when messages have flowed, and with them the times at which tasks came to a CPU and left
-//! it ([`presence`]): samples say how the time on a CPU divides, these times how much of it there was.
+//! it ([`presence`]): samples say how the time on a CPU divides, these times how much time there was.
 
 pub mod cost;
 mod open;

@@ -1,6 +1,6 @@
 //! Times at which tasks were on a CPU, from the records of switches next to the samples.
 //!
-//! They give a receipt its level: samples say how the time on a CPU divides, these records how much of it
+//! They give a receipt its level: samples say how the time on a CPU divides, these records how much time
 //! there was. The process's CPU clock is not that time: it runs from a wake-up on, before the thread has a CPU.
 
 use model::Nanos;
