@@ -3,15 +3,20 @@
 # comments, no test modules (`#[cfg(test)] mod`), no folders `tests`, `examples`,
 # `benches`, and neither `fuzz` nor `testkit`.
 #
-#   scripts/lines.sh [REVISION]    of the files in git, as they are or were
+#   scripts/lines.sh                       of the files in git, as they are
+#   scripts/lines.sh REVISION              as they were; `-` is as they are
+#   scripts/lines.sh REVISION PATH...      of these folders and files alone, path by
+#                                          path; lab/src/attach has lab/src/attach.rs too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scratch=$(mktemp -d)
 bodies=$(mktemp)
 trap 'rm -rf "$scratch" "$bodies"' EXIT
-if [ $# -gt 0 ]; then
-    git archive "$1" | tar -x -C "$scratch"
+revision=${1:--}
+[ $# -eq 0 ] || shift
+if [ "$revision" != - ]; then
+    git archive "$revision" | tar -x -C "$scratch"
 else
     git ls-files -co --exclude-standard '*.rs' | while read -r file; do [ ! -e "$file" ] || echo "$file"; done |
         tar -cT - | tar -x -C "$scratch"
@@ -35,7 +40,14 @@ awk '
 printf '%s\n' "${files[@]}" | awk '
     NR == FNR { test[++count] = $0; next }
     { for (i = 1; i <= count; i++) if (index($0, test[i]) == 1) next; print }
-' "$bodies" - | xargs awk '
+' "$bodies" - | xargs awk -v paths="${*%/}" '
+    BEGIN { wanted = split(paths, path, " ") }
+    FNR == 1 && wanted > 0 {
+        group = ""
+        for (i = 1; i <= wanted && group == ""; i++)
+            if (FILENAME == path[i] || FILENAME == path[i] ".rs" || index(FILENAME, path[i] "/") == 1) group = path[i]
+    }
+    wanted > 0 && group == "" { next }
     FNR == 1 { marked = 0; skipping = 0; comment = 0 }
     skipping { if ($0 ~ "^" indent "}") skipping = 0; next }
     /^ *#\[cfg\(test\)\]/ { marked = 1; held = 1; next }
@@ -47,6 +59,6 @@ printf '%s\n' "${files[@]}" | awk '
     /^[ \t]*\/\*/ { if (!/\*\//) comment = 1; next }
     /^[ \t]*(\/\/.*)?$/ { next }
     { add(1) }
-    function add(lines,   part) { split(FILENAME, part, "/"); crate[part[1]] += lines; all += lines }
-    END { for (name in crate) printf "%7d  %s\n", crate[name], name | "sort -rn"; close("sort -rn"); printf "%7d  in all\n", all }
+    function add(lines,   part) { split(FILENAME, part, "/"); sum[wanted > 0 ? group : part[1]] += lines; all += lines }
+    END { for (name in sum) printf "%7d  %s\n", sum[name], name | "sort -rn"; close("sort -rn"); printf "%7d  in all\n", all }
 '
