@@ -214,7 +214,7 @@ impl Doubt {
             Self::NoRecords => {
                 "read the rows as shares of the CPU time; more room for records of switches (kernel.perf_event_mlock_kb) gives the sum"
             }
-            Self::NoWaits => "give the tool scheduler tracepoints (root, tracefs), or read the rows without their sum",
+            Self::NoWaits => "give the tool scheduler tracepoints (root, or CAP_BPF and CAP_PERFMON), or read the rows without their sum",
             Self::Observer { .. } => "sample more rarely: a longer period",
             Self::FewSamples { .. } => "more messages a trial, or more blocks",
             Self::FewPasses { .. } => "more blocks: at least 5",
@@ -238,7 +238,7 @@ impl Doubt {
                 cause => cause.remedy(),
             },
             Self::Moved { .. } => "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-            Self::NoWaits => "attach as root, with tracefs mounted, or read the rows without that sum",
+            Self::NoWaits => "attach as root (or with CAP_BPF and CAP_PERFMON), or read the rows without that sum",
             Self::Observer { .. } => "sample more rarely: a longer period (`--period`)",
             Self::FewSamples { .. } | Self::FewPasses { .. } => "observe for longer (`-t`), or under more load",
             Self::Lost { .. } => "give shorter windows (`--window`)",

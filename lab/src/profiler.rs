@@ -14,7 +14,7 @@ use model::profile::{Observation, Waits};
 use model::{Nanos, Pass, Unavailable};
 use profile::Who;
 use profile::counts::table::functions;
-use profile::counts::{self, EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS};
+use profile::counts::{CallCounter, STACK_RULES, StackCounter, TRACEPOINTS};
 use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
 
@@ -28,7 +28,7 @@ pub const LONGEST: Nanos = Nanos::from_millis(20_000);
 enum Watch {
     Time(Samples),
     Wait(Box<WaitRecorder>),
-    Count { events: Result<EventCounter, Unavailable>, functions: Result<FunctionCounter, Unavailable> },
+    Count(CallCounter),
     Stacks(Box<StackCounter>),
 }
 
@@ -54,12 +54,13 @@ impl EndpointProfiler {
     /// When nothing of what the pass is made for is available on this host.
     pub fn start(&mut self, pid: u32, observe: &Observe, working: &mut dyn FnMut()) -> Result<(), Unavailable> {
         self.stop(working);
+        let who = Who::Workers(pid);
         let watch = match observe.pass {
             Pass::Clean => return Ok(()),
             Pass::Time | Pass::TimeReceiver => self.sample(pid, observe),
-            Pass::Wait => self.follow(pid, observe),
-            Pass::Count => count(pid, working),
-            Pass::Witness => count_stacks(pid),
+            Pass::Wait => WaitRecorder::open(who, observe.longest.min(LONGEST)).map(|recorder| Watch::Wait(Box::new(recorder))),
+            Pass::Count => CallCounter::open(who, TRACEPOINTS, &functions(), working).map(Watch::Count),
+            Pass::Witness => StackCounter::open(who, STACK_RULES).map(|recorder| Watch::Stacks(Box::new(recorder))),
         };
         self.watch = Some(watch?);
         Ok(())
@@ -67,8 +68,8 @@ impl EndpointProfiler {
 
     /// Ends what is switched on, unread.
     pub fn stop(&mut self, working: &mut dyn FnMut()) {
-        if let Some(Watch::Count { functions: Ok(functions), .. }) = self.watch.take() {
-            functions.close(working);
+        if let Some(Watch::Count(counter)) = self.watch.take() {
+            counter.close(working);
         }
         self.refused.clear();
     }
@@ -80,11 +81,15 @@ impl EndpointProfiler {
             None => Ok(()),
             Some(Watch::Time(samples)) => self.sampled(samples, window, &mut seen),
             Some(Watch::Wait(recorder)) => followed(*recorder, window, threads, &mut seen),
-            Some(Watch::Count { events, functions }) => {
-                counted(events, functions, &mut seen, working);
+            Some(Watch::Count(counter)) => {
+                seen.counts = Some(counter.counts());
+                seen.refused.extend(counter.notes().iter().cloned());
+                counter.close(working);
                 Ok(())
             }
-            Some(Watch::Stacks(recorder)) => self.stacks_counted(&recorder, &mut seen),
+            Some(Watch::Stacks(recorder)) => {
+                self.symbols().and_then(|symbols| recorder.counts(symbols)).map(|counts| seen.counts = Some(counts))
+            }
         };
         if let Err(refusal) = outcome {
             seen.refused.push(refusal);
@@ -104,15 +109,6 @@ impl EndpointProfiler {
         Ok(())
     }
 
-    fn follow(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Unavailable> {
-        Ok(Watch::Wait(Box::new(WaitRecorder::open(Who::Workers(pid), observe.longest.min(LONGEST))?)))
-    }
-
-    fn stacks_counted(&mut self, recorder: &StackCounter, seen: &mut Observation) -> Result<(), Unavailable> {
-        seen.counts = Some(recorder.counts(self.symbols()?)?);
-        Ok(())
-    }
-
     fn symbols(&mut self) -> Result<&Symbols, Unavailable> {
         // Without the list nobody can tell whether it changed; then it is read once.
         let modules = fs::read("/proc/modules").unwrap_or_default();
@@ -122,46 +118,6 @@ impl EndpointProfiler {
         };
         Ok(&self.names.insert(names).symbols)
     }
-}
-
-fn count(pid: u32, working: &mut dyn FnMut()) -> Result<Watch, Unavailable> {
-    let events = EventCounter::open(Who::Workers(pid), TRACEPOINTS);
-    let functions = FunctionCounter::open(Who::Workers(pid), &functions(), working);
-    match (events, functions) {
-        (Err(refusal), Err(_)) => Err(refusal),
-        (events, functions) => {
-            if let Ok(events) = &events {
-                events.start()?;
-            }
-            Ok(Watch::Count { events, functions })
-        }
-    }
-}
-
-fn count_stacks(pid: u32) -> Result<Watch, Unavailable> {
-    Ok(Watch::Stacks(Box::new(StackCounter::open(Who::Workers(pid), STACK_RULES)?)))
-}
-
-fn counted(
-    events: Result<EventCounter, Unavailable>,
-    functions: Result<FunctionCounter, Unavailable>,
-    seen: &mut Observation,
-    working: &mut dyn FnMut(),
-) {
-    let events = events.map(|counter| counter.counts());
-    let functions = functions.map(|counter| {
-        let counts = counter.counts();
-        counter.close(working);
-        counts
-    });
-    seen.counts = match (events, functions) {
-        (Ok(events), Ok(functions)) => Some(counts::merge(events, functions)),
-        (Ok(one), Err(refusal)) | (Err(refusal), Ok(one)) => {
-            seen.refused.push(refusal);
-            Some(one)
-        }
-        (Err(_), Err(_)) => None,
-    };
 }
 
 /// The waits of the one traffic thread; those of several say nothing about the

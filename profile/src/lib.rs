@@ -6,8 +6,7 @@
 //! - [`counts`] counts events and calls exactly, by the best way there is.
 //! - [`messages`] counts what a program's sockets take and give, [`elsewhere`] samples in
 //!   network softirqs outside it.
-//! - [`waits`] tells where a thread's time off the CPU went, and
-//!   [`softirq_share`] how much of a system call was the kernel's network softirq.
+//! - [`waits`] tells where a thread's time off the CPU went.
 //!
 //! A refusal is final and a value ([`model::Unavailable`]): no part looks for a way round
 //! it. Whatever the kernel hands out is parsed as foreign bytes.
@@ -21,7 +20,6 @@ mod perf;
 pub mod probe;
 mod readable;
 pub mod sampler;
-pub mod softirq_share;
 pub mod symbols;
 pub mod system;
 pub mod waits;

@@ -79,31 +79,6 @@ const fn routes(function: &'static str, event: &'static str) -> StackRule {
     StackRule { function, event, by: None, unless: &["fib_rules_lookup"] }
 }
 
-/// The system call's number; `None` for one that is of no interest here.
-pub(crate) fn system_call(name: &str) -> Option<i32> {
-    let number = match name {
-        "sendto" => libc::SYS_sendto,
-        "recvfrom" => libc::SYS_recvfrom,
-        "sendmsg" => libc::SYS_sendmsg,
-        "recvmsg" => libc::SYS_recvmsg,
-        "sendmmsg" => libc::SYS_sendmmsg,
-        "recvmmsg" => libc::SYS_recvmmsg,
-        "read" => libc::SYS_read,
-        "write" => libc::SYS_write,
-        "readv" => libc::SYS_readv,
-        "writev" => libc::SYS_writev,
-        "splice" => libc::SYS_splice,
-        "sendfile" => libc::SYS_sendfile,
-        "ppoll" => libc::SYS_ppoll,
-        "epoll_pwait" => libc::SYS_epoll_pwait,
-        "futex" => libc::SYS_futex,
-        "getppid" => libc::SYS_getppid,
-        "io_uring_enter" => libc::SYS_io_uring_enter,
-        _ => return None,
-    };
-    i32::try_from(number).ok()
-}
-
 /// Functions that cut a datagram into several frames.
 const FRAGMENTS: &[&str] = &["ip_do_fragment", "ip_fragment", "ip6_fragment"];
 
@@ -197,7 +172,6 @@ const LEAVES: &[&str] = &[
     "tcp_ack",
     "tcp_cleanup_rbuf",
     "tcp_push",
-    "tcp_rcv_established",
     "tcp_recvmsg",
     "tcp_sendmsg",
     "tcp_sendmsg_locked",

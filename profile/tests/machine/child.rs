@@ -31,7 +31,6 @@ pub fn run(kind: &str) {
         "echo" => echo(),
         "reader" => reader(),
         "namespace" => crate::counting::child_in_namespace(first),
-        "tracefs" => crate::counting::child_with_tracefs(first),
         "nobody" => crate::refusing::child(),
         other => panic!("{other}"),
     }

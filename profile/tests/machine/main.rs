@@ -29,13 +29,11 @@ const ALL: Claims = &[
     ("a_sampler_costs_a_sender_little", sampling::at_what_cost),
     ("ksoftirqd_can_be_attached_by_its_id", sampling::of_ksoftirqd),
     ("sends_are_counted_exactly_by_bpf", counting::by_bpf),
-    ("sends_are_counted_exactly_by_perf", counting::by_perf),
     ("sends_are_counted_exactly_in_a_namespace_of_ids", counting::in_a_namespace_of_ids),
     ("witnesses_count_the_functions_of_a_send_exactly", counting::by_witnesses),
     ("function_entries_count_or_are_refused_with_an_errno", counting::at_function_entries),
     ("waits_agree_with_the_schedulers_own_statistics", waiting::against_schedstat),
     ("a_spinning_process_waits_for_nothing_it_slept_for", waiting::of_a_spinning_process),
-    ("the_softirq_share_of_a_send_is_within_its_time", waiting::softirq_share),
     ("an_ordinary_user_gets_refusals_with_remedies", refusing::to_an_ordinary_user),
 ];
 

@@ -3,9 +3,8 @@
 use model::Nanos;
 use nix::unistd::{Gid, Uid, setgid, setuid};
 use profile::Who;
-use profile::counts::{EventCounter, FunctionCounter, STACK_RULES, StackCounter};
+use profile::counts::{CallCounter, STACK_RULES, StackCounter};
 use profile::sampler::{Sampler, Settings, Target};
-use profile::softirq_share::SoftirqRecorder;
 use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
 
@@ -43,11 +42,9 @@ pub fn child() {
     let who = Who::Process(pid);
     say("samples", Sampler::open(&Settings::new(Target::Process(pid), longest)).err());
     say("symbols", Symbols::of_kernel().err());
-    say("tracepoints", EventCounter::open(who, &["net:netif_rx"]).err());
-    say("functions", FunctionCounter::open(who, &["udp_sendmsg"], &mut || {}).err());
+    say("calls", CallCounter::open(who, &["net:netif_rx"], &["udp_sendmsg"], &mut || {}).err());
     say("witnesses", StackCounter::open(who, STACK_RULES).err());
     say("waits", WaitRecorder::open(who, longest).err());
-    say("softirqs", SoftirqRecorder::open(who, "sendto").err());
     println!("done");
 }
 

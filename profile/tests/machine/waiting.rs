@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use model::Nanos;
 use profile::Who;
-use profile::softirq_share::SoftirqRecorder;
 use profile::waits::WaitRecorder;
 
 use crate::Skip;
@@ -49,18 +48,4 @@ fn observed_late(tid: u32) -> bool {
     let window = model::end::Window { start: Nanos::new(1), end: Nanos::new(2) };
     let recorder = WaitRecorder::open(Who::Process(std::process::id()), LONGEST);
     recorder.and_then(WaitRecorder::finish).is_ok_and(|log| log.waits(tid, window).is_err())
-}
-
-pub fn softirq_share() -> Result<(), Skip> {
-    const CALLS: u64 = 200_000;
-    for size in [1, 1460, 16384] {
-        let mut observed = Observed::start(&format!("send:{CALLS}:{size}"))?;
-        let recorder = SoftirqRecorder::open(Who::Workers(observed.pid()), "sendto")?;
-        let report = observed.work();
-        let share = recorder.share()?;
-        println!("{size} B: {share:?}, share {:?}, {:?}", share.share(), report.window.length());
-        assert_eq!(share.calls, CALLS);
-        assert!(share.total <= report.window.length() && share.softirq < share.total && share.softirq.get() > 0);
-    }
-    Ok(())
 }
