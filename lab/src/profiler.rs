@@ -4,8 +4,6 @@
 //! While messages flow nothing of it runs in this process: the kernel samples
 //! and counts into memory that is read afterwards.
 
-mod samples;
-
 use std::fs;
 
 use model::control::Observe;
@@ -15,10 +13,10 @@ use model::{Nanos, Pass, Unavailable};
 use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{CallCounter, STACK_RULES, StackCounter, TRACEPOINTS};
+use profile::sampler::Target;
 use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
-
-use samples::Samples;
+use profile::watch::{self, Subject};
 
 /// Longest time that memory is set aside for. A longer trial's end loses samples,
 /// and says so.
@@ -26,7 +24,8 @@ pub const LONGEST: Nanos = Nanos::from_millis(20_000);
 
 /// Instrument that is switched on.
 enum Watch {
-    Time(Samples),
+    /// Of a process.
+    Time(watch::Watch, u32),
     Wait(Box<WaitRecorder>),
     Count(CallCounter),
     Stacks(Box<StackCounter>),
@@ -79,7 +78,12 @@ impl EndpointProfiler {
         let mut seen = Observation { refused: std::mem::take(&mut self.refused), ..Observation::default() };
         let outcome = match self.watch.take() {
             None => Ok(()),
-            Some(Watch::Time(samples)) => self.sampled(samples, window, &mut seen),
+            Some(Watch::Time(watch, process)) => {
+                let sampled = self.symbols().and_then(|symbols| watch.finish(&[process], symbols, window, None));
+                sampled.map(|sampled| {
+                    (seen.profile, seen.counters, seen.ksoftirqd) = (Some(sampled.profile), sampled.counters, sampled.kernel_threads);
+                })
+            }
             Some(Watch::Wait(recorder)) => followed(*recorder, window, threads, &mut seen),
             Some(Watch::Count(counter)) => {
                 seen.counts = Some(counter.counts());
@@ -97,16 +101,18 @@ impl EndpointProfiler {
         seen
     }
 
-    fn sample(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Unavailable> {
+    fn sample(&mut self, process: u32, observe: &Observe) -> Result<Watch, Unavailable> {
         // Addresses without names are no receipt: better to know now.
         self.symbols()?;
-        Ok(Watch::Time(Samples::start(pid, observe, &mut self.refused)?))
-    }
-
-    fn sampled(&mut self, samples: Samples, window: Window, seen: &mut Observation) -> Result<(), Unavailable> {
-        let shown = samples.finish(self.symbols()?, window)?;
-        (seen.profile, seen.counters, seen.ksoftirqd) = (Some(shown.endpoint), shown.counters, shown.ksoftirqd);
-        Ok(())
+        let subject = Subject {
+            process,
+            cpus: observe.cpus.iter().map(|place| place.cpu).collect(),
+            tasks: vec![Target::Process(process)],
+            kernel_threads: observe.cpus.iter().filter_map(|place| Some((place.cpu, place.ksoftirqd?))).collect(),
+            period: observe.period.get(),
+            longest: observe.longest.min(LONGEST),
+        };
+        Ok(Watch::Time(watch::Watch::start(&subject, &mut self.refused)?, process))
     }
 
     fn symbols(&mut self) -> Result<&Symbols, Unavailable> {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::choice;
 use crate::end::{TcpInfo, Window};
 use crate::link::Offload;
-use crate::profile::{Profile, Waits};
+use crate::profile::{HardwareCounts, Profile, Waits};
 use crate::quantity::Nanos;
 use crate::run::Status;
 use crate::unavailable::Unavailable;
@@ -119,6 +119,9 @@ pub struct WindowRecord {
     /// Samples, in a window of that look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// Advance of hardware counters, chain by chain of `profile`, where the machine counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<HardwareCounts>,
     /// Samples in network softirqs that ran in other programs or in idle time, in a window of
     /// samples of whole CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,6 +158,7 @@ impl WindowRecord {
             totals: None,
             stolen: 0.0,
             profile: None,
+            counters: None,
             elsewhere: None,
             own_code: None,
             messages: None,

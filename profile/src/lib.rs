@@ -2,17 +2,16 @@
 //!
 //! - [`probe`] asks the kernel by trying, and leaves nothing behind.
 //! - [`sampler`] takes call chains of a running process; [`symbols`] names
-//!   their addresses; [`fold`] makes one [`model::profile::Profile`] of both.
+//!   their addresses; [`fold`] makes one [`model::profile::Profile`] of both. [`watch`] does all
+//!   that for a program.
 //! - [`counts`] counts events and calls exactly, by the best way there is.
-//! - [`messages`] counts what a program's sockets take and give, [`elsewhere`] samples in
-//!   network softirqs outside it.
+//! - [`messages`] counts what a program's sockets take and give.
 //! - [`waits`] tells where a thread's time off the CPU went.
 //!
 //! A refusal is final and a value ([`model::Unavailable`]): no part looks for a way round
 //! it. Whatever the kernel hands out is parsed as foreign bytes.
 
 pub mod counts;
-pub mod elsewhere;
 pub mod fold;
 pub mod messages;
 pub mod own_code;
@@ -23,5 +22,6 @@ pub mod sampler;
 pub mod symbols;
 pub mod system;
 pub mod waits;
+pub mod watch;
 
 pub use bpf::{Who, errno_name, refused_call};

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
+use crate::probe::descriptor;
 use bpf::sysctl;
 
 /// `struct perf_event_attr` as of Linux 4.1 (112 bytes), which later kernels
@@ -69,6 +70,8 @@ pub const DISABLED: u64 = 1;
 pub const INHERIT: u64 = 1 << 1;
 pub const TASK: u64 = 1 << 13;
 pub const SAMPLE_ID_ALL: u64 = 1 << 18;
+pub const EXCLUDE_KERNEL: u64 = 1 << 5;
+pub const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 pub const EXCLUDE_USER_CALLCHAIN: u64 = 1 << 22;
 pub const USE_CLOCKID: u64 = 1 << 25;
 pub const CONTEXT_SWITCH: u64 = 1 << 26;
@@ -94,13 +97,7 @@ pub fn open(attributes: Attributes, task: Option<u32>, cpu: Option<u32>, group: 
     let cpu = cpu.map_or(Ok(-1), libc::c_int::try_from).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     let group: libc::c_int = group.map_or(-1, |leader| leader.as_raw_fd());
     // SAFETY: the kernel reads `size` bytes of `attributes`, which outlives the call.
-    let opened = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, task, cpu, group, CLOSE_ON_EXEC) };
-    if opened < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let opened = RawFd::try_from(opened).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(opened) })
+    descriptor(unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, task, cpu, group, CLOSE_ON_EXEC) })
 }
 
 /// Starts an event, its group and what its task's children inherited of it.
@@ -150,12 +147,14 @@ pub fn read(event: &OwnedFd) -> io::Result<Vec<u64>> {
     Ok(bytes[..count].chunks_exact(8).map(|number| u64::from_ne_bytes(number.try_into().unwrap_or_default())).collect())
 }
 
-/// Returns what to do about the refusal of an event that looks into the kernel.
-pub fn remedy(error: &io::Error) -> String {
+/// Returns what to do about the refusal of an event that looks into the kernel, of a task or of whatever runs
+/// (`None`), as [`open`] had it.
+pub fn remedy(error: &io::Error, task: Option<u32>) -> String {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => format!(
-            "kernel.perf_event_paranoid is {}: run as root or with CAP_PERFMON, or set it to 1 or less (a container's seccomp profile may refuse it too)",
-            sysctl("kernel.perf_event_paranoid")
+            "kernel.perf_event_paranoid is {}: run as root or with CAP_PERFMON, or set it to {} or less (a container's seccomp profile may refuse it too)",
+            sysctl("kernel.perf_event_paranoid"),
+            if task.is_some() { 1 } else { 0 }
         ),
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
             "This machine has no such counter (a virtual machine without a PMU?): samples by the CPU clock do without".to_owned()

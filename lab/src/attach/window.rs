@@ -1,24 +1,22 @@
 //! One window: an instrument is switched on, time passes, and what was seen is made a record.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use model::attach::{Attachment, Elsewhere, Look, OwnCount, WindowRecord};
+use model::attach::{Attachment, Look, OwnCount, WindowRecord};
 use model::end::Window;
-use model::profile::{Account, Profile, SampleSource, Waits};
+use model::profile::Waits;
 use model::{Nanos, Unavailable};
 use profile::Who;
-use profile::elsewhere::softirq_samples;
-use profile::fold::fold;
 use profile::messages::{Detail, Edge, MessageRecorder};
 use profile::own_code::Names;
-use profile::sampler::record::{Fork, Record};
-use profile::sampler::{Recording, Sampler, Settings, Target, Tasks};
+use profile::sampler::Target;
 use profile::symbols::Symbols;
 use profile::system::monotonic;
 use profile::waits::WaitRecorder;
+use profile::watch::{self, Subject};
 
 use super::program::{self, CpuReading, Program, ThreadReading};
 use super::requests::Counter;
@@ -52,10 +50,7 @@ pub struct Instruments<'a> {
 /// An instrument that is switched on.
 enum Watch {
     Nothing,
-    /// Samplers of every CPU that the program may use.
-    Cpus(Vec<Sampler>),
-    /// Samplers of single threads.
-    Threads(Vec<Sampler>),
+    Samples(watch::Watch),
     Messages(Box<MessageRecorder>),
     Waits(Box<WaitRecorder>),
 }
@@ -168,7 +163,7 @@ fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes:
     let longest = run.window + EDGES;
     let watch = match look {
         Look::Clean => Ok(Watch::Nothing),
-        Look::Time => samplers(&instruments.cpus, run.period, processes, longest, refused),
+        Look::Time => samples(&instruments.cpus, run, processes, refused),
         Look::Messages => MessageRecorder::open(processes, Detail::Calls).map(|recorder| Watch::Messages(Box::new(recorder))),
         Look::Waits => waits(processes, longest),
     };
@@ -190,39 +185,17 @@ fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
     Ok(Watch::Waits(Box::new(WaitRecorder::open(Who::Process(*process), longest)?)))
 }
 
-/// Samplers of every CPU that the program may use, whose timers run on across switches; of single
-/// threads where that is refused. The timer of a CPU that it does not use costs whoever wakes that CPU.
-fn samplers(cpus: &[u32], period: u64, processes: &[u32], longest: Nanos, refused: &mut Vec<Unavailable>) -> Result<Watch, Unavailable> {
-    let process = processes.first().copied().unwrap_or(0);
-    let settings = |target, samplers| Settings {
-        source: Some(SampleSource::CpuClock),
-        period,
-        forks: true,
-        samplers,
-        ..Settings::new(target, longest)
+fn samples(cpus: &[u32], run: &Attachment, processes: &[u32], refused: &mut Vec<Unavailable>) -> Result<Watch, Unavailable> {
+    let subject = Subject {
+        process: processes.first().copied().unwrap_or(0),
+        // The timer of a CPU that the program does not use costs whoever wakes that CPU.
+        cpus: cpus.iter().copied().collect(),
+        tasks: ThreadReading::of(processes).threads().into_iter().map(Target::Thread).collect(),
+        kernel_threads: BTreeMap::new(),
+        period: run.period,
+        longest: run.window + EDGES,
     };
-    let open = |cpu: &u32| Sampler::open(&settings(Target::Cpu { cpu: *cpu, process }, cpus.len()));
-    let opened: Result<Vec<Sampler>, Unavailable> = cpus.iter().map(open).collect();
-    let mut watch = match opened {
-        Ok(samplers) => Watch::Cpus(samplers),
-        Err(refusal) => {
-            refused.push(Unavailable {
-                what: "samples of whole CPUs".to_owned(),
-                remedy: refusal.remedy.replace("set it to 1 or less", "set it to 0 or less"),
-                ..refusal
-            });
-            let threads = ThreadReading::of(processes).threads();
-            let open = |thread: &u32| Sampler::open(&settings(Target::Thread(*thread), threads.len().max(1)));
-            Watch::Threads(threads.iter().map(open).collect::<Result<_, _>>()?)
-        }
-    };
-    if let Watch::Cpus(samplers) | Watch::Threads(samplers) = &mut watch {
-        for sampler in samplers {
-            refused.extend(sampler.notes().iter().filter(|note| !refused.contains(note)).cloned().collect::<Vec<_>>());
-            sampler.start()?;
-        }
-    }
-    Ok(watch)
+    Ok(Watch::Samples(watch::Watch::start(&subject, refused)?))
 }
 
 /// Makes of an instrument what it saw; returns what was left out of it.
@@ -230,27 +203,12 @@ fn switch_off(watch: Watch, seen: &Seen, names: Option<&mut Names>, record: &mut
     let mut left_out = None;
     match watch {
         Watch::Nothing => {}
-        Watch::Cpus(samplers) => {
-            let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
+        Watch::Samples(watch) => {
             let Some(symbols) = seen.symbols else { return Ok(None) };
-            let (processes, came) = with_children(&seen.processes, &recordings);
-            let tasks = Tasks::Processes(&processes);
-            let profile = fold(&recordings, symbols, tasks, Some(seen.window)).0;
-            let others = others(&recordings, tasks, seen.window);
-            let own = names.map(|names| names.of_samples(&recordings, tasks, seen.window));
-            (record.own_code, left_out) = own.map_or((None, None), |(own, beyond)| (Some(own), beyond));
-            let account = profile.account.map(|account| Account { others: Some(others), ..account });
-            record.profile = Some(Profile { account, ..profile });
-            record.clocks.came = came;
-            let period = recordings.first().map_or(0, |recording| recording.period);
-            record.elsewhere = Some(Elsewhere { softirq: softirq_samples(&recordings, symbols, tasks, seen.window), period });
-        }
-        Watch::Threads(samplers) => {
-            let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
-            let Some(symbols) = seen.symbols else { return Ok(None) };
-            record.profile = Some(fold(&recordings, symbols, Tasks::All, Some(seen.window)).0);
-            let own = names.map(|names| names.of_samples(&recordings, Tasks::All, seen.window));
-            (record.own_code, left_out) = own.map_or((None, None), |(own, beyond)| (Some(own), beyond));
+            let sampled = watch.finish(&seen.processes, symbols, seen.window, names)?;
+            (record.profile, record.counters) = (Some(sampled.profile), sampled.counters);
+            (record.own_code, record.elsewhere, record.clocks.came) = (sampled.own_code, sampled.elsewhere, sampled.came);
+            left_out = sampled.left_out;
         }
         Watch::Messages(recorder) => {
             let came = recorder.processes().len().saturating_sub(seen.processes.len());
@@ -262,35 +220,6 @@ fn switch_off(watch: Watch, seen: &Seen, names: Option<&mut Names>, record: &mut
         Watch::Waits(recorder) => record.waits = Some(waits_of_all(*recorder, seen)?),
     }
     Ok(left_out)
-}
-
-/// The processes with every child that was made meanwhile, and the number of those.
-fn with_children(processes: &[u32], recordings: &[Recording]) -> (Vec<u32>, u32) {
-    let mut all: BTreeSet<u32> = processes.iter().copied().collect();
-    let before = all.len();
-    let forks: Vec<Fork> =
-        recordings.iter().flat_map(|recording| &recording.forks).filter(|fork| fork.pid != fork.parent).copied().collect();
-    // CPUs record apart, so that a child's own children may stand before it.
-    loop {
-        let known = all.len();
-        all.extend(forks.iter().filter(|fork| all.contains(&fork.parent)).map(|fork| fork.pid).collect::<Vec<_>>());
-        if all.len() == known {
-            break;
-        }
-    }
-    let came = u32::try_from(all.len() - before).unwrap_or(u32::MAX);
-    (all.into_iter().collect(), came)
-}
-
-/// Samples within the window that are neither the program's nor idle time.
-fn others(recordings: &[Recording], tasks: Tasks, window: Window) -> u64 {
-    const IDLE: u32 = 0;
-    let mut found = 0;
-    for record in recordings.iter().flat_map(Recording::records) {
-        let Ok(Record::Sample(sample)) = record else { continue };
-        found += u64::from(sample.pid != IDLE && window.contains(sample.time) && !tasks.have(sample.pid, sample.tid));
-    }
-    found
 }
 
 /// The waits of all threads together: those that never left a CPU waited for nothing, those of

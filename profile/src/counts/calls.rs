@@ -35,8 +35,10 @@ impl CallCounter {
         let array = Map::numbers((tracepoints.len() + functions.len()).max(1), EVENTS)?;
         let mut this = Self { filter: Filter::new(who), array, programs: Vec::new(), refused: Vec::new(), notes: Vec::new() };
         this.add_events(tracepoints);
-        let entries = this.add_entries(functions, done);
-        this.notes.extend(entries.err());
+        if !functions.is_empty() {
+            let entries = this.add_entries(functions, done);
+            this.notes.extend(entries.err());
+        }
         if this.programs.is_empty() && !this.notes.is_empty() { Err(this.notes.swap_remove(0)) } else { Ok(this) }
     }
 

@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// Takes over the descriptor that a system call returned, or its errno.
-fn descriptor(returned: libc::c_long) -> io::Result<OwnedFd> {
+pub(crate) fn descriptor(returned: libc::c_long) -> io::Result<OwnedFd> {
     if returned < 0 {
         return Err(io::Error::last_os_error());
     }

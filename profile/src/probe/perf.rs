@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::descriptor;
+use crate::perf::{self, Attributes};
+use crate::sampler::PERIOD;
 
 /// Event that is sampled or counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,40 +25,8 @@ pub enum Scope {
     Kernel,
 }
 
-const TYPE_HARDWARE: u32 = 0;
-const TYPE_SOFTWARE: u32 = 1;
-const TYPE_TRACEPOINT: u32 = 2;
-const HARDWARE_CYCLES: u64 = 0;
-const SOFTWARE_CPU_CLOCK: u64 = 0;
-const SAMPLE_IP: u64 = 1;
-const SAMPLE_CALLCHAIN: u64 = 1 << 5;
-const DISABLED: u64 = 1;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-const EXCLUDE_USER_CALLCHAIN: u64 = 1 << 22;
-const CLOSE_ON_EXEC: libc::c_ulong = 8;
-
-/// Incommensurate with the 4 ms tick, to which a rounder period locks itself.
-const PERIOD_NS: u64 = 53_381;
-
-/// `struct perf_event_attr` as of Linux 4.1 (112 bytes), which later kernels
-/// accept by its size.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    period: u64,
-    sample: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup: u32,
-    breakpoint: u32,
-    unused: [u64; 7],
-}
-
-const _: () = assert!(size_of::<Attributes>() == 112);
+/// The calling thread, for [`perf::open`].
+const THIS_THREAD: u32 = 0;
 
 /// Opens `event` for the calling thread and closes it again, without ever
 /// starting it.
@@ -67,25 +36,21 @@ const _: () = assert!(size_of::<Attributes>() == 112);
 /// (no such counter on this machine).
 pub fn open(event: Event, scope: Scope) -> io::Result<()> {
     let (kind, config) = match event {
-        Event::CpuClock => (TYPE_SOFTWARE, SOFTWARE_CPU_CLOCK),
-        Event::Cycles => (TYPE_HARDWARE, HARDWARE_CYCLES),
-        Event::Tracepoint(id) => (TYPE_TRACEPOINT, id),
+        Event::CpuClock => (perf::TYPE_SOFTWARE, perf::SOFTWARE_CPU_CLOCK),
+        Event::Cycles => (perf::TYPE_HARDWARE, perf::HARDWARE_CYCLES),
+        Event::Tracepoint(id) => (perf::TYPE_TRACEPOINT, id),
     };
     let (period, sample) = match (event, scope) {
-        (Event::CpuClock, Scope::User) => (PERIOD_NS, SAMPLE_IP),
-        (Event::CpuClock, Scope::Kernel) => (PERIOD_NS, SAMPLE_IP | SAMPLE_CALLCHAIN),
+        (Event::CpuClock, Scope::User) => (PERIOD, perf::SAMPLE_IP),
+        (Event::CpuClock, Scope::Kernel) => (PERIOD, perf::SAMPLE_IP | perf::SAMPLE_CALLCHAIN),
         _ => (0, 0),
     };
     let scope = match scope {
-        Scope::User => EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
-        Scope::Kernel => EXCLUDE_USER_CALLCHAIN,
+        Scope::User => perf::EXCLUDE_KERNEL | perf::EXCLUDE_HYPERVISOR,
+        Scope::Kernel => perf::EXCLUDE_USER_CALLCHAIN,
     };
-    let attributes =
-        Attributes { kind, size: size_of::<Attributes>() as u32, config, period, sample, flags: DISABLED | scope, ..Attributes::default() };
-    let (this_thread, any_cpu, no_group): (libc::pid_t, libc::c_int, libc::c_int) = (0, -1, -1);
-    // SAFETY: the kernel reads `size` bytes of `attributes`, which outlives the call.
-    let opened = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC) };
-    descriptor(opened).map(drop)
+    let flags = perf::DISABLED | scope;
+    perf::open(Attributes { kind, config, period, sample, flags, ..Attributes::default() }, Some(THIS_THREAD), None, None).map(drop)
 }
 
 #[cfg(test)]

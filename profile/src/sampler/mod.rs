@@ -22,15 +22,11 @@ use model::Unavailable;
 
 pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};
-pub use settings::{PERIOD, PERIOD_CYCLES, Settings, Target};
+pub use settings::{PERIOD, Settings, Target};
 
 use crate::symbols::CodeMap;
 use open::Opened;
-use switches::{Room, Switches};
-
-/// The most bytes of samples that are kept outside the rings, for trials so
-/// long that the rings are drained on the way.
-const KEPT_LIMIT: usize = 512 << 20;
+use switches::Switches;
 
 /// A sampler of one process, thread or CPU. Dropped, it is gone from the kernel.
 #[derive(Debug)]
@@ -39,7 +35,6 @@ pub struct Sampler {
     switches: Option<Switches>,
     code: CodeMap,
     notes: Vec<Unavailable>,
-    drained: Vec<Vec<u8>>,
 }
 
 impl Sampler {
@@ -59,8 +54,7 @@ impl Sampler {
             }),
             Target::Thread(_) => CodeMap::default(),
         };
-        let drained = vec![Vec::new(); opened.places.len()];
-        Ok(Self { opened, switches, code, notes, drained })
+        Ok(Self { opened, switches, code, notes })
     }
 
     /// Returns what is not as it could be, such as a machine without cycle counters.
@@ -83,21 +77,6 @@ impl Sampler {
         self.opened.places.iter().try_for_each(enable).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))
     }
 
-    /// Takes what the rings hold, so that the kernel has room again. Only for
-    /// trials longer than [`Settings::longest`]; it costs CPU time.
-    ///
-    /// # Errors
-    /// When a ring is not what the kernel promises.
-    pub fn drain(&mut self) -> Result<(), Unavailable> {
-        for (place, drained) in self.opened.places.iter_mut().zip(&mut self.drained) {
-            // Beyond the limit the kernel finds no room and counts what it drops.
-            if drained.len() < KEPT_LIMIT {
-                place.ring.take(drained).map_err(|error| refused("the ring of samples", &error))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Stops, and hands over everything. A process that has died meanwhile
     /// leaves the samples of its life.
     ///
@@ -107,9 +86,11 @@ impl Sampler {
         for place in &self.opened.places {
             perf::disable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_DISABLE)", &error))?;
         }
-        let (mut lost, mut counted) = (Some(0), Some(0));
-        for (place, drained) in self.opened.places.iter_mut().zip(&mut self.drained) {
-            place.ring.take(drained).map_err(|error| refused("the ring of samples", &error))?;
+        let (mut lost, mut counted, mut rings) = (Some(0), Some(0), Vec::new());
+        for place in &mut self.opened.places {
+            let mut ring = Vec::new();
+            place.ring.take(&mut ring).map_err(|error| refused("the ring of samples", &error))?;
+            rings.push(ring);
             let reading = perf::read(&place.leader).unwrap_or_default();
             let add = |sum: Option<u64>, at: Option<usize>| Some(sum?.saturating_add(*reading.get(at?)?));
             (lost, counted) = (add(lost, place.lost_at), add(counted, Some(place.counted_at)));
@@ -118,16 +99,16 @@ impl Sampler {
         let followed = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
         let (switches, forks) = followed.map_or((None, Vec::new()), |followed| (Some(followed.switches), followed.forks));
         let Opened { source, period, layout, .. } = self.opened;
-        Ok(Recording { source, period, layout, rings: self.drained, lost, counted, switches, forks, code: self.code, notes: self.notes })
+        Ok(Recording { source, period, layout, rings, lost, counted, switches, forks, code: self.code, notes: self.notes })
     }
 }
 
 fn open_switches(settings: &Settings) -> Result<Switches, Unavailable> {
     let (task, cpus) = open::task_and_cpus(settings.target)?;
     let cpu = if let Target::Cpu { cpu, .. } = settings.target { Some(cpu) } else { settings.cpu };
-    Switches::open(task, &cpus, Room { longest: settings.longest, cpu, forks: settings.forks })
+    Switches::open(task, &cpus, settings.longest, cpu)
 }
 
 fn refused(tried: &str, error: &io::Error) -> Unavailable {
-    refused_call("sampling", tried, error, perf::remedy(error))
+    refused_call("sampling", tried, error, "Repeat the trial")
 }

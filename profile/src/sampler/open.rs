@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use model::profile::SampleSource;
 
 use super::ring::Ring;
-use super::settings::{PERIOD_CYCLES, RING_LEAST, Settings, Target};
+use super::settings::{RING_LEAST, Settings, Target};
 use crate::perf::{self, Attributes};
 use crate::system::online_cpus;
 use crate::{errno_name, refused_call};
@@ -117,7 +117,7 @@ fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mu
     let mut places = Vec::new();
     for cpu in &everywhere {
         let attributes = attributes(settings, source, counters);
-        let (leader, counts_lost) = open_leader(attributes, task, *cpu).map_err(|error| refused(source, counters, &error))?;
+        let (leader, counts_lost) = open_leader(attributes, task, *cpu).map_err(|error| refused(source, counters, task, &error))?;
         layout.reads_lost = counts_lost;
         let members = if counters { open_members(task, *cpu, &leader, &attributes, counts_lost, &mut layout)? } else { Vec::new() };
         let ring = map(&leader, settings.ring_bytes(*cpu, everywhere.len()), notes)?;
@@ -145,7 +145,7 @@ fn attributes(settings: &Settings, source: SampleSource, counters: bool) -> Attr
     let (kind, config, period) = match source {
         SampleSource::CpuClock => (perf::TYPE_SOFTWARE, perf::SOFTWARE_CPU_CLOCK, spacing(settings)),
         SampleSource::TaskClock => (perf::TYPE_SOFTWARE, perf::SOFTWARE_TASK_CLOCK, settings.clock_period()),
-        SampleSource::Cycles => (perf::TYPE_HARDWARE, perf::HARDWARE_CYCLES, PERIOD_CYCLES),
+        SampleSource::Cycles => (perf::TYPE_HARDWARE, perf::HARDWARE_CYCLES, settings.cycles()),
     };
     let inherit = if matches!(settings.target, Target::Process(_)) { perf::INHERIT } else { 0 };
     let sample = perf::SAMPLE_IP | perf::SAMPLE_TID | perf::SAMPLE_TIME | perf::SAMPLE_CPU | perf::SAMPLE_CALLCHAIN;
@@ -224,13 +224,13 @@ fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Unavailable>) -> Result<R
     }
 }
 
-fn refused(source: SampleSource, counters: bool, error: &io::Error) -> Unavailable {
+fn refused(source: SampleSource, counters: bool, task: Option<u32>, error: &io::Error) -> Unavailable {
     match source {
         SampleSource::CpuClock => {
-            refused_call("samples of the kernel", "perf_event_open(CPU_CLOCK, callchain)", error, perf::remedy(error))
+            refused_call("samples of whole CPUs", "perf_event_open(CPU_CLOCK, callchain)", error, perf::remedy(error, task))
         }
         SampleSource::TaskClock => {
-            refused_call("samples of the kernel", "perf_event_open(TASK_CLOCK, callchain)", error, perf::remedy(error))
+            refused_call("samples of the kernel", "perf_event_open(TASK_CLOCK, callchain)", error, perf::remedy(error, task))
         }
         SampleSource::Cycles if counters && error.raw_os_error() == Some(libc::EINVAL) => {
             // Before Linux 6.12 readings and threads to come exclude each other.

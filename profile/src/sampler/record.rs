@@ -253,7 +253,7 @@ pub struct Recording {
     /// Times at which tasks came to a CPU and left it, in order, ring by ring as `rings`;
     /// `None` where the kernel refused or had no room.
     pub switches: Option<Vec<Vec<Switch>>>,
-    /// Processes and threads that were made meanwhile, where that was asked for.
+    /// Processes and threads that were made meanwhile.
     pub forks: Vec<Fork>,
     /// Files of the process's code.
     pub code: CodeMap,

@@ -6,9 +6,6 @@ use model::profile::SampleSource;
 /// The usual distance of two samples, in ns of CPU time.
 pub const PERIOD: u64 = model::plan::receipt::PERIOD.get();
 
-/// The same in cycles of a counter: about 100 µs at 3 GHz.
-pub const PERIOD_CYCLES: u64 = 300_007;
-
 /// The shortest distance that the kernel keeps, in ns; it stretches shorter
 /// ones, and throttles them.
 const FLOOR: u64 = 10_000;
@@ -49,16 +46,14 @@ pub struct Settings {
     /// Clock that spaces samples; `None` takes cycles where the machine counts
     /// them, and the CPU clock otherwise.
     pub source: Option<SampleSource>,
-    /// Distance of two samples by the CPU clock, in ns; at least 10,000.
-    /// Distances in cycles are always [`PERIOD_CYCLES`].
+    /// Distance of two samples by the CPU clock, in ns; at least 10,000. By cycles about as
+    /// long, at 3 GHz.
     pub period: u64,
     /// The longest time from start to finish: sizes the rings.
     pub longest: Nanos,
     /// The CPU that the traffic thread is bound to: the rings of the others
     /// need room for the main thread only. `None` when it may run anywhere.
     pub cpu: Option<u32>,
-    /// Processes and threads that are made meanwhile are recorded next to the switches.
-    pub forks: bool,
     /// Number of samplers that are open at once and share the memory for rings.
     pub samplers: usize,
 }
@@ -66,12 +61,17 @@ pub struct Settings {
 impl Settings {
     /// The usual settings for a target that is sampled for at most `longest`.
     pub const fn new(target: Target, longest: Nanos) -> Self {
-        Self { target, source: None, period: PERIOD, longest, cpu: None, forks: false, samplers: 1 }
+        Self { target, source: None, period: PERIOD, longest, cpu: None, samplers: 1 }
     }
 
     /// The period of the CPU clock, which the kernel would stretch if it were shorter.
     pub(super) const fn clock_period(&self) -> u64 {
         if self.period > FLOOR { self.period } else { FLOOR }
+    }
+
+    /// The period in cycles of a counter.
+    pub(super) const fn cycles(&self) -> u64 {
+        self.clock_period() * 3
     }
 
     /// Bytes for a ring: a power of two of at least [`RING_LEAST`].

@@ -27,17 +27,6 @@ pub struct Switches {
     places: Vec<(OwnedFd, Ring)>,
 }
 
-/// The rings of a recorder of switches.
-#[derive(Debug, Clone, Copy)]
-pub struct Room {
-    /// No recording takes longer.
-    pub longest: Nanos,
-    /// The CPU on which nearly all of them will be: the rings of others are small.
-    pub cpu: Option<u32>,
-    /// Processes and threads that are made are recorded as well.
-    pub forks: bool,
-}
-
 /// What was recorded.
 #[derive(Debug, Default)]
 pub struct Followed {
@@ -50,31 +39,31 @@ pub struct Followed {
 impl Switches {
     /// Starts to record the switches of a task and of those that it starts from now on, or of
     /// all tasks (`None`), on some CPUs or wherever the task runs (`None` alone, which leaves
-    /// out what it starts).
+    /// out what it starts), for at most `longest`. Nearly all of them will be on `cpu`, where that is known: the
+    /// rings of others are small.
     ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(task: Option<u32>, cpus: &[Option<u32>], room: Room) -> Result<Self, Unavailable> {
-        let wanted = usize::try_from(room.longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
-        let many = if room.cpu.is_some() { 1 } else { cpus.len().max(1) };
+    pub fn open(task: Option<u32>, cpus: &[Option<u32>], longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
+        let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
+        let many = if cpu.is_some() { 1 } else { cpus.len().max(1) };
         // The largest power of two of which all CPUs may have one.
         let most = 1 << RING_MOST.min(ALL_RINGS / many).max(RING_LEAST).ilog2();
         let busy = wanted.clamp(RING_LEAST, most).next_power_of_two();
         let inherit = if task.is_some() && cpus != [None] { perf::INHERIT } else { 0 };
-        let forks = if room.forks { perf::TASK } else { 0 };
         let mut places = Vec::new();
         for this in cpus {
-            let bytes = if room.cpu.is_none() || room.cpu == *this { busy } else { RING_LEAST };
+            let bytes = if cpu.is_none() || cpu == *this { busy } else { RING_LEAST };
             let attributes = Attributes {
                 kind: perf::TYPE_SOFTWARE,
                 config: perf::SOFTWARE_DUMMY,
                 sample: perf::SAMPLE_TID | perf::SAMPLE_TIME,
-                flags: inherit | forks | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
+                flags: inherit | perf::TASK | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
                 clock: libc::CLOCK_MONOTONIC,
                 ..Attributes::default()
             };
             let event = perf::open(attributes, task, *this, None)
-                .map_err(|error| refused_call(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error)))?;
+                .map_err(|error| refused_call(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error, task)))?;
             let ring = Ring::map(event.as_fd(), bytes).map_err(|error| {
                 refused_call(MECHANISM, &format!("mmap of {} KiB", bytes >> 10), &error, "Raise kernel.perf_event_mlock_kb or `ulimit -l`")
             })?;
@@ -92,7 +81,7 @@ impl Switches {
         let layout = Layout::default();
         for (event, ring) in &mut self.places {
             perf::disable(event.as_fd())
-                .map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, perf::remedy(&error)))?;
+                .map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, "Repeat the trial"))?;
             let mut bytes = Vec::new();
             ring.take(&mut bytes).map_err(|error| refused_call(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
             let mut found = Vec::new();

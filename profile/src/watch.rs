@@ -1,0 +1,199 @@
+//! The watch over a program: samples of the whole CPUs that it may use where the kernel allows that, of
+//! its tasks otherwise, with what else ran on these CPUs.
+//!
+//! The timer of a task is armed again at each of its switches, which on virtual machines cost ends that sleep often
+//! 14 to 38 % more CPU time, and shows in `finish_task_switch`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use model::attach::{Elsewhere, OwnCode};
+use model::end::Window;
+use model::profile::{Account, HardwareCounts, Profile, SampleSource};
+use model::{Nanos, Unavailable};
+
+use crate::fold::fold;
+use crate::own_code::Names;
+use crate::sampler::record::{Fork, Record};
+use crate::sampler::{Recording, Sampler, Settings, Target, Tasks};
+use crate::symbols::Symbols;
+
+/// A program to watch.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// Its process, or the first of them: the one whose code is looked at for returns from system calls.
+    pub process: u32,
+    /// CPUs that it may use. Empty: whole CPUs are not sampled.
+    pub cpus: BTreeSet<u32>,
+    /// Its tasks, which are sampled where whole CPUs are not.
+    pub tasks: Vec<Target>,
+    /// Threads of the kernel that work for it alone, by their CPU.
+    pub kernel_threads: BTreeMap<u32, u32>,
+    /// Distance of samples, in ns.
+    pub period: u64,
+    /// The longest time from start to finish.
+    pub longest: Nanos,
+}
+
+/// Samplers that are switched on.
+#[derive(Debug)]
+pub struct Watch {
+    samplers: Vec<Sampler>,
+    /// True where these are of whole CPUs.
+    whole: bool,
+    /// Where they are of tasks, those of kernel threads.
+    of_kernel_threads: Vec<Sampler>,
+    kernel_threads: Vec<u32>,
+}
+
+/// What a watch showed of a measured part.
+#[derive(Debug)]
+pub struct Seen {
+    /// Samples of the program.
+    pub profile: Profile,
+    /// Advance of hardware counters, chain by chain of `profile`.
+    pub counters: Option<HardwareCounts>,
+    /// Samples of its kernel threads; `None` without any.
+    pub kernel_threads: Option<Profile>,
+    /// Its own code by function, where names were asked for.
+    pub own_code: Option<OwnCode>,
+    /// Softirqs of the network outside it; `None` where its tasks alone were sampled.
+    pub elsewhere: Option<Elsewhere>,
+    /// Processes that it started meanwhile.
+    pub came: u32,
+    /// Names that bounds left out.
+    pub left_out: Option<Unavailable>,
+}
+
+impl Watch {
+    /// Switches samplers on; `notes` gets what is not as it could be.
+    ///
+    /// # Errors
+    /// When not even the tasks can be sampled.
+    pub fn start(subject: &Subject, notes: &mut Vec<Unavailable>) -> Result<Self, Unavailable> {
+        let mut watch = match Self::of_cpus(subject).transpose() {
+            Ok(Some(watch)) => watch,
+            refused => {
+                notes.extend(refused.err());
+                Self::of_tasks(subject, notes)?
+            }
+        };
+        for sampler in watch.samplers.iter_mut().chain(&mut watch.of_kernel_threads) {
+            sampler.start()?;
+            let new: Vec<Unavailable> = sampler.notes().iter().filter(|note| !notes.contains(note)).cloned().collect();
+            notes.extend(new);
+        }
+        Ok(watch)
+    }
+
+    /// `None` where the CPUs are not known: samples of every CPU of a large machine are not wanted.
+    fn of_cpus(subject: &Subject) -> Option<Result<Self, Unavailable>> {
+        let target = |cpu: &u32| Target::Cpu { cpu: *cpu, process: subject.process };
+        let open = |cpu: &u32| Sampler::open(&subject.settings(target(cpu), None, subject.cpus.len()));
+        let samplers = subject.cpus.iter().map(open).collect::<Result<_, _>>();
+        let kernel_threads = subject.kernel_threads.values().copied().collect();
+        let watch = |samplers| Self { samplers, whole: true, of_kernel_threads: Vec::new(), kernel_threads };
+        (!subject.cpus.is_empty()).then(|| samplers.map(watch))
+    }
+
+    fn of_tasks(subject: &Subject, notes: &mut Vec<Unavailable>) -> Result<Self, Unavailable> {
+        let all = subject.tasks.len() + subject.kernel_threads.len();
+        // The threads of a process are where it may be.
+        let only = |task: &Target| subject.cpus.first().copied().filter(|_| matches!(task, Target::Process(_)) && subject.cpus.len() == 1);
+        let open = |task: &Target| Sampler::open(&subject.settings(*task, only(task), all));
+        let samplers = subject.tasks.iter().map(open).collect::<Result<_, _>>()?;
+        let mut of_kernel_threads = Vec::new();
+        for (cpu, thread) in &subject.kernel_threads {
+            match Sampler::open(&subject.settings(Target::Thread(*thread), Some(*cpu), all)) {
+                Ok(sampler) => of_kernel_threads.push(sampler),
+                Err(refusal) => notes.push(Unavailable { what: format!("samples of ksoftirqd/{cpu}"), ..refusal }),
+            }
+        }
+        Ok(Self { samplers, whole: false, of_kernel_threads, kernel_threads: Vec::new() })
+    }
+
+    /// Switches them off. What they showed of the window is of `processes` and of the children that these had meanwhile;
+    /// of the tasks, where these were sampled.
+    ///
+    /// # Errors
+    /// When a recording cannot be read.
+    pub fn finish(self, processes: &[u32], symbols: &Symbols, window: Window, names: Option<&mut Names>) -> Result<Seen, Unavailable> {
+        let recordings = |samplers: Vec<Sampler>| samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>();
+        // The program's first, whose samples cost most where they are lost.
+        let (own, threads) = (recordings(self.samplers)?, recordings(self.of_kernel_threads)?);
+        let (all, came) = with_children(processes, &own);
+        let tasks = if self.whole { Tasks::Processes(&all) } else { Tasks::All };
+        let (mut profile, counters) = fold(&own, symbols, tasks, Some(window));
+        let (mut kernel_threads, mut elsewhere) =
+            ((!threads.is_empty()).then(|| fold(&threads, symbols, Tasks::All, Some(window)).0), None);
+        if self.whole {
+            let kernel = Tasks::Threads(&self.kernel_threads);
+            let outside = Outside::of(&own, symbols, [tasks, kernel], window);
+            profile.account = profile.account.map(|account| Account { others: Some(outside.others), ..account });
+            // In the unit of its period a sample of cycles is no time.
+            let on_cpu = profile.account.and_then(|account| account.on_cpu).filter(|_| profile.source == SampleSource::Cycles);
+            let period = on_cpu.map_or(profile.period, |on_cpu| on_cpu.get() / profile.samples().max(1));
+            elsewhere = Some(Elsewhere { softirq: outside.softirq, period });
+            kernel_threads = (!self.kernel_threads.is_empty()).then(|| {
+                let folded = fold(&own, symbols, kernel, Some(window)).0;
+                // What is amiss with the rings, and others' samples, count once.
+                let account = folded.account.map(|account| Account { others: Some(0), ..account });
+                Profile { lost: 0, throttled: 0, broken: 0, account, ..folded }
+            });
+        }
+        let (own_code, left_out) = names.map(|names| names.of_samples(&own, tasks, window)).unzip();
+        Ok(Seen { profile, counters, kernel_threads, own_code, elsewhere, came, left_out: left_out.flatten() })
+    }
+}
+
+impl Subject {
+    fn settings(&self, target: Target, cpu: Option<u32>, samplers: usize) -> Settings {
+        Settings { cpu, period: self.period, samplers, ..Settings::new(target, self.longest) }
+    }
+}
+
+/// The processes with every child that was made meanwhile, and the number of those.
+fn with_children(processes: &[u32], recordings: &[Recording]) -> (Vec<u32>, u32) {
+    let mut all: BTreeSet<u32> = processes.iter().copied().collect();
+    let before = all.len();
+    let forks: Vec<&Fork> = recordings.iter().flat_map(|recording| &recording.forks).filter(|fork| fork.pid != fork.parent).collect();
+    // CPUs record apart, so that a child's own children may stand before it.
+    loop {
+        let known = all.len();
+        all.extend(forks.iter().filter(|fork| all.contains(&fork.parent)).map(|fork| fork.pid).collect::<Vec<_>>());
+        if all.len() == known {
+            break;
+        }
+    }
+    let came = u32::try_from(all.len() - before).unwrap_or(u32::MAX);
+    (all.into_iter().collect(), came)
+}
+
+/// Functions that are on the chain of everything in a softirq of the network.
+const NETWORK: [&str; 3] = ["net_rx_action", "net_tx_action", "napi_threaded_poll"];
+
+/// Samples of whole CPUs outside a program.
+struct Outside {
+    /// In other programs: neither its own, nor its kernel threads', nor idle time.
+    others: u64,
+    /// In softirqs of the network that did not interrupt it. On whose behalf they ran cannot be told from a
+    /// sample: the sum is an upper bound of what others' contexts did for it.
+    softirq: u64,
+}
+
+impl Outside {
+    fn of(recordings: &[Recording], symbols: &Symbols, [own, kernel]: [Tasks; 2], window: Window) -> Self {
+        const IDLE: u32 = 0;
+        let mut known: HashMap<u64, bool> = HashMap::new();
+        let mut outside = Self { others: 0, softirq: 0 };
+        for record in recordings.iter().flat_map(Recording::records) {
+            let Ok(Record::Sample(sample)) = record else { continue };
+            if !window.contains(sample.time) || own.have(sample.pid, sample.tid) {
+                continue;
+            }
+            outside.others += u64::from(sample.pid != IDLE && !kernel.have(sample.pid, sample.tid));
+            let network = |address: u64| *known.entry(address).or_insert_with(|| NETWORK.contains(&symbols.caller(address)));
+            outside.softirq += u64::from(!sample.user && sample.kernel_chain().any(network));
+        }
+        outside
+    }
+}
