@@ -38,6 +38,18 @@ pub struct TimePass {
 }
 
 impl TimePass {
+    /// A pass by the samples of its end and, where its CPU time has their work in it, those of kernel threads.
+    pub fn new(block: u32, own: &Profile, threads: Option<&Profile>, stolen: f64, cpu: Nanos, messages: f64) -> Self {
+        let mut profile = own.clone();
+        if let Some(threads) = threads {
+            profile.lost = profile.lost.saturating_add(threads.lost);
+            profile.throttled = profile.throttled.saturating_add(threads.throttled);
+            profile.broken = profile.broken.saturating_add(threads.broken);
+            profile.account = profile.account.zip(threads.account).map(|(own, threads)| own.and(threads));
+        }
+        Self { block, account: profile.account, profile, stolen, cpu, messages }
+    }
+
     /// Time for which the sampled tasks had a CPU, by the records of switches; `None` without them.
     pub fn on_cpu(&self) -> Option<Nanos> {
         self.account?.on_cpu

@@ -15,9 +15,12 @@ use std::collections::BTreeMap;
 
 use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, compare, ratio};
 use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
-use model::{Bytes, Unavailable, choice};
+use model::{Role, Unavailable, choice};
 use serde::Serialize;
 
+use crate::studies::receipt::chains::Chains;
+use crate::studies::receipt::known::Known;
+use crate::studies::receipt::{ReceiptOutcome, end};
 use crate::verdict::THRESHOLD;
 
 /// An attached run, analysed.
@@ -47,7 +50,7 @@ pub struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Figure>,
     /// The receipt of a request, or why there is none.
-    pub outcome: Outcome,
+    pub outcome: ReceiptOutcome,
     /// How far that receipt stands; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub footing: Option<Footing>,
@@ -86,33 +89,10 @@ pub struct State {
     pub refused: Vec<Unavailable>,
 }
 
-/// A receipt, or why there is none.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// There is one.
-    Made(Box<Receipt>),
-    /// There is none.
-    Absent {
-        /// Why, and what to do, in a sentence.
-        reason: String,
-    },
-}
-
-impl Default for Outcome {
-    /// None, for no reason that is known.
-    fn default() -> Self {
-        Self::Absent { reason: String::new() }
-    }
-}
-
 impl State {
     /// The receipt, if there is one.
     pub fn receipt(&self) -> Option<&Receipt> {
-        match &self.outcome {
-            Outcome::Made(receipt) => Some(receipt),
-            Outcome::Absent { .. } => None,
-        }
+        self.outcome.receipt()
     }
 
     /// Share of a kind of work in what was sampled, 0 to 1: those of all kinds sum to 1. `None` where the
@@ -349,22 +329,22 @@ fn paired(windows: &[WindowRecord]) -> Option<stats::estimate::Estimate> {
 }
 
 fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules: &Rules) -> State {
-    let mut passes = passes::of(windows);
-    if passes::uncounted(run, windows) {
-        // Bytes of a part of its processes are no size of a request.
-        passes.size = Bytes::default();
-    }
-    let mut outcome = match passes::receipt(&passes, rules) {
-        Ok(receipt) => Outcome::Made(Box::new(receipt)),
-        Err(error) => Outcome::Absent { reason: passes::absent(run, windows, &error) },
-    };
+    // Bytes of a part of its processes are no size of a request, and sums without those of children would be of
+    // another program.
+    let seen: Vec<&WindowRecord> = if passes::uncounted(run, windows) { Vec::new() } else { windows.to_vec() };
+    let mut chains = Chains::default();
+    let (kept, sampled) = passes::kept(windows, &mut chains);
+    let mut known = Known::new(&chains, rules);
+    let tallies = end::tallies(&kept, &mut known);
+    let mut receipt = end::receipt(passes::size(&seen), Role::Receiver, &kept, &tallies, &mut known);
     let processes = windows.iter().map(|window| window.clocks.processes).max().unwrap_or(0);
-    if let Outcome::Made(receipt) = &mut outcome
+    if let Ok(receipt) = &mut receipt
         && processes > 1
     {
         // Waits of several processes are not followed, as the refusals say.
         receipt.doubts.retain(|doubt| !matches!(doubt, Doubt::NoWaits));
     }
+    let made = receipt.as_ref().ok();
     let clean = || windows.iter().filter(|window| window.look == Look::Clean);
     let seconds = |window: &WindowRecord| window.window.length().as_secs_f64();
     let rate: Vec<(f64, f64)> = clean().filter_map(|window| Some((window.requests? as f64, seconds(window)))).collect();
@@ -377,25 +357,14 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         }
     }
     let looks = Look::ALL.iter().map(|look| (*look, windows.iter().filter(|window| window.look == *look).count() as u32));
-    // Sums without those of children would be of another program.
-    let seen: Vec<&WindowRecord> = if passes::uncounted(run, windows) { Vec::new() } else { windows.to_vec() };
     let (patterns, exchanges) = passes::patterns(&seen);
     State {
         arm,
         cpu: passes::cpu(windows),
-        footing: match &outcome {
-            Outcome::Made(receipt) => Some(receipt.footing()),
-            Outcome::Absent { .. } => None,
-        },
+        footing: made.map(Receipt::footing),
         windows: looks.filter(|(_, count)| *count > 0).collect(),
-        work: match &outcome {
-            Outcome::Made(receipt) => work::rows(&passes, receipt),
-            Outcome::Absent { .. } => Vec::new(),
-        },
-        own_code: match &outcome {
-            Outcome::Made(receipt) => work::own_rows(windows, &passes, receipt),
-            Outcome::Absent { .. } => Vec::new(),
-        },
+        work: made.map_or_else(Vec::new, |receipt| work::rows(&sampled, receipt)),
+        own_code: made.map_or_else(Vec::new, |receipt| work::own_rows(&sampled, receipt)),
         rate: figure(&rate),
         busy: figure(&busy),
         per_request: passes::quantities(windows, &seen),
@@ -405,13 +374,16 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         sockets: windows.iter().rev().find_map(|window| window.sockets.clone()),
         bytes: passes::bytes(&seen),
         elsewhere: passes::elsewhere(windows),
-        notes: notes(run, windows, &outcome),
+        notes: notes(run, windows, made),
         refused,
-        outcome,
+        outcome: match receipt {
+            Ok(receipt) => ReceiptOutcome::Made(Box::new(receipt)),
+            Err(error) => ReceiptOutcome::Absent { reason: passes::absent(run, windows, &error) },
+        },
     }
 }
 
-fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome) -> Vec<String> {
+fn notes(run: &Attachment, windows: &[&WindowRecord], receipt: Option<&Receipt>) -> Vec<String> {
     let mut notes = Vec::new();
     if run.irq_time_subtracted == Some(true) {
         notes.push(
@@ -442,7 +414,7 @@ fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome) -> Vec<
     if windows.iter().any(|window| passes::gone(window)) {
         notes.push("Wake-ups and waits cannot be counted: those of processes that ended went with them.".to_owned());
     }
-    if matches!(outcome, Outcome::Made(receipt) if receipt.footing() == Footing::Off) {
+    if receipt.is_some_and(Receipt::is_red) {
         notes.push("The receipt does not add up: its rows are not to be used.".to_owned());
     }
     notes

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use attribution::{
-    Classifier, CleanPass, CountPass, Figure, Passes, Receipt, ReceiptError, Rules, Symbol, Tally, TimePass, WaitPass, ratio,
-};
-use model::attach::{Attachment, CHILDREN, CallKind, Look, Pattern, Way, WindowRecord};
-use model::profile::{CallCounts, CountTier, Profile};
-use model::{Bytes, Nanos, Role};
+use attribution::{Figure, ReceiptError, ratio};
+use model::attach::{Attachment, CHILDREN, CallKind, Look, Messages, Pattern, Way, WindowRecord};
+use model::end::CpuTime;
+use model::profile::{CallCounts, CountTier, Observation};
+use model::{Bytes, Nanos, Pass, Role};
 
 use super::{ByteSums, Call, Quantity};
+use crate::studies::receipt::chains::Chains;
+use crate::studies::receipt::kept::{Edges, KeptEnd};
 
 /// Patterns that are kept of all windows together.
 const PATTERNS: usize = 16;
@@ -46,80 +47,52 @@ fn of_look<'a>(windows: &'a [&'a WindowRecord], look: Look) -> impl Iterator<Ite
     windows.iter().filter(move |window| window.look == look).filter_map(|window| Some((*window, requests(window)?)))
 }
 
-/// The windows as passes. The program stands as an end that sleeps, which is what servers do.
-pub fn of(windows: &[&WindowRecord]) -> Passes {
+/// The windows as trials of an end that sleeps, which is what servers do, and those of them that samples came from.
+pub fn kept<'a>(windows: &[&'a WindowRecord], chains: &mut Chains) -> (KeptEnd, Vec<&'a WindowRecord>) {
     // The waits of all threads are compared with their number of wall times, where that stays.
     let threads: Vec<u32> = windows.iter().map(|window| window.clocks.threads).collect();
     let steady = threads.iter().all(|count| Some(count) == threads.first()) && windows.iter().all(|window| window.clocks.came == 0);
-    let wall = |window: &WindowRecord| Nanos::new(window.window.length().get().saturating_mul(u64::from(window.clocks.threads.max(1))));
-    let clean = of_look(windows, Look::Clean).map(|(window, messages)| CleanPass {
-        block: window.block,
-        wall: wall(window),
-        cpu: window.clocks.cpu,
-        kernel_threads: Nanos::default(),
-        messages,
-    });
-    let time = of_look(windows, Look::Time).filter_map(|(window, messages)| {
-        let profile = window.profile.clone()?;
-        let account = profile.account;
-        Some(TimePass { block: window.block, profile, account, stolen: window.stolen, cpu: window.clocks.cpu, messages })
-    });
-    let waits = of_look(windows, Look::Waits).filter(|_| steady).filter_map(|(window, messages)| {
-        Some(WaitPass {
-            waits: window.waits?,
-            wall: wall(window),
-            cpu: window.clocks.cpu,
-            kernel_threads: Nanos::default(),
-            stolen: window.stolen,
+    let (mut kept, mut sampled) = (KeptEnd::default(), Vec::new());
+    for window in windows {
+        let Some(messages) = requests(window) else { continue };
+        let edges = Edges {
+            block: window.block,
+            wall: Nanos::new(window.window.length().get().saturating_mul(u64::from(window.clocks.threads.max(1)))),
+            cpu: CpuTime { process: window.clocks.cpu, ..CpuTime::default() },
             messages,
-        })
-    });
-    let counts = of_look(windows, Look::Messages).filter_map(|(window, messages)| {
-        let seen = window.messages.as_ref()?;
-        let mut counts = CallCounts::default();
-        for kind in &seen.calls {
-            let name = format!("{} {} {}", kind.call, kind.protocol, kind.way);
-            counts.tier.insert(name.clone(), CountTier::Tracepoint);
-            counts.calls.insert(name, kind.calls);
-        }
-        Some(CountPass { counts, messages })
-    });
-    let size = mean_bytes(windows);
-    Passes {
-        role: Role::Receiver,
-        size: Bytes::new(size),
-        clean: clean.collect(),
-        time: time.collect(),
-        waits: waits.collect(),
-        counts: counts.collect(),
-    }
-}
-
-/// The receipt of passes, whose samples the rules label.
-pub fn receipt(passes: &Passes, rules: &Rules) -> Result<Receipt, ReceiptError> {
-    let mut classifier = Classifier::new(rules);
-    let tallies: Vec<Tally> = passes.time.iter().map(|pass| tally(&pass.profile, &mut classifier)).collect();
-    Receipt::from_tallies(passes, &tallies, BTreeMap::new(), rules)
-}
-
-fn tally(profile: &Profile, classifier: &mut Classifier) -> Tally {
-    let mut tally = Tally::default();
-    for stack in &profile.stacks {
-        let names: Vec<&str> =
-            stack.frames.iter().map(|place| profile.symbols.get(*place as usize).map_or("[unknown]", String::as_str)).collect();
-        let leaf = Symbol::parse(names.first().copied().unwrap_or("[unknown]"));
-        // Where interrupts come on again, the time is the caller's, who stands behind it.
-        let listed = match names.get(1).filter(|_| leaf.enables_interrupts()) {
-            Some(caller) => format!("{} < {}", leaf.listed(), Symbol::parse(caller).listed()),
-            None => leaf.listed(),
+            stolen: window.stolen,
         };
-        tally.add(&listed, &classifier.classify(&names, stack.user), stack.count, stack.user);
+        let seen = Observation {
+            profile: window.profile.clone(),
+            counters: window.counters.clone(),
+            waits: window.waits.filter(|_| steady),
+            counts: window.messages.as_ref().map(counts),
+            ..Observation::default()
+        };
+        let pass = match window.look {
+            Look::Clean => Pass::Clean,
+            Look::Time => Pass::TimeReceiver,
+            Look::Waits => Pass::Wait,
+            Look::Messages => Pass::Count,
+        };
+        let used = kept.push((pass, Role::Receiver), edges, messages, Some(&seen), chains).is_ok();
+        sampled.extend((used && window.look == Look::Time).then_some(*window));
     }
-    tally
+    (kept, sampled)
+}
+
+fn counts(seen: &Messages) -> CallCounts {
+    let mut counts = CallCounts::default();
+    for kind in &seen.calls {
+        let name = format!("{} {} {}", kind.call, kind.protocol, kind.way);
+        counts.tier.insert(name.clone(), CountTier::Tracepoint);
+        counts.calls.insert(name, kind.calls);
+    }
+    counts
 }
 
 /// Bytes of a request, both ways; 0 where they were not counted.
-fn mean_bytes(windows: &[&WindowRecord]) -> u64 {
+pub fn size(windows: &[&WindowRecord]) -> Bytes {
     let (mut bytes, mut all) = (0.0, 0.0);
     for (window, requests) in of_look(windows, Look::Messages) {
         if let Some(messages) = &window.messages {
@@ -127,7 +100,7 @@ fn mean_bytes(windows: &[&WindowRecord]) -> u64 {
             all += requests;
         }
     }
-    if all > 0.0 { (bytes / all).round() as u64 } else { 0 }
+    Bytes::new(if all > 0.0 { (bytes / all).round() as u64 } else { 0 })
 }
 
 /// Why there is no receipt.

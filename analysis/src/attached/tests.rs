@@ -9,7 +9,7 @@ use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
 use model::{Nanos, Unavailable};
 
-use super::{Attached, Outcome, Verdict, Work, analyse, change, folded};
+use super::{Attached, ReceiptOutcome, Verdict, Work, analyse, change, folded};
 
 /// Requests of each window.
 const REQUESTS: u64 = 50_000;
@@ -170,11 +170,11 @@ fn shares_of_what_was_sampled_sum_to_one() {
 fn clean_windows_alone_tell_what_a_request_costs() {
     let windows: Vec<WindowRecord> = (0..8).map(|block| window(block, Look::Clean, 14_000, 1.0)).collect();
     let state = analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap()).states.remove(0);
-    assert!(matches!(state.outcome, Outcome::Absent { .. }) && state.footing.is_none());
+    assert!(matches!(state.outcome, ReceiptOutcome::Absent { .. }) && state.footing.is_none());
     assert!((state.cpu.unwrap().value - 14_009.0).abs() < 10.0, "{:?}", state.cpu);
     let silent: Vec<WindowRecord> = windows.into_iter().map(|one| WindowRecord { requests: None, ..one }).collect();
     let state = analyse(run(&[]), &silent, 0, &Rules::builtin().unwrap()).states.remove(0);
-    assert!(state.cpu.is_none() && matches!(&state.outcome, Outcome::Absent { reason } if reason.contains("could not be counted")));
+    assert!(state.cpu.is_none() && matches!(&state.outcome, ReceiptOutcome::Absent { reason } if reason.contains("could not be counted")));
 }
 
 /// A process for each connection, whose socket calls are not seen: they are not 0.
@@ -265,14 +265,14 @@ fn a_change_has_one_of_four_verdicts() {
 fn without_requests_there_is_a_reason() {
     let windows: Vec<WindowRecord> = Look::ALL.iter().map(|look| WindowRecord { requests: Some(0), ..window(0, *look, 1, 1.0) }).collect();
     let found = analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap());
-    assert!(matches!(&found.states[0].outcome, Outcome::Absent { reason } if reason.contains("counted no request")));
+    assert!(matches!(&found.states[0].outcome, ReceiptOutcome::Absent { reason } if reason.contains("counted no request")));
     // One window without a request, and none with samples: in words of who observes a program.
     let mut windows: Vec<WindowRecord> =
         (0..3).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0))).collect();
     windows.iter_mut().find(|one| one.look == Look::Time).unwrap().clocks.cpu = Nanos::default();
     let reason = |windows: &[WindowRecord]| match analyse(run(&[]), windows, 0, &Rules::builtin().unwrap()).states.remove(0).outcome {
-        Outcome::Absent { reason } => reason,
-        Outcome::Made(receipt) => format!("made: {:?}", receipt.doubts),
+        ReceiptOutcome::Absent { reason } => reason,
+        ReceiptOutcome::Made(receipt) => format!("made: {:?}", receipt.doubts),
     };
     windows.iter_mut().filter(|one| one.look == Look::Time).flat_map(|one| &mut one.profile).for_each(|profile| profile.stacks.clear());
     let said = reason(&windows);
@@ -294,6 +294,6 @@ fn sends_that_were_not_seen_divide_nothing() {
     assert!(analyse(sends(&[]), &windows, 0, &rules).states[0].receipt().is_some());
     let found = analyse(sends(&[CHILDREN]), &windows, 0, &rules);
     let state = &found.states[0];
-    assert!(matches!(&state.outcome, Outcome::Absent { reason } if reason.contains("another source")), "{:?}", state.outcome);
+    assert!(matches!(&state.outcome, ReceiptOutcome::Absent { reason } if reason.contains("another source")), "{:?}", state.outcome);
     assert!(state.per_request.is_empty() && state.rate.is_none() && state.calls.is_empty());
 }

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attribution::{Figure, Passes, Receipt, Symbol};
-use model::attach::{Look, OwnCode, WindowRecord};
+use attribution::{Figure, Receipt, Symbol};
+use model::attach::{OwnCode, WindowRecord};
 use model::choice;
 use model::profile::{Profile, Stack};
 use serde::Serialize;
@@ -54,9 +54,9 @@ pub struct WorkRow {
     pub ns: Figure,
 }
 
-/// Rows of all time passes, the costliest first; they sum to what was sampled.
-pub fn rows(passes: &Passes, receipt: &Receipt) -> Vec<WorkRow> {
-    let counts: Vec<BTreeMap<Work, u64>> = passes.time.iter().map(|pass| count(&pass.profile)).collect();
+/// Rows of the windows that the samples of a receipt come from, the costliest first; they sum to what was sampled.
+pub fn rows(sampled: &[&WindowRecord], receipt: &Receipt) -> Vec<WorkRow> {
+    let counts: Vec<BTreeMap<Work, u64>> = sampled.iter().filter_map(|window| window.profile.as_ref()).map(count).collect();
     let row = |work: Work| {
         let row = receipt.basis.row(work, &counts.iter().map(|own| own.get(&work).copied().unwrap_or(0)).collect::<Vec<_>>());
         (row.samples > 0).then_some(WorkRow { work, share: row.share, ns: row.ns })
@@ -78,16 +78,9 @@ pub struct OwnRow {
 }
 
 /// Own code by function; empty of runs of earlier versions, which did not look at it.
-pub fn own_rows(windows: &[&WindowRecord], passes: &Passes, receipt: &Receipt) -> Vec<OwnRow> {
-    // Those that are time passes, in their order.
-    let sampled: Vec<&OwnCode> = windows
-        .iter()
-        .filter(|window| window.look == Look::Time && window.requests.is_some_and(|requests| requests > 0) && window.profile.is_some())
-        .filter_map(|window| window.own_code.as_ref())
-        .collect();
-    if sampled.len() != passes.time.len() {
-        return Vec::new();
-    }
+pub fn own_rows(sampled: &[&WindowRecord], receipt: &Receipt) -> Vec<OwnRow> {
+    let sampled: Option<Vec<&OwnCode>> = sampled.iter().map(|window| window.own_code.as_ref()).collect();
+    let Some(sampled) = sampled else { return Vec::new() };
     let row = |function: Option<String>, of: &dyn Fn(&OwnCode) -> u64| {
         let row = receipt.basis.row((), &sampled.iter().map(|own| of(own)).collect::<Vec<_>>());
         (row.samples > 0).then_some(OwnRow { function, share: row.share, ns: row.ns })

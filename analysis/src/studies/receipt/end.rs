@@ -27,25 +27,27 @@ struct Parts {
 
 /// The receipt of one end, or why there is none, with what stands next to it.
 pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut Known) -> EndReceipt {
-    let parts = Parts { threads: kept.time.iter().all(|pass| pass.threads) };
-    let tallies: Vec<Tally> = kept.time.iter().map(|pass| tally(pass.samples(parts.threads), known)).collect();
-    let outcome = match unfit(cell, role) {
-        Some(reason) => ReceiptOutcome::Absent { reason },
-        None => {
-            let passes = passes(cell.size, role, kept, parts, known.chains());
-            match Receipt::from_tallies(&passes, &tallies, counters(&kept.time, known), known.rules()) {
-                Ok(receipt) => ReceiptOutcome::Made(Box::new(receipt)),
-                Err(error) => ReceiptOutcome::Absent { reason: reason(&error, kept) },
-            }
-        }
+    let tallies = tallies(kept, known);
+    let made = match unfit(cell, role) {
+        Some(reason) => Err(reason),
+        None => receipt(cell.size, role, kept, &tallies, known).map_err(|error| reason(&error, kept)),
     };
     EndReceipt {
-        outcome,
+        outcome: made.map_or_else(|reason| ReceiptOutcome::Absent { reason }, |receipt| ReceiptOutcome::Made(Box::new(receipt))),
         passes: kept.passes,
-        unsampled_threads_ns: unsampled(&kept.clean).filter(|_| !parts.threads),
+        unsampled_threads_ns: unsampled(&kept.clean).filter(|_| !Parts::of(kept).threads),
         softirq: softirq(&kept.time, known),
         repeat: repeat(&kept.time, &tallies),
     }
+}
+
+/// The receipt of trials of one end, of a study or of a program that is attached to, by their [`tallies`].
+///
+/// # Errors
+/// As of [`Receipt::from_tallies`].
+pub fn receipt(size: Bytes, role: Role, kept: &KeptEnd, tallies: &[Tally], known: &mut Known) -> Result<Receipt, ReceiptError> {
+    let passes = passes(size, role, kept, Parts::of(kept), known.chains());
+    Receipt::from_tallies(&passes, tallies, counters(&kept.time, known), known.rules())
 }
 
 /// Reason why a cell can have no receipt of this end, whatever was measured.
@@ -86,6 +88,10 @@ fn irq_per_message<'a>(trials: impl Iterator<Item = &'a Edges>) -> f64 {
 }
 
 impl Parts {
+    fn of(kept: &KeptEnd) -> Self {
+        Self { threads: kept.time.iter().all(|pass| pass.threads.is_some()) }
+    }
+
     /// The part of an end's CPU time that kernel threads spent for it.
     fn kernel_threads(self, edges: &Edges) -> Nanos {
         edges.cpu.kernel_threads.filter(|_| self.threads).unwrap_or_default()
@@ -99,7 +105,7 @@ impl Parts {
     }
 }
 
-/// The passes without their stacks, which [`tally`] has counted.
+/// The passes without their stacks, which [`tallies`] counts.
 fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains) -> Passes {
     let irq = [
         irq_per_message(kept.clean.iter()),
@@ -113,13 +119,10 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         kernel_threads: parts.kernel_threads(edges),
         messages: edges.messages,
     });
-    let time = kept.time.iter().map(|pass| TimePass {
-        block: pass.edges.block,
-        profile: pass.head.clone(),
-        account: pass.account(parts.threads),
-        stolen: pass.edges.stolen,
-        cpu: parts.cpu(&pass.edges, irq[1]),
-        messages: pass.edges.messages,
+    let time = kept.time.iter().map(|pass| {
+        let threads = pass.threads.as_ref().filter(|_| parts.threads);
+        let Edges { block, messages, stolen, .. } = pass.edges;
+        TimePass::new(block, &pass.head, threads, stolen, parts.cpu(&pass.edges, irq[1]), messages)
     });
     let waits = kept.waits.iter().map(|kept| WaitPass {
         waits: kept.waits,
@@ -141,13 +144,18 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
     Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect() }
 }
 
-fn tally(stacks: &[(ChainId, u32)], known: &mut Known) -> Tally {
-    let mut tally = Tally::default();
-    for (chain, count) in stacks {
-        let attributes = known.attributes(*chain);
-        tally.add(known.listed(*chain), &attributes, u64::from(*count), chain.user());
-    }
-    tally
+/// The samples of each time pass, counted.
+pub fn tallies(kept: &KeptEnd, known: &mut Known) -> Vec<Tally> {
+    let threads = Parts::of(kept).threads;
+    let tally = |pass: &KeptTime| {
+        let mut tally = Tally::default();
+        for (chain, count) in pass.samples(threads) {
+            let attributes = known.attributes(*chain);
+            tally.add(known.listed(*chain), &attributes, u64::from(*count), chain.user());
+        }
+        tally
+    };
+    kept.time.iter().map(tally).collect()
 }
 
 fn counters(time: &[KeptTime], known: &mut Known) -> BTreeMap<Layer, LayerCounters> {

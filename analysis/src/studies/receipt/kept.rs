@@ -1,7 +1,7 @@
 //! Trials of one end of one cell, as they are kept.
 
 use model::end::CpuTime;
-use model::profile::{Account, CountTier, HardwareCounts, Observation, Profile, Waits};
+use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
 use model::{Nanos, Pass, Role};
 
 use super::PassCounts;
@@ -25,10 +25,8 @@ pub struct KeptTime {
     pub edges: Edges,
     /// Without names and stacks.
     pub head: Profile,
-    /// True where the kernel threads that work for the end were sampled too.
-    pub threads: bool,
-    /// Figures next to the samples of those threads.
-    pub threads_account: Option<Account>,
+    /// The same of the kernel threads that work for the end, where these were sampled too.
+    pub threads: Option<Profile>,
     /// Samples of the endpoint; behind them those of kernel threads.
     pub stacks: Box<[(ChainId, u32)]>,
     /// Number of the stacks that are the endpoint's.
@@ -88,13 +86,6 @@ impl KeptTime {
     /// The samples, with those of kernel threads or without.
     pub fn samples(&self, threads: bool) -> &[(ChainId, u32)] {
         if threads { &self.stacks } else { &self.stacks[..self.own] }
-    }
-
-    /// The figures next to the samples, with those of kernel threads or without; `None` in
-    /// runs of earlier versions.
-    pub fn account(&self, threads: bool) -> Option<Account> {
-        let own = self.head.account?;
-        if threads { Some(own.and(self.threads_account?)) } else { Some(own) }
     }
 }
 
@@ -160,19 +151,14 @@ fn time(edges: Edges, seen: &Observation, chains: &mut Chains) -> Result<KeptTim
     let profile = seen.profile.as_ref().ok_or(Unkept::Unseen)?;
     let mut stacks = chains.keep(profile)?;
     let own = stacks.len();
-    let mut head = bare(profile);
     // Samples of time that the end's CPU time does not hold would be too many.
     let alike = |threads: &&Profile| (threads.source, threads.period) == (profile.source, profile.period);
     let threads = seen.ksoftirqd.as_ref().filter(alike).filter(|_| edges.cpu.kernel_threads.is_some());
     if let Some(threads) = threads {
         stacks = [stacks, chains.keep(threads)?].concat().into();
-        head.lost = head.lost.saturating_add(threads.lost);
-        head.throttled = head.throttled.saturating_add(threads.throttled);
-        head.broken = head.broken.saturating_add(threads.broken);
     }
     let counters = seen.counters.as_ref().and_then(|counters| kept_counters(counters, profile));
-    let threads_account = threads.and_then(|threads| threads.account);
-    Ok(KeptTime { edges, head, threads: threads.is_some(), threads_account, stacks, own, counters })
+    Ok(KeptTime { edges, head: bare(profile), threads: threads.map(bare), stacks, own, counters })
 }
 
 /// A profile without its samples.

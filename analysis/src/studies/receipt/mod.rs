@@ -13,13 +13,13 @@
 
 mod absences;
 mod boundaries;
-mod chains;
+pub(crate) mod chains;
 mod checksums;
 mod compare;
-mod end;
+pub(crate) mod end;
 mod files;
-mod kept;
-mod known;
+pub(crate) mod kept;
+pub(crate) mod known;
 mod repeat;
 mod result;
 mod series;

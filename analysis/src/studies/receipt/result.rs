@@ -99,6 +99,13 @@ pub enum ReceiptOutcome {
     },
 }
 
+impl Default for ReceiptOutcome {
+    /// None, for no reason that is known.
+    fn default() -> Self {
+        Self::Absent { reason: String::new() }
+    }
+}
+
 impl ReceiptOutcome {
     /// The receipt, if there is one.
     pub fn receipt(&self) -> Option<&Receipt> {

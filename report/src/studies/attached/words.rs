@@ -1,6 +1,7 @@
 //! Sentences about a program.
 
-use analysis::attached::{Attached, Outcome, State, Work};
+use analysis::attached::{Attached, State, Work};
+use analysis::studies::receipt::ReceiptOutcome;
 use attribution::{Footing, LEAST_SAMPLES};
 use model::attach::Look;
 
@@ -36,7 +37,7 @@ pub fn short(program: &str, state: &State) -> String {
 /// The answer.
 pub fn answer(program: &str, state: &State) -> Vec<Block> {
     let mut blocks = Vec::new();
-    if let Outcome::Absent { reason } = &state.outcome {
+    if let ReceiptOutcome::Absent { reason } = &state.outcome {
         blocks.push(Block::Conclusion(Tone::Bad, format!("There is no receipt: {reason}.")));
     }
     let mut sentences = Vec::new();
@@ -138,7 +139,8 @@ const fn word(look: Look) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use analysis::attached::{Outcome, State, Work, WorkRow};
+    use analysis::attached::{State, Work, WorkRow};
+    use analysis::studies::receipt::ReceiptOutcome;
     use attribution::{Footing, ratio};
 
     use super::{answer, short, trust};
@@ -150,7 +152,7 @@ mod tests {
         let row = |work, share| WorkRow { work, share: of(share), ns: of(share) };
         State {
             cpu: Some(of(12_000.0)),
-            outcome: Outcome::Absent { reason: "no samples were taken".to_owned() },
+            outcome: ReceiptOutcome::Absent { reason: "no samples were taken".to_owned() },
             footing,
             work: vec![row(Work::Network, 0.84), row(Work::Own, 0.42)],
             ..State::default()
