@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
-use crate::{process, process_stat};
+use sys::process::Stat;
+
+use crate::process;
 
 /// Time that a command has to end by itself when its input has ended.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -101,7 +103,7 @@ pub fn run() {
         while matches!(input.by_ref().take(LINE).read_line(&mut line), Ok(1..)) {
             let word = line.trim_end();
             if let Some(leader) = word.strip_prefix('+').and_then(|word| word.parse().ok()).filter(|_| leaders.len() < MOST) {
-                leaders.insert(leader, process_stat::started(leader));
+                leaders.insert(leader, started(leader));
             } else if let Some(leader) = word.strip_prefix('-').and_then(|word| word.parse().ok()) {
                 leaders.remove(&leader);
             }
@@ -122,11 +124,16 @@ pub fn run() {
     }
 }
 
+/// Ticks from the start of the machine to that of a process which has not ended; `None` of any other.
+fn started(pid: u32) -> Option<u64> {
+    Stat::of(pid).filter(|stat| !stat.is_dead()).map(|stat| stat.started)
+}
+
 /// True where the leader or its group is there: a number that another process has by now has another start,
 /// and none is given out while a group bears it.
-fn lives(leader: u32, started: Option<u64>) -> bool {
-    match process_stat::started(leader) {
-        Some(now) => Some(now) == started,
+fn lives(leader: u32, since: Option<u64>) -> bool {
+    match started(leader) {
+        Some(now) => Some(now) == since,
         None => killpg(Pid::from_raw(leader.cast_signed()), None).is_ok(),
     }
 }

@@ -35,7 +35,6 @@ pub mod load;
 mod message_kind;
 mod pass_duration;
 mod process;
-mod process_stat;
 mod profiler;
 pub mod relay;
 

@@ -201,6 +201,11 @@ impl CpuTicks {
     pub const fn all(&self) -> u64 {
         self.busy().saturating_add(self.idle)
     }
+
+    /// Share of that which the hypervisor took, 0 to 1.
+    pub fn stolen(&self) -> f64 {
+        self.steal as f64 / self.all().max(1) as f64
+    }
 }
 
 impl HostCounters {

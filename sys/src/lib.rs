@@ -3,3 +3,4 @@
 
 pub mod file;
 pub mod owner;
+pub mod process;

@@ -1,7 +1,6 @@
 //! The processes of a user's program, seen from outside: their clocks, their waits, their end.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
 use model::Nanos;
@@ -12,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::time::clock_getcpuclockid;
 use nix::unistd::{Pid, SysconfVar, sysconf};
+use sys::process::{self, Scheduling, Stat};
 
 use crate::clock;
 
@@ -76,11 +76,10 @@ pub fn look<T>(root: u32, spare: Option<u32>, with: impl FnOnce() -> T) -> (Look
     // The rest is not hurried: it changes with switches alone.
     for (pid, threads) in &all {
         for thread in threads {
-            let waited = run_delay(*pid, *thread);
-            seen.run_delay = seen.run_delay.zip(waited).map(|(sum, one)| sum + one);
-            let switches = switches(*pid, *thread);
-            seen.switches.voluntary += switches.voluntary;
-            seen.switches.involuntary += switches.involuntary;
+            let Scheduling { switches: [voluntary, involuntary], delay, .. } = Scheduling::of(*pid, *thread);
+            seen.run_delay = seen.run_delay.zip(delay).map(|(sum, one)| sum + Nanos::new(one));
+            seen.switches.voluntary += voluntary;
+            seen.switches.involuntary += involuntary;
         }
     }
     (seen, with)
@@ -134,18 +133,14 @@ pub fn spare(free: Option<&CpuSet>, bound: Option<u32>) -> Option<u32> {
 
 /// The threads of a process.
 pub fn threads(pid: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).take(MOST).collect()
+    let mut all = process::threads(pid);
+    all.truncate(MOST);
+    all
 }
 
 /// Returns whether a thread of the process runs, or would if it had a CPU.
 pub fn is_runnable(pid: u32) -> bool {
-    let runs = |thread: u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
-        // The state follows the name, which stands in brackets and may hold any letter.
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
-    };
-    threads(pid).into_iter().any(runs)
+    threads(pid).into_iter().any(|thread| Stat::of_thread(pid, thread).is_some_and(|stat| stat.state == 'R'))
 }
 
 /// A process and all that descend from it, each with its threads; those that have ended are not
@@ -156,31 +151,11 @@ fn family(root: u32) -> Vec<(u32, Vec<u32>)> {
     while let Some(pid) = left.pop().filter(|_| all.len() < MOST) {
         let threads = threads(pid);
         for thread in &threads {
-            left.extend(children(pid, *thread));
+            left.extend(process::children(pid, *thread));
         }
         all.push((pid, threads));
     }
     all
-}
-
-/// The processes that a thread started and that still run (proc(5); CONFIG_PROC_CHILDREN).
-fn children(pid: u32, thread: u32) -> Vec<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).unwrap_or_default();
-    text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect()
-}
-
-fn run_delay(pid: u32, thread: u32) -> Option<Nanos> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
-    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos::new)
-}
-
-fn switches(pid: u32, thread: u32) -> Switches {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).unwrap_or_default();
-    let number = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
-    };
-    Switches { voluntary: number("voluntary_ctxt_switches:"), involuntary: number("nonvoluntary_ctxt_switches:") }
 }
 
 /// Kills every process that this one has started, or that was left to it by those it started,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::program;
 use super::sockets;
-use crate::host::cpu::pids;
+use sys::process;
 
 /// The longest time for which the other ends are looked for, on machines with very many descriptors.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ pub fn affinity(processes: &[u32], online: &[u32]) -> Vec<u32> {
     let (own, begun): (HashSet<u32>, Instant) = (processes.iter().copied().collect(), Instant::now());
     let mut peers = Vec::new();
     // Clients are mostly younger than what they ask.
-    for pid in pids().into_iter().rev().filter(|pid| !own.contains(pid)) {
+    for pid in process::processes().into_iter().rev().filter(|pid| !own.contains(pid)) {
         if wanted.is_empty() || begun.elapsed() > LONGEST {
             break;
         }

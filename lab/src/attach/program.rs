@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use super::AttachError;
 use model::Unavailable;
 
-use crate::process_stat::Stat;
+use sys::process::{self, Scheduling, Stat, TICK};
 
 /// The most processes of a program that are looked at.
 pub const MOST_PROCESSES: usize = 16_000;
@@ -72,13 +72,14 @@ impl Program {
     pub fn processes(&self) -> Vec<u32> {
         match &self.place {
             Place::Tree { root, started } => {
-                if Stat::of(*root).is_none_or(|stat| stat.started != *started || stat.dead) {
+                if Stat::of(*root).is_none_or(|stat| stat.started != *started || stat.is_dead()) {
                     return Vec::new();
                 }
                 let mut all = vec![*root];
                 let mut next = 0;
                 while next < all.len() && all.len() < MOST_PROCESSES {
-                    all.extend(children(all[next]));
+                    let pid = all[next];
+                    all.extend(process::threads(pid).into_iter().flat_map(|thread| process::children(pid, thread)));
                     next += 1;
                 }
                 all.truncate(MOST_PROCESSES);
@@ -149,12 +150,6 @@ pub fn at_bounds(processes: usize, threads: usize) -> Vec<Unavailable> {
         .collect()
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists.flat_map(|list| list.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()).collect()
-}
-
 fn group(path: &Path) -> Option<PathBuf> {
     let below = |root: &&str| Path::new(root).join(path.strip_prefix("/").unwrap_or(path));
     let places = std::iter::once(path.to_owned()).chain(CGROUPS.iter().map(below));
@@ -208,7 +203,7 @@ impl CpuReading {
             let clock = clock_getcpuclockid(Pid::from_raw(i32::try_from(*pid).ok()?)).ok()?.now().ok()?;
             let own =
                 u64::try_from(clock.tv_sec()).ok()?.saturating_mul(1_000_000_000).saturating_add(u64::try_from(clock.tv_nsec()).ok()?);
-            Some((*pid, [own, Stat::of(*pid).map_or(0, |stat| stat.ended.get())]))
+            Some((*pid, [own, Stat::of(*pid).map_or(0, |stat| stat.ended.iter().sum::<u64>().saturating_mul(TICK))]))
         };
         let new: Vec<_> = processes.iter().filter(|pid| !self.0.contains_key(pid)).filter_map(one).collect();
         self.0.extend(new);
@@ -234,33 +229,14 @@ impl CpuReading {
 #[derive(Debug, Clone, Default)]
 pub struct ThreadReading {
     processes: u32,
-    threads: BTreeMap<u32, Counts>,
-}
-
-/// What the kernel counts of a thread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Voluntary and involuntary switches.
-    pub switches: [u64; 2],
-    /// Waiting for a CPU, in ns; `None` where this kernel does not count it (CONFIG_SCHED_INFO).
-    pub delay: Option<u64>,
+    threads: BTreeMap<u32, Scheduling>,
 }
 
 impl ThreadReading {
     /// Reads them; threads that are gone are left out.
     pub fn of(processes: &[u32]) -> Self {
-        let mut threads = BTreeMap::new();
-        for pid in processes {
-            for entry in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
-                if threads.len() == MOST_THREADS {
-                    break;
-                }
-                let Some(tid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-                let status = fs::read_to_string(entry.path().join("status")).unwrap_or_default();
-                let schedstat = fs::read_to_string(entry.path().join("schedstat")).unwrap_or_default();
-                threads.insert(tid, counts(&status, &schedstat));
-            }
-        }
+        let all = processes.iter().flat_map(|pid| process::threads(*pid).into_iter().map(move |thread| (*pid, thread)));
+        let threads = all.take(MOST_THREADS).map(|(pid, thread)| (thread, Scheduling::of(pid, thread))).collect();
         Self { processes: processes.len() as u32, threads }
     }
 
@@ -287,29 +263,13 @@ impl ThreadReading {
     }
 }
 
-/// Counts by a thread's `status` and `schedstat`.
-pub fn counts(status: &str, schedstat: &str) -> Counts {
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0);
-    let delay = schedstat.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok());
-    Counts { switches: [field("voluntary_ctxt_switches:"), field("nonvoluntary_ctxt_switches:")], delay }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
-        CpuReading, LONGEST_ARGUMENTS, MOST_PROCESSES, MOST_THREADS, Program, Stat, Target, ThreadReading, at_bounds, counts, cpus,
+        CpuReading, LONGEST_ARGUMENTS, MOST_PROCESSES, MOST_THREADS, Program, Scheduling, Target, ThreadReading, at_bounds, cpus,
         kept_arguments, name,
     };
     use model::Nanos;
-    use proptest::prelude::{any, proptest};
-
-    #[test]
-    fn a_name_with_brackets_does_not_move_the_fields() {
-        let fields = (3..=22).map(|field| if field == 3 { "S".to_owned() } else { field.to_string() }).collect::<Vec<_>>().join(" ");
-        let stat = Stat::parse(&format!("7 (a) b ) {fields} 0 0")).unwrap();
-        assert_eq!((stat.ended, stat.started, stat.dead), (Nanos::new((16 + 17) * 10_000_000), 22, false));
-        assert!(Stat::parse("7 (x) Z").is_none());
-    }
 
     #[test]
     fn cpus_are_those_that_threads_may_use() {
@@ -337,12 +297,11 @@ mod tests {
 
     #[test]
     fn a_wait_that_the_kernel_does_not_count_is_no_wait_of_0() {
-        let status = "Name:\tx\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n";
-        let reading = |schedstat: &str| ThreadReading { processes: 1, threads: [(1, counts(status, schedstat))].into() };
-        let since = |now: &str, then: &str| reading(now).since(&reading(then), [Nanos::new(1), Nanos::new(0)]).run_delay;
-        assert_eq!(since("9 50 1", "9 20 1"), Some(Nanos::new(30)));
-        assert_eq!([since("", ""), since("0 x 0", "0 1 0")], [None, None]);
-        assert_eq!(reading("").since(&ThreadReading::default(), [Nanos::new(1), Nanos::new(0)]).voluntary, 7);
+        let reading = |delay| ThreadReading { processes: 1, threads: [(1, Scheduling { switches: [7, 2], ran: None, delay })].into() };
+        let since = |now, then| reading(now).since(&reading(then), [Nanos::new(1), Nanos::new(0)]).run_delay;
+        assert_eq!(since(Some(50), Some(20)), Some(Nanos::new(30)));
+        assert_eq!([since(None, None), since(None, Some(1))], [None, None]);
+        assert_eq!(reading(None).since(&ThreadReading::default(), [Nanos::new(1), Nanos::new(0)]).voluntary, 7);
     }
 
     #[test]
@@ -367,13 +326,5 @@ mod tests {
         assert_eq!(reading(&[(1, [110, 50])]).since(&before), [Nanos::new(30), Nanos::new(20)]);
         // One that nobody waited for yet takes nothing away.
         assert_eq!(reading(&[(1, [110, 0])]).since(&before), [Nanos::new(10), Nanos::new(0)]);
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,80}", other in any::<u64>()) {
-            let _ = Stat::parse(&text);
-            let _ = counts(&text, &format!("1 {other} x"));
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! One window: an instrument is switched on, time passes, and what was seen is made a record.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use profile::watch::{self, Subject};
 use super::program::{self, CpuReading, Program, ThreadReading};
 use super::requests::Counter;
 use super::sockets;
+use crate::host::counters;
 
 /// Between two looks at whether the user wants to stop.
 const STEP: Duration = Duration::from_millis(50);
@@ -49,7 +49,6 @@ pub struct Instruments<'a> {
 
 /// An instrument that is switched on.
 enum Watch {
-    Nothing,
     Samples(watch::Watch),
     Messages(Box<MessageRecorder>),
     Waits(Box<WaitRecorder>),
@@ -77,20 +76,20 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     let mut refused = Vec::new();
     let watch = switch_on(instruments, run, look, &processes, &mut refused);
     let threads = ThreadReading::of(&processes);
-    let ticks = Ticks::read();
+    let ticks = counters::cpu().ok();
     let own = count(instruments, run, &mut refused);
     if own.is_some() {
         std::thread::sleep(SETTLE);
     }
     let totals = instruments.sums.as_ref().map(MessageRecorder::totals);
-    let edge = watch.edge();
+    let edge = watch.as_ref().and_then(Watch::edge);
     let cpu = CpuReading::of(&processes);
     let start = monotonic();
     pass(run.window, start, instruments.stop);
     let end = monotonic();
     // What was read last is read first: looking for processes takes longer than all the rest.
     let mut cpu_after = CpuReading::of(&processes);
-    let edges = edge.zip(watch.edge());
+    let edges = edge.zip(watch.as_ref().and_then(Watch::edge));
     let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));
     let own = own.and_then(|own| Some(count(instruments, run, &mut refused)?.since(own)));
     let after = instruments.program.processes();
@@ -99,7 +98,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     }
     cpu_after.add(&after);
     let cpu = cpu_after.since(&cpu);
-    let stolen = Ticks::read().stolen_since(ticks);
+    let stolen = counters::cpu().ok().zip(ticks).map_or(0.0, |(now, then)| now.since(&then).stolen());
     let threads_after = ThreadReading::of(&after);
     refused.extend(program::at_bounds(after.len(), threads_after.threads().len()));
     let window = Window { start, end };
@@ -109,8 +108,8 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     record.requests = own.map(|own| own.requests).or_else(|| totals.filter(|_| instruments.counter.is_none()).map(|totals| totals.sends));
     let all: Vec<u32> = processes.iter().chain(&after).copied().collect::<BTreeSet<_>>().into_iter().collect();
     let seen = Seen { symbols: instruments.symbols.as_ref(), processes: all, threads: threads_after.threads(), window, edges };
-    match switch_off(watch, &seen, instruments.names.as_mut(), &mut record) {
-        Ok(left_out) => refused.extend(left_out),
+    match watch.map(|watch| switch_off(watch, &seen, instruments.names.as_mut(), &mut record)).transpose() {
+        Ok(left_out) => refused.extend(left_out.flatten()),
         Err(refusal) => refused.push(refusal),
     }
     if instruments.counter.is_none()
@@ -159,18 +158,15 @@ fn pass(length: Nanos, start: Nanos, stop: &AtomicBool) {
     }
 }
 
-fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes: &[u32], refused: &mut Vec<Unavailable>) -> Watch {
+fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes: &[u32], refused: &mut Vec<Unavailable>) -> Option<Watch> {
     let longest = run.window + EDGES;
     let watch = match look {
-        Look::Clean => Ok(Watch::Nothing),
+        Look::Clean => return None,
         Look::Time => samples(&instruments.cpus, run, processes, refused),
         Look::Messages => MessageRecorder::open(processes, Detail::Calls).map(|recorder| Watch::Messages(Box::new(recorder))),
         Look::Waits => waits(processes, longest),
     };
-    watch.unwrap_or_else(|refusal| {
-        refused.push(refusal);
-        Watch::Nothing
-    })
+    watch.map_err(|refusal| refused.push(refusal)).ok()
 }
 
 fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
@@ -202,7 +198,6 @@ fn samples(cpus: &[u32], run: &Attachment, processes: &[u32], refused: &mut Vec<
 fn switch_off(watch: Watch, seen: &Seen, names: Option<&mut Names>, record: &mut WindowRecord) -> Result<Option<Unavailable>, Unavailable> {
     let mut left_out = None;
     match watch {
-        Watch::Nothing => {}
         Watch::Samples(watch) => {
             let Some(symbols) = seen.symbols else { return Ok(None) };
             let sampled = watch.finish(&seen.processes, symbols, seen.window, names)?;
@@ -244,42 +239,4 @@ fn waits_of_all(recorder: WaitRecorder, seen: &Seen) -> Result<Waits, Unavailabl
         sum.switches += one.switches;
     }
     Ok(sum)
-}
-
-/// Ticks of all CPUs, from the first line of `/proc/stat`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Ticks {
-    all: u64,
-    stolen: u64,
-}
-
-impl Ticks {
-    fn read() -> Self {
-        Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
-    }
-
-    fn parse(text: &str) -> Self {
-        let line = text.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
-        // Guest time, the ninth and tenth, is in the first two already.
-        let fields: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
-        Self { all: fields.iter().fold(0, |sum, field| sum.saturating_add(*field)), stolen: fields.get(7).copied().unwrap_or(0) }
-    }
-
-    fn stolen_since(self, earlier: Self) -> f64 {
-        let all = self.all.saturating_sub(earlier.all);
-        if all == 0 { 0.0 } else { self.stolen.saturating_sub(earlier.stolen) as f64 / all as f64 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Ticks;
-
-    #[test]
-    fn stolen_time_is_a_share_of_all() {
-        let before = Ticks::parse("cpu  10 0 10 80 0 0 0 0 0 0\ncpu0 1\n");
-        let after = Ticks::parse("cpu  20 0 20 150 0 0 0 10 5 5\n");
-        assert_eq!(after.stolen_since(before), 0.1);
-        assert_eq!(Ticks::parse("").stolen_since(before), 0.0);
-    }
 }

@@ -1,10 +1,10 @@
 //! Choice of the CPUs of the two ends.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use model::control::CpuPlace;
+use sys::process::{Stat, processes};
 
 use super::text::{number_list, read_or_empty};
 
@@ -126,40 +126,25 @@ pub fn offered() -> Vec<CpuPlace> {
     order.into_iter().map(|cpu| CpuPlace { cpu, ksoftirqd: threads.get(&cpu).copied() }).collect()
 }
 
-/// Every process that can be seen, by its number: mostly the oldest first.
-pub fn pids() -> Vec<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut pids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    pids.sort_unstable();
-    pids
-}
-
 /// The kernel threads that take over softirq work of `cpus`, as far as they can
 /// be seen: none can in a container with process ids of its own.
 pub fn ksoftirqd_pids(cpus: &[u32]) -> HashMap<u32, u32> {
     let mut found = HashMap::new();
     // They were started early: the search ends after a few processes.
-    for pid in pids() {
+    for pid in processes() {
         if found.len() == cpus.len() {
             break;
         }
         let name = read_or_empty(format!("/proc/{pid}/comm"));
         let cpu = name.strip_prefix("ksoftirqd/").and_then(|cpu| cpu.parse().ok());
         if let Some(cpu) = cpu.filter(|cpu| cpus.contains(cpu))
-            && is_kernel_thread(pid)
+            // Any process may call itself so; only the kernel's own descend from its thread of threads.
+            && Stat::of(pid).is_some_and(|stat| stat.parent == 2)
         {
             found.entry(cpu).or_insert(pid);
         }
     }
     found
-}
-
-/// Any process may call itself so; only the kernel's own descend from its
-/// thread of threads, process 2.
-fn is_kernel_thread(pid: u32) -> bool {
-    let stat = read_or_empty(format!("/proc/{pid}/stat"));
-    // The name stands in brackets and may hold some itself.
-    stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(1)) == Some("2")
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! jobs took, to the microsecond; the kernel tells the same in ticks, which shows when the
 //! unit has not yet said it.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,9 +13,8 @@ use std::time::{Duration, Instant};
 use model::Nanos;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
+use sys::process::{Scheduling, Stat, TICK, children};
 
-/// The unit of `/proc/PID/stat`: USER_HZ is 100 on every architecture.
-const TICK: u64 = 10_000_000;
 /// Times that a unit is asked again that has not yet said what its last job took, a
 /// millisecond apart.
 const PATIENCE: u32 = 20;
@@ -130,9 +128,7 @@ fn of_children(process: u32, depth: u32) -> Nanos {
     if depth == 0 {
         return Nanos::default();
     }
-    let text = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    let children = text.split_ascii_whitespace().filter_map(|word| word.parse().ok());
-    children.fold(Nanos::default(), |sum, child| {
+    children(process, process).into_iter().fold(Nanos::default(), |sum, child| {
         let below = of_children(child, depth - 1);
         // One that has ended meanwhile is among its parent's.
         let (own, ended) = of_process(child).unwrap_or_default();
@@ -143,37 +139,19 @@ fn of_children(process: u32, depth: u32) -> Nanos {
 /// CPU time of a process, and in ticks that of its ended children, in the user's code and
 /// in the kernel; `None` of one that is gone.
 fn of_process(process: u32) -> Option<(Nanos, [u64; 2])> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let [user, system, ended_user, ended_system] = ticks(&stat)?;
+    let Stat { ticks: [user, system], ended, .. } = Stat::of(process)?;
     // To the nanosecond where the kernel tells; it lags by up to a scheduler's tick.
-    let exact = fs::read_to_string(format!("/proc/{process}/schedstat")).ok();
-    let exact = exact.and_then(|text| text.split(' ').next()?.parse().ok()).filter(|time| *time > 0);
-    Some((Nanos::new(exact.unwrap_or((user + system) * TICK)), [ended_user, ended_system]))
-}
-
-/// `utime`, `stime`, `cutime` and `cstime` of a line of `/proc/PID/stat` (proc(5): fields
-/// 14 to 17). The name before them may hold anything.
-fn ticks(stat: &str) -> Option<[u64; 4]> {
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let number = |place: usize| fields.get(place)?.parse().ok();
-    Some([number(11)?, number(12)?, number(13)?, number(14)?])
+    let exact = Scheduling::of(process, process).ran.filter(|time| *time > 0);
+    Some((Nanos::new(exact.unwrap_or((user + system) * TICK)), ended))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Watched, mark, of_children, of_process, ticks};
+    use super::{Watched, mark, of_children, of_process};
     use std::io::BufReader;
     use std::process::Command;
     use std::thread;
     use std::time::{Duration, Instant};
-
-    #[test]
-    fn the_fields_are_found_behind_any_name() {
-        let line = "42 (a b) c) R 1 42 42 0 -1 4194304 9 8 7 6 11 12 13 14 20 0 1 0 5 6 7";
-        assert_eq!(ticks(line), Some([11, 12, 13, 14]));
-        assert_eq!(ticks("42 (x) R 1"), None);
-        assert_eq!(ticks(""), None);
-    }
 
     #[test]
     fn a_process_below_a_process_is_counted_while_it_lives() {

@@ -52,9 +52,14 @@ pub fn read(device: &str, family: Family) -> Result<HostCounters, Refusal> {
         Family::V6 => parse_snmp6(&read_file(SNMP6)?).map_err(malformed(SNMP6))?,
     };
     let link = self::device(device)?;
-    let cpu = CpuTicks { throttled: read_throttled(), ..parse_stat(&read_file(STAT)?).map_err(malformed(STAT))? };
+    let cpu = CpuTicks { throttled: read_throttled(), ..cpu()? };
     let tcp = parse_netstat(&read_file(NETSTAT)?, over_ipv4.tcp).map_err(malformed(NETSTAT))?;
     Ok(HostCounters { udp, ip, tcp, link, cpu })
+}
+
+/// The time of all CPUs, as it is now.
+pub fn cpu() -> Result<CpuTicks, Refusal> {
+    parse_stat(&read_file(STAT)?).map_err(malformed(STAT))
 }
 
 /// The counters of one device, as they are now.
