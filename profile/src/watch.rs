@@ -127,12 +127,12 @@ impl Watch {
             ((!threads.is_empty()).then(|| fold(&threads, symbols, Tasks::All, Some(window)).0), None);
         if self.whole {
             let kernel = Tasks::Threads(&self.kernel_threads);
-            let outside = Outside::of(&own, symbols, [tasks, kernel], window);
-            profile.account = profile.account.map(|account| Account { others: Some(outside.others), ..account });
+            let [others, softirq] = outside(&own, symbols, [tasks, kernel], window);
+            profile.account = profile.account.map(|account| Account { others: Some(others), ..account });
             // In the unit of its period a sample of cycles is no time.
             let on_cpu = profile.account.and_then(|account| account.on_cpu).filter(|_| profile.source == SampleSource::Cycles);
             let period = on_cpu.map_or(profile.period, |on_cpu| on_cpu.get() / profile.samples().max(1));
-            elsewhere = Some(Elsewhere { softirq: outside.softirq, period });
+            elsewhere = Some(Elsewhere { softirq, period });
             kernel_threads = (!self.kernel_threads.is_empty()).then(|| {
                 let folded = fold(&own, symbols, kernel, Some(window)).0;
                 // What is amiss with the rings, and others' samples, count once.
@@ -171,29 +171,21 @@ fn with_children(processes: &[u32], recordings: &[Recording]) -> (Vec<u32>, u32)
 /// Functions that are on the chain of everything in a softirq of the network.
 const NETWORK: [&str; 3] = ["net_rx_action", "net_tx_action", "napi_threaded_poll"];
 
-/// Samples of whole CPUs outside a program.
-struct Outside {
-    /// In other programs: neither its own, nor its kernel threads', nor idle time.
-    others: u64,
-    /// In softirqs of the network that did not interrupt it. On whose behalf they ran cannot be told from a
-    /// sample: the sum is an upper bound of what others' contexts did for it.
-    softirq: u64,
-}
-
-impl Outside {
-    fn of(recordings: &[Recording], symbols: &Symbols, [own, kernel]: [Tasks; 2], window: Window) -> Self {
-        const IDLE: u32 = 0;
-        let mut known: HashMap<u64, bool> = HashMap::new();
-        let mut outside = Self { others: 0, softirq: 0 };
-        for record in recordings.iter().flat_map(Recording::records) {
-            let Ok(Record::Sample(sample)) = record else { continue };
-            if !window.contains(sample.time) || own.have(sample.pid, sample.tid) {
-                continue;
-            }
-            outside.others += u64::from(sample.pid != IDLE && !kernel.have(sample.pid, sample.tid));
-            let network = |address: u64| *known.entry(address).or_insert_with(|| NETWORK.contains(&symbols.caller(address)));
-            outside.softirq += u64::from(!sample.user && sample.kernel_chain().any(network));
+/// Samples of whole CPUs in other programs (neither its own, nor its kernel threads', nor idle time), and those in
+/// softirqs of the network that did not interrupt it. On whose behalf these ran cannot be told from a sample: they are an
+/// upper bound of what others' contexts did for it.
+fn outside(recordings: &[Recording], symbols: &Symbols, [own, kernel]: [Tasks; 2], window: Window) -> [u64; 2] {
+    const IDLE: u32 = 0;
+    let mut known: HashMap<u64, bool> = HashMap::new();
+    let (mut others, mut softirq) = (0, 0);
+    for record in recordings.iter().flat_map(Recording::records) {
+        let Ok(Record::Sample(sample)) = record else { continue };
+        if !window.contains(sample.time) || own.have(sample.pid, sample.tid) {
+            continue;
         }
-        outside
+        others += u64::from(sample.pid != IDLE && !kernel.have(sample.pid, sample.tid));
+        let network = |address: u64| *known.entry(address).or_insert_with(|| NETWORK.contains(&symbols.caller(address)));
+        softirq += u64::from(!sample.user && sample.kernel_chain().any(network));
     }
+    [others, softirq]
 }

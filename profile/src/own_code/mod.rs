@@ -23,7 +23,7 @@ use model::end::Window;
 use crate::readable::readable;
 use crate::sampler::record::Record;
 use crate::sampler::{Recording, Tasks};
-use crate::symbols::code;
+use crate::symbols::code::{self, Line};
 use crate::symbols::file::{self, Identity};
 use image::{Image, Without};
 
@@ -60,7 +60,7 @@ pub struct Names<'a> {
     bounds: Bounds,
     stop: &'a AtomicBool,
     /// By path and inode; `None` of files whose functions are not known.
-    images: HashMap<(PathBuf, u64), Option<(Identity, Image)>>,
+    images: HashMap<(String, u64), Option<(Identity, Image)>>,
     functions: usize,
 }
 
@@ -149,7 +149,12 @@ impl<'a> Names<'a> {
 
     /// Samples of a process by the places of their functions' names; those without a name are left out.
     fn sampled(&mut self, pid: u32, samples: &BTreeMap<u64, u64>, naming: &mut Naming) -> Vec<Sampled> {
-        let mappings = mappings(pid, naming);
+        let list = file::start(format!("/proc/{pid}/maps").as_ref(), LIST + 1).unwrap_or_default();
+        if list.len() as u64 > LIST {
+            naming.leave_out(format!("mappings of a process beyond {} MiB of their list", LIST >> 20));
+        }
+        let list = String::from_utf8_lossy(&list);
+        let mappings = parsed(&list, MAPPINGS, naming);
         let mut files: BTreeMap<usize, BTreeMap<u64, u64>> = BTreeMap::new();
         let mut compiled = Vec::new();
         for (address, count) in samples {
@@ -168,7 +173,7 @@ impl<'a> Names<'a> {
         let opened = files.into_iter().filter_map(|(number, places)| {
             let (known, _) = self.image(pid, &mappings[number], naming)?;
             let known = *known;
-            let (file, identity) = file::open(&mappings[number].seen_from(pid), |_| true)?;
+            let (file, identity) = file::open(&seen_from_here(&mappings[number], pid), |_| true)?;
             (identity == known).then_some(Sampled { file, end: 0, places })
         });
         let mut sampled: Vec<Sampled> = opened.collect();
@@ -177,8 +182,8 @@ impl<'a> Names<'a> {
     }
 
     /// The functions of a mapped file.
-    fn image(&mut self, pid: u32, mapping: &Mapping, naming: &mut Naming) -> Option<&(Identity, Image)> {
-        let key = (mapping.path.clone(), mapping.inode);
+    fn image(&mut self, pid: u32, mapping: &Line, naming: &mut Naming) -> Option<&(Identity, Image)> {
+        let key = (mapping.path.to_owned(), mapping.inode);
         if !self.images.contains_key(&key) {
             if self.images.len() >= self.bounds.files {
                 naming.leave_out(format!("more than {} files", self.bounds.files));
@@ -189,7 +194,7 @@ impl<'a> Names<'a> {
                 return None;
             }
             // Another file may stand in its place by now.
-            let opened = file::open(&mapping.seen_from(pid), |data| data.ino() == mapping.inode);
+            let opened = file::open(&seen_from_here(mapping, pid), |data| data.ino() == mapping.inode);
             let room = self.bounds.functions - self.functions;
             let read = opened.map(|(file, identity)| Image::read(file, room).map(|image| (identity, image)));
             if let Some(Err(Without::Room)) = read {
@@ -204,43 +209,15 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A mapping of code: addresses, its place in the file, the file's inode and path.
-struct Mapping {
-    start: u64,
-    end: u64,
-    offset: u64,
-    inode: u64,
-    path: PathBuf,
+/// The path of a mapped file as this process sees it.
+fn seen_from_here(mapping: &Line, pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/root{}", mapping.path))
 }
 
-impl Mapping {
-    /// The path of its file as this process sees it.
-    fn seen_from(&self, pid: u32) -> PathBuf {
-        PathBuf::from(format!("/proc/{pid}/root{}", self.path.display()))
-    }
-}
-
-/// The mappings of code of a process, by their addresses.
-fn mappings(pid: u32, naming: &mut Naming) -> Vec<Mapping> {
-    let list = file::start(format!("/proc/{pid}/maps").as_ref(), LIST + 1).unwrap_or_default();
-    if list.len() as u64 > LIST {
-        naming.leave_out(format!("mappings of a process beyond {} MiB of their list", LIST >> 20));
-    }
-    parsed(&list, MAPPINGS, naming)
-}
-
-/// The first `most` of a list.
-fn parsed(list: &[u8], most: usize, naming: &mut Naming) -> Vec<Mapping> {
-    let list = String::from_utf8_lossy(list);
-    let mapping = |line: code::Line| Mapping {
-        start: line.start,
-        end: line.end,
-        offset: line.offset,
-        inode: line.inode,
-        path: PathBuf::from(line.path),
-    };
+/// The first `most` mappings of code of a list, by their addresses.
+fn parsed<'a>(list: &'a str, most: usize, naming: &mut Naming) -> Vec<Line<'a>> {
     let mut lines = list.lines().filter_map(code::parse);
-    let kept = lines.by_ref().take(most).map(mapping).collect();
+    let kept = lines.by_ref().take(most).collect();
     if lines.next().is_some() {
         naming.leave_out(format!("a process with more than {most} mappings of code"));
     }

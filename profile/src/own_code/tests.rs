@@ -33,7 +33,7 @@ fn a_function_of_this_program_has_its_name() {
 
 #[test]
 fn mappings_beyond_the_bound_are_said_to_be_left_out() {
-    let list = b"1000-2000 r-xp 00000000 08:01 7 /bin/a\n3000-4000 r-xp 00000000 08:01 7 /bin/b\n";
+    let list = "1000-2000 r-xp 00000000 08:01 7 /bin/a\n3000-4000 r-xp 00000000 08:01 7 /bin/b\n";
     let kept = |most| {
         let mut naming = Naming { stop: &GO_ON, until: Instant::now(), maps: 0, left_out: None };
         (parsed(list, most, &mut naming).len(), naming.left_out)

@@ -5,9 +5,8 @@
 //! removes whatever it made. Only a process of one thread may enter a user
 //! namespace, which is why this is a fork and not a thread.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsRawFd, RawFd};
 use std::ptr;
 use std::time::{Duration, Instant};
 
@@ -54,7 +53,7 @@ pub struct Refusal {
 /// When the namespaces cannot be entered.
 pub fn ask(isolation: Isolation, requests: &[Vec<u8>], limit: Duration) -> Result<Vec<io::Result<()>>, Refusal> {
     let failed = |step| move |answer| Refusal { step, answer };
-    let (ours, theirs) = pipe().map_err(failed(Step::Fork))?;
+    let (ours, theirs) = io::pipe().map_err(failed(Step::Fork))?;
     // SAFETY: the child calls only async-signal-safe functions and system calls, allocates
     // nothing, and leaves through `_exit`, so the locks of threads that it lacks do not matter.
     let child = unsafe { libc::fork() };
@@ -85,19 +84,8 @@ fn sort(codes: &[i32], requests: usize) -> Result<Vec<io::Result<()>>, Refusal> 
     Ok(codes[STEPS.len()..].iter().map(answer).collect())
 }
 
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends: [RawFd; 2] = [-1; 2];
-    // SAFETY: the kernel writes two descriptors into `ends`.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: both were made just now and belong to nobody else.
-    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
-}
-
 /// Reads what the child says until it ends or the deadline has passed.
-fn read_codes(from: OwnedFd, deadline: Instant) -> io::Result<Vec<i32>> {
-    let mut file = File::from(from);
+fn read_codes(mut file: PipeReader, deadline: Instant) -> io::Result<Vec<i32>> {
     let mut bytes = Vec::new();
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

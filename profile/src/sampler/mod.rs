@@ -63,11 +63,6 @@ impl Sampler {
         &self.notes
     }
 
-    /// Bytes of memory that the kernel's rings take, all CPUs together.
-    pub fn ring_bytes(&self) -> usize {
-        self.opened.places.iter().map(|place| place.ring.len()).sum()
-    }
-
     /// Starts sampling: one call to the kernel for each CPU.
     ///
     /// # Errors

@@ -39,11 +39,6 @@ impl Ring {
         }
     }
 
-    /// Bytes of data that it can hold.
-    pub const fn len(&self) -> usize {
-        self.bytes
-    }
-
     /// Appends what the kernel has written to `out`, and frees the room.
     ///
     /// # Errors

@@ -70,16 +70,6 @@ impl WaitLog {
         self.events.iter().map(|event| event.tid).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Returns the number of events there are.
-    pub const fn len(&self) -> usize {
-        self.events.len()
-    }
-
-    /// Returns whether there are none.
-    pub const fn is_empty(&self) -> bool {
-        self.events.is_empty()
-    }
-
     /// The waits of one thread within `window`; none if it never left its CPU.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ fn sampled(what: &str) -> Result<(Recording, Report), Skip> {
     let begun = Instant::now();
     let mut sampler = Sampler::open(&settings(observed.pid(), 5_000))?;
     sampler.start()?;
-    println!("attaching and starting a sampler: {:?}, rings of {} KiB", begun.elapsed(), sampler.ring_bytes() >> 10);
+    println!("attaching and starting a sampler: {:?}", begun.elapsed());
     let report = observed.work();
     Ok((sampler.finish()?, report))
 }

@@ -19,7 +19,7 @@ pub fn against_schedstat() -> Result<(), Skip> {
     let report = observed.work();
     let log = recorder.finish()?;
     let waits = log.waits(report.tid, report.window)?;
-    println!("{report:?}\n{waits:?}, {} events", log.len());
+    println!("{report:?}\n{waits:?}");
     let wall = report.window.length().get();
     let blocked = wall - report.cpu.get() - report.run_delay.get();
     let near = |one: u64, other: u64| (one as f64 - other as f64).abs() <= 0.05 * wall as f64;
