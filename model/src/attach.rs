@@ -343,6 +343,39 @@ pub struct CallKind {
     pub sizes: Vec<(u64, u64)>,
 }
 
+impl CallKind {
+    /// Calls that moved data and of which it is not known what they asked for.
+    pub const fn unknown(&self) -> u64 {
+        if self.short.is_some() { self.untold } else { self.calls }
+    }
+
+    /// Adds calls of the same kind: sizes are all kept, and what is not known of these calls is not known of so many.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.bytes += other.bytes;
+        self.empty += other.empty;
+        self.failed += other.failed;
+        self.at_least += other.at_least;
+        self.untold += other.unknown();
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b)).or(a).or(b);
+        (self.short, self.asked) = (sum(self.short, other.short), sum(self.asked, other.asked));
+        for (sizes, others) in [(&mut self.sizes, &other.sizes), (&mut self.asked_sizes, &other.asked_sizes)] {
+            let mut all: BTreeMap<u64, u64> = BTreeMap::new();
+            for (size, calls) in sizes.iter().chain(others) {
+                *all.entry(*size).or_default() += calls;
+            }
+            *sizes = frequent(all);
+        }
+    }
+}
+
+/// Sizes and their calls, the most frequent first.
+pub fn frequent(sizes: BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
+    let mut sizes: Vec<(u64, u64)> = sizes.into_iter().collect();
+    sizes.sort_by_key(|(size, calls)| (std::cmp::Reverse(*calls), *size));
+    sizes
+}
+
 /// An exchange on one socket: `receives` calls took `received` bytes, then `sends` gave the
 /// sizes here.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -157,70 +157,49 @@ pub fn quantities(windows: &[&WindowRecord], seen: &[&WindowRecord]) -> Vec<Quan
     some.map(|(name, unit, pairs)| Quantity { name: name.to_owned(), unit, figure: ratio(&pairs).figure() }).collect()
 }
 
-type CallKey = (String, Way, String);
+/// A count and the requests of each window.
+type Pairs = Vec<(f64, f64)>;
 
 /// System calls over all windows that looked at them.
 pub fn calls(windows: &[&WindowRecord]) -> Vec<Call> {
-    let looked: Vec<(&WindowRecord, f64)> = of_look(windows, Look::Messages).filter(|(window, _)| window.messages.is_some()).collect();
-    let mut kinds: BTreeMap<CallKey, Vec<(usize, &CallKind)>> = BTreeMap::new();
-    for (place, (window, _)) in looked.iter().enumerate() {
-        for kind in window.messages.iter().flat_map(|messages| &messages.calls) {
-            kinds.entry((kind.call.clone(), kind.way, kind.protocol.clone())).or_default().push((place, kind));
+    let looked: Vec<(&Messages, f64)> =
+        of_look(windows, Look::Messages).filter_map(|(window, requests)| Some((window.messages.as_ref()?, requests))).collect();
+    let whole: f64 = looked.iter().map(|(_, requests)| requests).sum();
+    let none: Pairs = looked.iter().map(|(_, requests)| (0.0, *requests)).collect();
+    // Of each kind the sums, its calls in each window, and those that found nothing.
+    let mut kinds: BTreeMap<(&str, Way, &str), (CallKind, Pairs, f64)> = BTreeMap::new();
+    for (place, (messages, _)) in looked.iter().enumerate() {
+        // Where there was no room for every call, those that were kept stand for all.
+        let scale = (messages.kept + messages.beyond) as f64 / messages.kept.max(1) as f64;
+        for kind in &messages.calls {
+            let (_, pairs, empty) = kinds
+                .entry((&kind.call, kind.way, &kind.protocol))
+                .and_modify(|(sums, ..)| sums.add(kind))
+                .or_insert_with(|| (CallKind { untold: kind.unknown(), ..kind.clone() }, none.clone(), 0.0));
+            pairs[place].0 += kind.calls as f64 * scale;
+            *empty += kind.empty as f64 * scale;
         }
     }
-    // Where there was no room for every call, those that were kept stand for all.
-    let scale: Vec<f64> = looked
-        .iter()
-        .map(|(window, _)| window.messages.as_ref().map_or(1.0, |all| (all.kept + all.beyond) as f64 / all.kept.max(1) as f64))
-        .collect();
-    let whole: f64 = looked.iter().map(|(_, requests)| requests).sum();
-    let mut calls: Vec<Call> = kinds
-        .into_iter()
-        .map(|((call, way, protocol), found)| {
-            let mut pairs: Vec<(f64, f64)> = looked.iter().map(|(_, requests)| (0.0, *requests)).collect();
-            let (mut moved, mut bytes, mut empty) = (0_u64, 0_u64, 0.0);
-            let [mut sizes, mut wanted] = [(); 2].map(|()| BTreeMap::<u64, u64>::new());
-            let (mut told, mut short, mut asked, mut at_least) = (0_u64, 0_u64, 0_u64, 0_u64);
-            for (place, kind) in found {
-                pairs[place].0 += kind.calls as f64 * scale[place];
-                moved += kind.calls;
-                bytes += kind.bytes;
-                empty += kind.empty as f64 * scale[place];
-                if let Some((less, sum)) = kind.short.zip(kind.asked) {
-                    told += kind.calls.saturating_sub(kind.untold);
-                    (short, asked, at_least) = (short + less, asked.saturating_add(sum), at_least + kind.at_least);
-                }
-                for (all, found) in [(&mut sizes, &kind.sizes), (&mut wanted, &kind.asked_sizes)] {
-                    for (size, count) in found {
-                        *all.entry(*size).or_default() += count;
-                    }
-                }
-            }
-            let of_told = |count: u64| (told > 0).then(|| count as f64 / told as f64);
-            Call {
-                call,
-                way,
-                protocol,
-                per_request: ratio(&pairs).figure(),
-                mean_bytes: bytes as f64 / moved.max(1) as f64,
-                empty: empty / whole.max(1.0),
-                short: of_told(short),
-                asked_bytes: of_told(asked),
-                at_least: of_told(at_least),
-                asked_sizes: frequent(wanted),
-                sizes: frequent(sizes),
-            }
-        })
-        .collect();
+    let call = |(sums, pairs, empty): (CallKind, Pairs, f64)| {
+        let told = sums.calls.saturating_sub(sums.untold);
+        let of_told = |count: Option<u64>| count.filter(|_| told > 0).map(|count| count as f64 / told as f64);
+        Call {
+            per_request: ratio(&pairs).figure(),
+            mean_bytes: sums.bytes as f64 / sums.calls.max(1) as f64,
+            empty: empty / whole.max(1.0),
+            short: of_told(sums.short),
+            asked_bytes: of_told(sums.asked),
+            at_least: of_told(sums.short.map(|_| sums.at_least)),
+            asked_sizes: sums.asked_sizes,
+            sizes: sums.sizes,
+            call: sums.call,
+            way: sums.way,
+            protocol: sums.protocol,
+        }
+    };
+    let mut calls: Vec<Call> = kinds.into_values().map(call).collect();
     calls.sort_by(|a, b| b.per_request.value.total_cmp(&a.per_request.value).then_with(|| a.call.cmp(&b.call)));
     calls
-}
-
-/// The most frequent first.
-fn frequent(sizes: BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
-    let mut sizes: Vec<(u64, u64)> = sizes.into_iter().collect();
-    sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
-    sizes
 }
 
 /// Exchanges over all windows, and the number of all that were kept.

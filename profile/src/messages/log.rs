@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::attach::{CallKind, Messages, Pattern, Totals, Way};
+use model::attach::{CallKind, Messages, Pattern, Totals, Way, frequent};
 
 use super::asked::{AT_LEAST, FLAGS, GOES_ON, TOLD};
 
@@ -201,9 +201,13 @@ fn kinds(events: &[Event]) -> Vec<CallKind> {
     for kind in kinds.into_values().map(Kind::finish) {
         // Families of IP are one protocol, calls that only returned a ring's work one call.
         match merged.iter_mut().find(|one| (&one.call, one.way, &one.protocol) == (&kind.call, kind.way, &kind.protocol)) {
-            Some(one) => add(one, kind),
+            Some(one) => one.add(&kind),
             None => merged.push(kind),
         }
+    }
+    for kind in &mut merged {
+        kind.sizes.truncate(SIZES);
+        kind.asked_sizes.truncate(SIZES);
     }
     merged.sort_by(|a, b| (b.calls, &a.call).cmp(&(a.calls, &b.call)));
     merged
@@ -235,32 +239,6 @@ impl Kind {
 
     fn finish(self) -> CallKind {
         CallKind { sizes: frequent(self.sizes), asked_sizes: frequent(self.wanted), ..self.sums }
-    }
-}
-
-fn frequent(sizes: BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
-    let mut sizes: Vec<(u64, u64)> = sizes.into_iter().collect();
-    sizes.sort_by_key(|(size, calls)| (std::cmp::Reverse(*calls), *size));
-    sizes.truncate(SIZES);
-    sizes
-}
-
-fn add(one: &mut CallKind, other: CallKind) {
-    one.calls += other.calls;
-    one.bytes += other.bytes;
-    one.empty += other.empty;
-    one.failed += other.failed;
-    one.at_least += other.at_least;
-    one.untold += other.untold;
-    // What is known of one alone is known of some calls.
-    let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
-    (one.short, one.asked) = (sum(one.short, other.short), sum(one.asked, other.asked));
-    for (sizes, others) in [(&mut one.sizes, other.sizes), (&mut one.asked_sizes, other.asked_sizes)] {
-        let mut all: BTreeMap<u64, u64> = sizes.iter().copied().collect();
-        for (size, calls) in others {
-            *all.entry(size).or_default() += calls;
-        }
-        *sizes = frequent(all);
     }
 }
 
