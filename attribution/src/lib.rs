@@ -38,7 +38,7 @@ pub use doubt::{Cause, Doubt, Footing, Gravity, LEAST_FOR_SUMS, LEAST_SAMPLES};
 pub use figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
 pub use growth::{Growth, Shape, Trials, growth, settle};
 pub use passes::{CleanPass, CountPass, Passes, TimePass, WaitPass};
-pub use profile::folded;
+pub use profile::{folded, folded_chains};
 pub use receipt::{Calls, OffCpu, Receipt, ReceiptError, Rows, RuleShare, Sampled};
 pub use rows::{Basis, Bound, Path, Row, Split, Tally, by_key};
 pub use rules::{Classifier, RuleError, Rules, Setting};

@@ -1,33 +1,28 @@
 //! Profiles in the format of the flame graph tools.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use model::profile::Profile;
 
-/// The name of a frame; a place beyond the table is damage, and said to be.
-fn name(profile: &Profile, place: u32) -> &str {
-    profile.symbols.get(place as usize).map_or("[unknown]", String::as_str)
+/// The samples of a profile by chain, as [`folded_chains`] has them. A place beyond the table is damage, and said to be.
+pub fn folded(profile: &Profile) -> String {
+    let name = |place: &u32| profile.symbols.get(*place as usize).map_or("[unknown]", String::as_str);
+    folded_chains(profile.stacks.iter().map(|stack| (stack.frames.iter().map(name).collect(), stack.count)))
 }
 
 /// One line a chain, `outermost;...;innermost count`, in the order of letters:
-/// the folded format of Gregg's FlameGraph, which speedscope reads as well.
+/// the folded format of Gregg's FlameGraph, which speedscope reads as well. Chains come with their innermost function first.
 ///
 /// What would break a line or a chain in a name (a semicolon, a control
 /// character) becomes `_`. Chains that read alike are one line.
-pub fn folded(profile: &Profile) -> String {
+pub fn folded_chains<'a>(chains: impl Iterator<Item = (Vec<&'a str>, u64)>) -> String {
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
-    for stack in &profile.stacks {
-        let frames: Vec<String> = stack.frames.iter().rev().map(|place| clean(name(profile, *place))).collect();
-        let count = lines.entry(frames.join(";")).or_default();
-        *count = count.saturating_add(stack.count);
+    for (frames, count) in chains {
+        let frames: Vec<String> = frames.into_iter().rev().map(clean).collect();
+        let sum = lines.entry(frames.join(";")).or_default();
+        *sum = sum.saturating_add(count);
     }
-    let mut text = String::new();
-    for (chain, count) in lines.iter().filter(|(chain, _)| !chain.is_empty()) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{chain} {count}");
-    }
-    text
+    lines.iter().filter(|(chain, _)| !chain.is_empty()).map(|(chain, count)| format!("{chain} {count}\n")).collect()
 }
 
 fn clean(name: &str) -> String {

@@ -56,7 +56,17 @@ const INTERRUPTS_ON: [&str; 7] = [
     "do_syscall_64",
 ];
 
-impl Symbol<'_> {
+/// What stands in front of `sys_` in the names of functions that a system call begins with
+/// (arch/*/include/asm/syscall_wrapper.h); the call's own name follows.
+const CALLS: [&str; 10] = ["__x64", "__arm64", "__riscv", "__s390x", "__loongarch", "__se", "__do", "", "k", "do"];
+
+impl<'a> Symbol<'a> {
+    /// The system call that it is a beginning of, by its name.
+    pub fn system_call(&self) -> Option<&'a str> {
+        let (start, call) = self.name.split_once("sys_")?;
+        (CALLS.contains(&start.trim_end_matches('_')) && !call.is_empty()).then_some(call)
+    }
+
     /// Returns whether interrupts come on again in it, so that samples in it show the time
     /// before.
     pub fn enables_interrupts(&self) -> bool {
@@ -87,6 +97,22 @@ mod tests {
         assert_eq!(parts("[syscall exit]"), ("[syscall_exit]", None));
         assert_eq!(parts(""), ("", None));
         assert_eq!(Symbol::parse("veth_xmit.cold [veth]").listed(), "veth_xmit [veth]");
+    }
+
+    #[test]
+    fn system_calls_have_their_names() {
+        let calls = [
+            "__x64_sys_openat",
+            "__se_sys_read",
+            "____sys_sendmsg",
+            "ksys_write",
+            "do_sys_poll",
+            "x64_sys_call",
+            "do_syscall_64",
+            "tcp_ack",
+        ];
+        let found = calls.map(|name| Symbol::parse(name).system_call());
+        assert_eq!(found, [Some("openat"), Some("read"), Some("sendmsg"), Some("write"), Some("poll"), None, None, None]);
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use model::profile::CountTier;
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::growth::{Growth, Shape, Trials, growth, settle};
+use crate::growth::{Growth, Trials, growth, settle};
 use crate::receipt::{Calls, Receipt};
 use crate::rows::{Row, by_key};
 use crate::symbol::Symbol;
@@ -45,13 +45,6 @@ pub struct SizeCell {
     /// Exact calls per message and how they were counted; `None` where they
     /// were not, which prints as "-".
     pub calls: Option<(Figure, Option<CountTier>)>,
-}
-
-impl FunctionRow {
-    /// True where time or calls depend on the size.
-    pub fn is_marked(&self) -> bool {
-        [self.time, self.calls].into_iter().flatten().any(|growth| growth.shape != Shape::NotShown)
-    }
 }
 
 impl FunctionTable {

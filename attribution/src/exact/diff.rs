@@ -7,41 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallTree, Counts, Measured, Region};
+use super::{CallTree, Counts, Measured, Region, Spread, spread};
 use crate::attributes::Layer;
 use crate::symbol::Symbol;
-
-/// Instructions per message over the seeds of one side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Range {
-    /// The least.
-    pub least: u64,
-    /// The median, the lower of two.
-    pub median: u64,
-    /// The most.
-    pub most: u64,
-}
-
-impl Range {
-    fn of(counts: impl IntoIterator<Item = u64>) -> Self {
-        let spread = super::spread(counts);
-        Self { least: spread.least, median: spread.median, most: spread.most }
-    }
-
-    fn lies_apart(self, other: Self) -> bool {
-        self.most < other.least || other.most < self.least
-    }
-}
 
 /// A row on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change<K> {
     /// What the row is of.
     pub key: K,
-    /// Instructions per message of the first side.
-    pub before: Range,
+    /// Instructions per message of the first side, over its seeds.
+    pub before: Spread,
     /// Of the second.
-    pub after: Range,
+    pub after: Spread,
 }
 
 impl<K> Change<K> {
@@ -52,7 +30,7 @@ impl<K> Change<K> {
 
     /// True where the ranges lie apart.
     pub fn counts(&self) -> bool {
-        self.before.lies_apart(self.after)
+        self.before.most < self.after.least || self.after.most < self.before.least
     }
 }
 
@@ -115,7 +93,7 @@ fn region(name: &str, before: &[Region], after: &[Region]) -> RegionDiff {
     let paths = both.map(|side| side.iter().map(|one| own_by_path(&one.tree)).collect::<Vec<_>>());
     let functions = changes(both.map(|side| side.iter().map(functions).collect()));
     let functions = functions.into_iter().map(|function| explained(function, &paths)).collect();
-    let total = |side: &[Region]| Range::of(side.iter().map(|one| one.total.instructions));
+    let total = |side: &[Region]| spread(side.iter().map(|one| one.total.instructions));
     RegionDiff {
         name: name.to_owned(),
         total: Change { key: (), before: total(before), after: total(after) },
@@ -141,7 +119,7 @@ fn functions(region: &Region) -> BTreeMap<String, u64> {
 /// Rows whose ranges lie apart, the largest difference first.
 fn changes<K: Ord + Clone>([before, after]: [Vec<BTreeMap<K, u64>>; 2]) -> Vec<Change<K>> {
     let keys: BTreeSet<&K> = before.iter().chain(&after).flat_map(BTreeMap::keys).collect();
-    let range = |side: &[BTreeMap<K, u64>], key: &K| Range::of(side.iter().map(|one| one.get(key).copied().unwrap_or(0)));
+    let range = |side: &[BTreeMap<K, u64>], key: &K| spread(side.iter().map(|one| one.get(key).copied().unwrap_or(0)));
     let mut found: Vec<Change<K>> = keys
         .into_iter()
         .map(|key| Change { key: key.clone(), before: range(&before, key), after: range(&after, key) })
@@ -197,7 +175,7 @@ fn explained(function: Change<String>, [before, after]: &[Vec<BTreeMap<Path, u64
     let ends_here = |path: &&Path| path.last() == Some(&function.key);
     let paths: BTreeSet<&Path> = before.iter().chain(after).flat_map(BTreeMap::keys).filter(ends_here).collect();
     let median =
-        |side: &[BTreeMap<Path, u64>], path: &Path| Range::of(side.iter().map(|one| one.get(path).copied().unwrap_or(0))).median as i64;
+        |side: &[BTreeMap<Path, u64>], path: &Path| spread(side.iter().map(|one| one.get(path).copied().unwrap_or(0))).median as i64;
     let differences = paths.into_iter().map(|path| (path, median(after, path) - median(before, path)));
     // Of the same sign as the change, so that a moved call is explained by where it went.
     let sign = function.difference().signum();

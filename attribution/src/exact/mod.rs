@@ -18,7 +18,7 @@ mod timed;
 mod tree;
 
 pub use counts::{Counts, Spread, spread};
-pub use diff::{Change, ExactDiff, PathChange, Range, RegionDiff, diff};
+pub use diff::{Change, ExactDiff, PathChange, RegionDiff, diff};
 pub use measured::{Absent, Accesses, Lines, Measured, Provenance, Region};
 pub use rows::{ExactFunction, ExactRow, ExactRows};
 pub use stored::{EXACT_FORMAT, Stored, StoredError, StoredRun};

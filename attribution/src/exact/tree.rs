@@ -1,11 +1,9 @@
 //! The tree of call paths of one message.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
+use crate::profile::folded_chains;
 
 /// Frames of a path beyond which it is refused: the kernel's stack holds far fewer.
 const MOST_DEPTH: usize = 1 << 10;
@@ -110,18 +108,8 @@ impl CallTree {
     /// Instructions by path in the folded format of flame graph tools, a line a path in
     /// the order of letters.
     pub fn folded(&self) -> String {
-        let mut lines: BTreeMap<String, u64> = BTreeMap::new();
-        for (place, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.own.instructions > 0) {
-            let mut chain = self.chain(place);
-            chain.reverse();
-            *lines.entry(chain.join(";")).or_default() += node.own.instructions;
-        }
-        let mut text = String::new();
-        for (chain, count) in lines {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{chain} {count}");
-        }
-        text
+        let executed = self.nodes.iter().enumerate().filter(|(_, node)| node.own.instructions > 0);
+        folded_chains(executed.map(|(place, node)| (self.chain(place), node.own.instructions)))
     }
 }
 

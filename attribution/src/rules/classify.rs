@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{Chain, Rule, Rules, Ruling, Setting};
+use super::{Chain, Rule, Rules, Setting};
 use crate::attributes::{Attributes, Category, Context, Decided, Direction, Layer};
 use crate::symbol::Symbol;
 
@@ -20,7 +20,7 @@ pub struct Classifier<'r> {
 
 /// A name and the rules that its patterns and module let through.
 #[derive(Debug)]
-struct Known {
+pub(crate) struct Known {
     /// Without suffix and module: what callers' patterns are compared with.
     name: String,
     rules: Vec<u16>,
@@ -41,17 +41,7 @@ impl<'r> Classifier<'r> {
         self.judge(&frames, user)
     }
 
-    /// The ruling on a function when nothing is known of its callers.
-    pub fn ruling(&mut self, symbol: &str) -> Ruling {
-        let frames = [self.known(symbol)];
-        let first = |wanted: &dyn Fn(&Rule) -> bool| self.matching(&frames, 0).find(|(_, rule)| wanted(rule));
-        Ruling {
-            layer: first(&|rule| rule.layer.is_some()).and_then(|(_, rule)| rule.layer),
-            category: first(&|rule| rule.category.is_some()).and_then(|(_, rule)| rule.category),
-        }
-    }
-
-    fn known(&mut self, text: &str) -> Rc<Known> {
+    pub(crate) fn known(&mut self, text: &str) -> Rc<Known> {
         if let Some(known) = self.known.get(text) {
             return Rc::clone(known);
         }
@@ -89,7 +79,7 @@ impl<'r> Classifier<'r> {
     }
 
     /// The rules that match the function at `place` of a chain, in their order.
-    fn matching<'a>(&'a self, frames: &'a [Rc<Known>], place: usize) -> impl Iterator<Item = (u16, &'a Rule)> {
+    pub(crate) fn matching<'a>(&'a self, frames: &'a [Rc<Known>], place: usize) -> impl Iterator<Item = (u16, &'a Rule)> {
         let candidates = frames.get(place).map_or(&[][..], |frame| &frame.rules);
         let caller = frames.get(place + 1).map(|caller| caller.name.as_str());
         candidates.iter().map(|number| (*number, &self.rules.rules[usize::from(*number)])).filter(move |(_, rule)| {

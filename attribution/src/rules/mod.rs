@@ -14,7 +14,7 @@ pub use pattern::Pattern;
 
 use pattern::Index;
 
-use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
+use crate::attributes::{Category, Context, Crossing, Direction, Layer};
 
 /// The rules that come with nettoll.
 pub const BUILTIN: &str = include_str!("../../../rules/kernel.rules");
@@ -78,15 +78,6 @@ pub struct Rules {
     chain_index: Index,
 }
 
-/// The ruling on a function whatever calls it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ruling {
-    /// Its layer; `None` when no rule says.
-    pub layer: Option<Setting<Layer>>,
-    /// Its category; `None` when no rule says.
-    pub category: Option<Setting<Category>>,
-}
-
 impl Rule {
     const fn decides_nothing(&self) -> bool {
         self.layer.is_none() && self.category.is_none() && self.context.is_none() && self.direction.is_none() && self.crossing.is_none()
@@ -128,17 +119,5 @@ impl Rules {
     /// True without any rule; never so of rules that were parsed.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
-    }
-
-    /// The ruling on a function when nothing is known of its callers.
-    pub fn ruling(&self, symbol: &str) -> Ruling {
-        let mut classifier = Classifier::new(self);
-        classifier.ruling(symbol)
-    }
-
-    /// Classifies one chain, the innermost function first. `user` says that the
-    /// sample fell into user code. For many chains a [`Classifier`] is faster.
-    pub fn classify(&self, frames: &[&str], user: bool) -> Attributes {
-        Classifier::new(self).classify(frames, user)
     }
 }

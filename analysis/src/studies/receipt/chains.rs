@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use model::profile::{Profile, Stack};
+use attribution::folded_chains;
+use model::profile::Profile;
 
 /// A chain longer than this is cut at its outer end: four times the kernel's
 /// own limit (`PERF_MAX_STACK_DEPTH`, include/uapi/linux/perf_event.h).
@@ -157,20 +158,9 @@ impl Chains {
         self.nodes.get(chain.node()).map_or(NONE, |node| node.name)
     }
 
-    /// Samples as a profile again, whose names are those that occur in it.
-    pub fn profile(&self, like: &Profile, samples: impl Iterator<Item = (ChainId, u64)>) -> Profile {
-        let (mut symbols, mut places) = (Vec::new(), HashMap::new());
-        let stacks = samples.map(|(chain, count)| {
-            let frames = self.frames(chain).map(|name| {
-                *places.entry(name).or_insert_with(|| {
-                    symbols.push(self.name_at(name).to_owned());
-                    symbols.len() as u32 - 1
-                })
-            });
-            Stack { frames: frames.collect(), user: chain.user(), count }
-        });
-        let stacks = stacks.collect();
-        Profile { symbols, stacks, ..like.clone() }
+    /// Samples in the flame graph tools' format.
+    pub fn folded(&self, samples: impl Iterator<Item = (ChainId, u64)>) -> String {
+        folded_chains(samples.map(|(chain, count)| (self.frames(chain).map(|name| self.name_at(name)).collect(), count)))
     }
 }
 
@@ -189,9 +179,8 @@ mod tests {
         let second = profile(&[("a<b<c", 1), ("x<b<c", 5)]);
         for profile in [&first, &second] {
             let kept = chains.keep(profile).unwrap();
-            let again = chains.profile(profile, kept.iter().map(|(chain, count)| (*chain, u64::from(*count))));
-            assert_eq!(folded(&again), folded(profile));
-            assert_eq!(again.samples(), profile.samples());
+            assert_eq!(chains.folded(kept.iter().map(|(chain, count)| (*chain, u64::from(*count)))), folded(profile));
+            assert_eq!(kept.iter().map(|(_, count)| u64::from(*count)).sum::<u64>(), profile.samples());
         }
         // c, b, a, user and x: what chains share is kept once.
         assert_eq!(chains.ids(), 2 * 5);

@@ -19,21 +19,7 @@ type End<'a> = (Key<'a>, &'a str, &'a Receipt);
 /// Each table of each pair is tested by itself (Holm over its rows); differences
 /// are the second's less the first's.
 pub fn compare_studies(a: &ReceiptStudy, b: &ReceiptStudy) -> ReceiptComparison {
-    matched(&ends(a), &ends(b))
-}
-
-/// Compares two arms of one run in the same way, cell by cell.
-pub fn compare_arms(study: &ReceiptStudy, arms: [&str; 2]) -> ReceiptComparison {
-    let of = |arm: &str| {
-        let mut ends = ends(study);
-        ends.retain(|((_, own, _), _, _)| *own == Some(arm));
-        ends.iter_mut().for_each(|((_, own, _), _, _)| *own = None);
-        ends
-    };
-    matched(&of(arms[0]), &of(arms[1]))
-}
-
-fn matched(of_a: &[End], of_b: &[End]) -> ReceiptComparison {
+    let (of_a, of_b) = (ends(a), ends(b));
     let found: BTreeMap<Key, &Receipt> = of_b.iter().map(|(key, _, receipt)| (*key, *receipt)).collect();
     let known: BTreeSet<Key> = of_a.iter().map(|(key, _, _)| *key).collect();
     let pairs = of_a.iter().filter_map(|(key, label, receipt)| Some(pair(label, receipt, found.get(key)?)));

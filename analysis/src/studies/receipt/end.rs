@@ -6,7 +6,7 @@ use model::end::CpuTime;
 use model::profile::{CallCounts, SampleSource};
 use model::{Bytes, Cell, Nanos, Pacing, Role};
 
-use super::chains::{ChainId, Chains};
+use super::chains::Chains;
 use super::kept::{Edges, KeptEnd, KeptTime};
 use super::known::Known;
 use super::repeat::repeat;
@@ -174,11 +174,6 @@ fn counters(time: &[KeptTime], known: &mut Known) -> BTreeMap<Layer, LayerCounte
 
 /// All time passes of an end in the flame graph tools' format; `None` without a sample.
 pub fn folded(kept: &KeptEnd, chains: &Chains) -> Option<String> {
-    let like = &kept.time.first()?.head;
-    let mut counts: BTreeMap<ChainId, u64> = BTreeMap::new();
-    for (chain, count) in kept.time.iter().flat_map(|pass| &pass.stacks) {
-        *counts.entry(*chain).or_default() += u64::from(*count);
-    }
-    let text = attribution::folded(&chains.profile(like, counts.into_iter()));
-    Some(text).filter(|text| !text.is_empty())
+    let samples = kept.time.iter().flat_map(|pass| &pass.stacks).map(|(chain, count)| (*chain, u64::from(*count)));
+    Some(chains.folded(samples)).filter(|text| !text.is_empty())
 }

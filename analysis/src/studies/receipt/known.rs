@@ -7,11 +7,6 @@ use attribution::Attributes;
 use attribution::Symbol;
 use attribution::{Classifier, Rules};
 
-/// The functions that a system call begins with, by what their names begin
-/// with; the call's own name follows (arch/*/include/asm/syscall_wrapper.h).
-const CALLS: [&str; 8] =
-    ["__x64_sys_", "__arm64_sys_", "__riscv_sys_", "__s390x_sys_", "__loongarch_sys_", "__se_sys_", "__do_sys_", "__sys_"];
-
 /// All chains with their attributes.
 #[derive(Debug)]
 pub struct Known<'a> {
@@ -83,13 +78,12 @@ impl<'a> Known<'a> {
         let place = self
             .chains
             .frames(chain)
-            .filter(|name| self.calls[*name as usize].get_or_insert_with(|| call(self.chains.name_at(*name))).is_some())
+            .filter(|name| {
+                self.calls[*name as usize]
+                    .get_or_insert_with(|| Symbol::parse(self.chains.name_at(*name)).system_call().map(str::to_owned))
+                    .is_some()
+            })
             .last()?;
         self.calls[place as usize].as_ref()?.as_deref()
     }
-}
-
-fn call(name: &str) -> Option<String> {
-    let name = Symbol::parse(name).name;
-    CALLS.iter().find_map(|start| name.strip_prefix(start)).filter(|call| !call.is_empty()).map(str::to_owned)
 }

@@ -45,7 +45,7 @@ use kept::{Edges, KeptEnd, Unkept};
 use known::Known;
 
 use boundaries::Stack;
-pub use compare::{compare_arms, compare_studies};
+pub use compare::compare_studies;
 pub use result::*;
 pub use workloads::WORKLOADS;
 
@@ -182,8 +182,8 @@ impl Receipts {
         let group = &mut self.groups[group];
         let ticks = if role == Role::Sender { measured.sender_host.cpu } else { measured.receiver_host.cpu };
         let [moved, whole] = [&report.counts, &report.total].map(|counts: &Counts| messages(report, counts, &record.cell));
-        let stolen = ticks.steal as f64 / ticks.all().max(1) as f64;
-        let edges = Edges { block: record.block, wall: report.window.length(), cpu: report.cpu_time, messages: moved, stolen };
+        let edges =
+            Edges { block: record.block, wall: report.window.length(), cpu: report.cpu_time, messages: moved, stolen: ticks.stolen() };
         let end = &mut group.ends[role as usize];
         if let Err(why) = end.push((record.pass, role), edges, whole, seen, &mut self.chains) {
             end.passes.missing += 1;

@@ -1,6 +1,6 @@
 //! What changed between two kernels.
 
-use attribution::exact::{Change, ExactDiff, Measured, Range, RegionDiff};
+use attribution::exact::{Change, ExactDiff, Measured, RegionDiff, Spread};
 
 use super::flames;
 use super::tables::NAME;
@@ -77,7 +77,7 @@ fn tail(path: &[String]) -> String {
     path[path.len().saturating_sub(3)..].join(" > ")
 }
 
-fn range(range: Range) -> String {
+fn range(range: Spread) -> String {
     if range.least == range.most { whole(range.median) } else { format!("{}–{}", whole(range.least), whole(range.most)) }
 }
 

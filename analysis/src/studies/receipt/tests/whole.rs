@@ -61,9 +61,11 @@ fn what_grows_is_told_from_what_does_not() {
     near(copy.slope_per_kib.value, 64.0);
     near(series.categories.growing[2], 306.0);
     let function = series.functions.rows.iter().find(|row| row.function == "_copy_from_iter").unwrap();
-    assert!(function.is_marked() && function.cells.iter().all(|cell| cell.calls.is_none()));
+    assert!(function.time.unwrap().shape == Shape::Grows && function.cells.iter().all(|cell| cell.calls.is_none()));
     let counted = series.functions.rows.iter().find(|row| row.function == "udp_sendmsg").unwrap();
-    assert!(!counted.is_marked() && counted.cells[1].calls.unwrap().1 == Some(CountTier::Tracepoint));
+    let growths = [counted.time, counted.calls];
+    assert!(growths.into_iter().flatten().all(|growth| growth.shape == Shape::NotShown));
+    assert!(counted.cells[1].calls.unwrap().1 == Some(CountTier::Tracepoint));
     near(series.touching.cells[2].ns.value, 366.0);
     assert!(series.layers.rows.iter().any(|row| row.key == Layer::Udp));
     near(series.directions.rows.iter().find(|row| row.key == Some(Direction::Acknowledgement)).unwrap().cells[0].ns.value, 100.0);
