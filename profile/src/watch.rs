@@ -189,3 +189,47 @@ fn outside(recordings: &[Recording], symbols: &Symbols, [own, kernel]: [Tasks; 2
     }
     [others, softirq]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{outside, with_children};
+    use crate::sampler::record::Fork;
+    use crate::sampler::{Layout, Recording, Tasks};
+    use crate::symbols::{CodeMap, Symbols};
+    use model::Nanos;
+    use model::end::Window;
+    use model::profile::SampleSource;
+
+    fn recording(rings: Vec<Vec<u8>>, forks: Vec<Fork>) -> Recording {
+        let (layout, code, source) = (Layout::default(), CodeMap::default(), SampleSource::CpuClock);
+        Recording { source, period: 1_000, layout, rings, lost: None, counted: None, switches: None, forks, code, notes: vec![] }
+    }
+
+    #[test]
+    fn children_of_children_are_found_in_any_order() {
+        let fork = |parent, pid| Fork { pid, parent };
+        // A thread of 1; a child of a child before it, on another CPU; somebody else's.
+        let recordings = [recording(vec![], vec![fork(1, 1), fork(7, 8)]), recording(vec![], vec![fork(1, 7), fork(3, 4)])];
+        assert_eq!(with_children(&[1, 2], &recordings), (vec![1, 2, 7, 8], 2));
+    }
+
+    /// A sample at a time: of user code, without a chain.
+    fn sample(pid: u32, tid: u32, time: u64) -> Vec<u8> {
+        let mut bytes = 9_u32.to_ne_bytes().to_vec();
+        bytes.extend([2_u16, 48].iter().flat_map(|half| half.to_ne_bytes()));
+        bytes.extend(0x1000_u64.to_ne_bytes());
+        bytes.extend([pid, tid].iter().flat_map(|id| id.to_ne_bytes()));
+        bytes.extend([time, 0, 0].iter().flat_map(|number| number.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn others_are_neither_the_program_nor_its_kernel_threads_nor_idle() {
+        let list = b"ffffffff81000000 T _stext\nffffffff81000100 T _etext\n";
+        let symbols = Symbols::parse(list, b"").unwrap();
+        let ring = [sample(7, 7, 10), sample(0, 0, 11), sample(2, 12, 12), sample(2, 13, 13), sample(3, 3, 14), sample(3, 3, 99)].concat();
+        let window = Window { start: Nanos::new(10), end: Nanos::new(50) };
+        let found = outside(&[recording(vec![ring], vec![])], &symbols, [Tasks::Processes(&[7]), Tasks::Threads(&[12])], window);
+        assert_eq!(found, [2, 0]);
+    }
+}

@@ -28,6 +28,9 @@ pub fn to_an_ordinary_user() -> Result<(), Skip> {
             assert!(answer.len() > 8 && remedy.len() > 8, "{part}: {line}");
             let has_reason = answer.contains(": E") || answer.contains("every address reads 0");
             assert!(has_reason, "{part}: {answer}");
+            // A task may be sampled at 1, a CPU at 0.
+            let limit = [("samples", "set it to 1 or less"), ("whole CPUs", "set it to 0 or less")].into_iter().find(|(of, _)| *of == part);
+            assert!(limit.is_none_or(|(_, limit)| remedy.contains(limit)), "{part}: {remedy}");
         }
     }
 }
@@ -41,6 +44,7 @@ pub fn child() {
     let (pid, longest) = (std::process::id(), Nanos::from_millis(100));
     let who = Who::Process(pid);
     say("samples", Sampler::open(&Settings::new(Target::Process(pid), longest)).err());
+    say("whole CPUs", Sampler::open(&Settings::new(Target::Cpu { cpu: 0, process: pid }, longest)).err());
     say("symbols", Symbols::of_kernel().err());
     say("calls", CallCounter::open(who, &["net:netif_rx"], &["udp_sendmsg"], &mut || {}).err());
     say("witnesses", StackCounter::open(who, STACK_RULES).err());
