@@ -6,6 +6,7 @@
 pub mod asm;
 mod errno;
 mod identity;
+mod loaded;
 mod map;
 mod program;
 mod redirect;
@@ -20,6 +21,7 @@ use model::Unavailable;
 use asm::{Assembler, Helper, Label, Reg, Test};
 pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
+pub use loaded::compiled;
 pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch, Sockets};
 pub use program::{Attached, Program, ProgramKind, XdpMode, probe};
 pub use redirect::{FRAME, redirect};

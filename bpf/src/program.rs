@@ -9,7 +9,7 @@ use crate::errno_name;
 use model::Unavailable;
 
 const LOAD: libc::c_int = 5;
-const INFO: libc::c_int = 15;
+pub(super) const INFO: libc::c_int = 15;
 const ATTACH: libc::c_int = 17;
 const LINK: libc::c_int = 28;
 
@@ -98,10 +98,10 @@ impl XdpMode {
 
 #[repr(C)]
 #[derive(Default)]
-struct Info {
-    program: u32,
-    length: u32,
-    info: u64,
+pub(super) struct Info {
+    pub program: u32,
+    pub length: u32,
+    pub info: u64,
 }
 
 /// `struct bpf_prog_info` up to `recursion_misses` (Linux 5.12), in words of 8 bytes.
@@ -251,7 +251,7 @@ impl Attached {
     }
 }
 
-fn descriptor(number: libc::c_long) -> OwnedFd {
+pub(super) fn descriptor(number: libc::c_long) -> OwnedFd {
     // SAFETY: the kernel has just made this descriptor for the caller, who gave it to nobody else.
     unsafe { OwnedFd::from_raw_fd(number as RawFd) }
 }

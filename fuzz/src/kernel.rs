@@ -23,7 +23,7 @@ use profile::own_code;
 use profile::probe::btf::function_id;
 use profile::sampler::record::Record;
 use profile::sampler::{Layout, Recording, Tasks};
-use profile::symbols::{CodeMap, Symbols, code, file};
+use profile::symbols::{Change, CodeMap, Symbols, code, file};
 use profile::system::parse_cpu_list;
 use profile::waits::{Event, WaitLog};
 
@@ -99,15 +99,19 @@ pub fn perf(bytes: &[u8]) {
         code,
         notes: Vec::new(),
     };
-    let (mut samples, mut switches) = (0, Vec::new());
+    let (mut samples, mut switches, mut changes) = (0, Vec::new(), Vec::new());
     for record in recording.records() {
         match record {
             Ok(Record::Sample(_)) => samples += 1,
             Ok(Record::Switch(switch)) => switches.push(switch),
+            Ok(Record::Symbol(symbol)) => changes.push(Change::from(symbol)),
             _ => {}
         }
     }
-    let (profile, _) = fold(slice::from_ref(&recording), &SYMBOLS, Tasks::All, None);
+    assert!(changes.iter().all(|change| !change.name.is_empty() && change.name.len() <= 2048));
+    let mut symbols = SYMBOLS.clone();
+    symbols.take_changes(changes);
+    let (profile, _) = fold(slice::from_ref(&recording), &symbols, Tasks::All, None);
     let of_time = Recording {
         source: SampleSource::CpuClock,
         counted: Some(1 << 30),
@@ -116,7 +120,7 @@ pub fn perf(bytes: &[u8]) {
         ..recording
     };
     let window = Window { start: Nanos::new(1 << 20), end: Nanos::new(1 << 40) };
-    let account = fold(slice::from_ref(&of_time), &SYMBOLS, Tasks::All, Some(window)).0.account.unwrap_or_default();
+    let account = fold(slice::from_ref(&of_time), &symbols, Tasks::All, Some(window)).0.account.unwrap_or_default();
     assert!(account.on_cpu.is_some());
     assert_eq!(profile.stacks.iter().map(|stack| stack.count).sum::<u64>(), samples);
     let places = profile.stacks.iter().flat_map(|stack| &stack.frames);

@@ -4,7 +4,6 @@
 //! While messages flow nothing of it runs in this process: the kernel samples
 //! and counts into memory that is read afterwards.
 
-use std::fs;
 
 use model::control::Observe;
 use model::end::Window;
@@ -14,7 +13,7 @@ use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{CallCounter, STACK_RULES, StackCounter, TRACEPOINTS};
 use profile::sampler::Target;
-use profile::symbols::Symbols;
+use profile::symbols::{KernelNames, Symbols};
 use profile::waits::WaitRecorder;
 use profile::watch::{self, Subject};
 
@@ -36,13 +35,7 @@ enum Watch {
 pub struct EndpointProfiler {
     watch: Option<Watch>,
     refused: Vec<Unavailable>,
-    names: Option<Names>,
-}
-
-/// The kernel's names for its addresses, as long as no module comes or goes.
-struct Names {
-    modules: Vec<u8>,
-    symbols: Symbols,
+    names: Option<KernelNames>,
 }
 
 impl EndpointProfiler {
@@ -79,7 +72,7 @@ impl EndpointProfiler {
         let outcome = match self.watch.take() {
             None => Ok(()),
             Some(Watch::Time(watch, process)) => {
-                let sampled = self.symbols().and_then(|symbols| watch.finish(&[process], symbols, window, None));
+                let sampled = self.symbols(&mut seen.refused).and_then(|symbols| watch.finish(&[process], symbols, window, None));
                 sampled.map(|sampled| {
                     (seen.profile, seen.counters, seen.ksoftirqd) = (Some(sampled.profile), sampled.counters, sampled.kernel_threads);
                 })
@@ -92,7 +85,7 @@ impl EndpointProfiler {
                 Ok(())
             }
             Some(Watch::Stacks(recorder)) => {
-                self.symbols().and_then(|symbols| recorder.counts(symbols)).map(|counts| seen.counts = Some(counts))
+                self.symbols(&mut seen.refused).and_then(|symbols| recorder.counts(symbols)).map(|counts| seen.counts = Some(counts))
             }
         };
         if let Err(refusal) = outcome {
@@ -103,7 +96,10 @@ impl EndpointProfiler {
 
     fn sample(&mut self, process: u32, observe: &Observe) -> Result<Watch, Unavailable> {
         // Addresses without names are no receipt: better to know now.
-        self.symbols()?;
+        match &mut self.names {
+            Some(names) => names.refresh()?,
+            None => self.names = Some(KernelNames::read()?),
+        }
         let subject = Subject {
             process,
             cpus: observe.cpus.iter().map(|place| place.cpu).collect(),
@@ -115,14 +111,12 @@ impl EndpointProfiler {
         Ok(Watch::Time(watch::Watch::start(&subject, &mut self.refused)?, process))
     }
 
-    fn symbols(&mut self) -> Result<&Symbols, Unavailable> {
-        // Without the list nobody can tell whether it changed; then it is read once.
-        let modules = fs::read("/proc/modules").unwrap_or_default();
-        let names = match self.names.take().filter(|names| names.modules == modules) {
+    fn symbols(&mut self, notes: &mut Vec<Unavailable>) -> Result<&Symbols, Unavailable> {
+        let names = match self.names.take() {
             Some(names) => names,
-            None => Names { modules, symbols: Symbols::of_kernel()? },
+            None => KernelNames::read()?,
         };
-        Ok(&self.names.insert(names).symbols)
+        self.names.insert(names).up_to_date(notes)
     }
 }
 

@@ -8,7 +8,7 @@ use model::profile::{Account, HardwareCounts, Profile, SampleSource, Stack};
 
 use crate::sampler::record::{Malformed, Record, Sample};
 use crate::sampler::{COUNTERS, Recording, Tasks};
-use crate::symbols::{CodeMap, Symbols};
+use crate::symbols::{CLASSIC_FILTER, CodeMap, Symbols, UNKNOWN, runs_filters};
 
 /// Name of a sample in user code.
 pub const USER: &str = "[user]";
@@ -43,7 +43,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
                 }
                 Ok(Record::Lost(count)) => lost = lost.saturating_add(count),
                 Ok(Record::Throttle(time)) => throttled += u64::from(within(time)),
-                Ok(Record::Switch(_) | Record::Fork(_) | Record::Other) => {}
+                Ok(Record::Switch(_) | Record::Fork(_) | Record::Symbol(_) | Record::Other) => {}
                 Err(Malformed::Content | Malformed::Length) => broken += 1,
             }
         }
@@ -72,8 +72,8 @@ fn mean_period(recordings: &[Recording]) -> u64 {
 struct Names {
     all: Vec<String>,
     places: HashMap<String, u32>,
-    /// By address, and whether it is one to which a call returns.
-    addresses: HashMap<(u64, bool), u32>,
+    /// By address and moment ([`Symbols::moment`]).
+    addresses: HashMap<(u64, usize), u32>,
 }
 
 impl Names {
@@ -87,13 +87,13 @@ impl Names {
         place
     }
 
-    fn of_address(&mut self, address: u64, returned_to: bool, symbols: &Symbols) -> u32 {
-        if let Some(place) = self.addresses.get(&(address, returned_to)) {
+    /// The name of what was at `address` at a moment.
+    fn of_address(&mut self, address: u64, moment: usize, symbols: &Symbols) -> u32 {
+        if let Some(place) = self.addresses.get(&(address, moment)) {
             return *place;
         }
-        let name = if returned_to { symbols.caller(address) } else { symbols.name(address) };
-        let place = self.place(name);
-        self.addresses.insert((address, returned_to), place);
+        let place = self.place(symbols.name_at(address, moment));
+        self.addresses.insert((address, moment), place);
         place
     }
 }
@@ -124,13 +124,22 @@ impl Fold<'_> {
             let exit = *self.user.entry(sample.ip).or_insert_with(|| code.follows_system_call(sample.ip));
             vec![self.names.place(if exit { SYSCALL_EXIT } else { USER })]
         } else {
+            let moment = self.symbols.moment(sample.time);
             let mut frames: Vec<u32> = Vec::new();
             for (place, address) in sample.kernel_chain().enumerate() {
-                frames.push(self.names.of_address(address, place > 0, self.symbols));
+                // A call may be the last instruction of a function, so that it returns to the next one.
+                let address = if place > 0 { address.wrapping_sub(1) } else { address };
+                frames.push(self.names.of_address(address, moment, self.symbols));
             }
-            if frames.is_empty() {
-                whole = false;
-                frames.push(self.names.of_address(sample.ip, false, self.symbols));
+            match frames[..] {
+                [] => {
+                    whole = false;
+                    frames.push(self.names.of_address(sample.ip, moment, self.symbols));
+                }
+                [inner, caller, ..] if self.names.all[inner as usize] == UNKNOWN && runs_filters(&self.names.all[caller as usize]) => {
+                    frames[0] = self.names.place(CLASSIC_FILTER);
+                }
+                _ => {}
             }
             frames
         };

@@ -75,6 +75,8 @@ pub const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 pub const EXCLUDE_USER_CALLCHAIN: u64 = 1 << 22;
 pub const USE_CLOCKID: u64 = 1 << 25;
 pub const CONTEXT_SWITCH: u64 = 1 << 26;
+/// Since Linux 5.1.
+pub const KERNEL_SYMBOLS: u64 = 1 << 29;
 
 /// `_IO('$', n)`: the commands, and whether they go to the whole group.
 const ENABLE: libc::c_ulong = 0x2400;

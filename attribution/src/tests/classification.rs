@@ -167,6 +167,7 @@ fn families_drivers_and_hooks() {
     is("ipt_do_table < nf_hook_slow", Layer::Netfilter, Category::Protocol);
     is("__nf_conntrack_find_get < nf_conntrack_in", Layer::Netfilter, Category::DataStructures);
     is("bpf_prog_6deef7357e7b4530 < cls_bpf_classify < tcf_classify", Layer::Bpf, Category::Protocol);
+    is("bpf_prog_classic [bpf] < __seccomp_filter < syscall_trace_enter", Layer::Bpf, Category::ErrorChecking);
     is("fq_codel_enqueue < dev_qdisc_enqueue < __dev_queue_xmit", Layer::Netdev, Category::DataStructures);
     is("tcf_classify < sch_handle_ingress", Layer::Netdev, Category::Protocol);
     is("security_socket_sendmsg < __sys_sendto", Layer::Security, Category::ErrorChecking);

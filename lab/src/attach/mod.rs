@@ -29,7 +29,7 @@ use model::{Nanos, Unavailable};
 use profile::messages::{Detail, MessageRecorder};
 use profile::own_code::{BOUNDS, Names};
 use profile::sampler::cost;
-use profile::symbols::Symbols;
+use profile::symbols::KernelNames;
 use profile::system::online_cpus;
 
 use crate::bounded::{self, Limits};
@@ -125,7 +125,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
     let messages = sums.is_some();
     // Other sources need no counter in clean windows.
     let sums = sums.filter(|_| asked.source == Source::Sends);
-    let symbols = Symbols::of_kernel().map_err(&mut note).ok();
+    let symbols = KernelNames::read().map_err(&mut note).ok();
     let cpus = online_cpus().map_err(|error| Unavailable::new("CPUs", error.to_string(), "Mount sysfs"))?;
     let cost = cost::of_sample(cpus.first().copied().unwrap_or(0)).map_err(&mut note).ok();
     let mut looks = vec![Look::Clean];

@@ -12,7 +12,7 @@ use profile::Who;
 use profile::messages::{Detail, Edge, MessageRecorder};
 use profile::own_code::Names;
 use profile::sampler::Target;
-use profile::symbols::Symbols;
+use profile::symbols::{KernelNames, Symbols};
 use profile::system::monotonic;
 use profile::waits::WaitRecorder;
 use profile::watch::{self, Subject};
@@ -39,7 +39,7 @@ pub struct Instruments<'a> {
     pub counter: Option<Counter<'a>>,
     /// Sums of messages, on in every window where requests are the program's sends.
     pub sums: Option<MessageRecorder>,
-    pub symbols: Option<Symbols>,
+    pub symbols: Option<KernelNames>,
     /// CPUs that the program may use.
     pub cpus: Vec<u32>,
     /// Names of the program's own functions that were read so far; `None` where they are not asked for.
@@ -74,6 +74,11 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
         processes.iter().for_each(|process| drop(sums.add(*process)));
     }
     let mut refused = Vec::new();
+    if look == Look::Time
+        && let Some(Err(refusal)) = instruments.symbols.as_mut().map(KernelNames::refresh)
+    {
+        refused.push(refusal);
+    }
     let watch = switch_on(instruments, run, look, &processes, &mut refused);
     let threads = ThreadReading::of(&processes);
     let ticks = counters::cpu().ok();
@@ -107,7 +112,9 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     (record.own, record.totals, record.stolen) = (own, totals, stolen);
     record.requests = own.map(|own| own.requests).or_else(|| totals.filter(|_| instruments.counter.is_none()).map(|totals| totals.sends));
     let all: Vec<u32> = processes.iter().chain(&after).copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let seen = Seen { symbols: instruments.symbols.as_ref(), processes: all, threads: threads_after.threads(), window, edges };
+    let symbols = if look == Look::Time { instruments.symbols.as_mut() } else { None };
+    let symbols = symbols.map(|names| names.up_to_date(&mut refused)).transpose().map_err(|refusal| refused.push(refusal)).ok().flatten();
+    let seen = Seen { symbols, processes: all, threads: threads_after.threads(), window, edges };
     match watch.map(|watch| switch_off(watch, &seen, instruments.names.as_mut(), &mut record)).transpose() {
         Ok(left_out) => refused.extend(left_out.flatten()),
         Err(refusal) => refused.push(refusal),

@@ -63,6 +63,15 @@ fn chains_are_counted_and_named_innermost_first() {
 }
 
 #[test]
+fn code_without_a_name_below_what_runs_filters_is_a_classic_filter() {
+    let list = b"1000 T _stext\n1000 T entry\n1100 T __seccomp_filter.isra.0\n1200 T _etext\n";
+    let rings = vec![[sample(false, 1, &[], &[0x9000, 0x1150]), sample(false, 2, &[], &[0x9000, 0x1050])].concat()];
+    let (profile, _) = fold(&[recording(rings, Layout::default())], &Symbols::parse(list, b"").unwrap(), Tasks::All, None);
+    assert_eq!(profile.symbols, ["[unknown]", "__seccomp_filter.isra.0", "bpf_prog_classic [bpf]", "entry"]);
+    assert_eq!(profile.stacks.iter().map(|stack| &stack.frames[..]).collect::<Vec<_>>(), [[0, 3], [2, 1]]);
+}
+
+#[test]
 fn the_window_cuts_samples_and_pauses_but_not_losses() {
     let ring = [sample(false, 9, &[], &[0x1210]), sample(false, 10, &[], &[0x1210]), sample(false, 20, &[], &[0x1210])];
     let mut ring = ring.concat();

@@ -16,12 +16,16 @@ const LOST_SAMPLES: u32 = 13;
 const SWITCH: u32 = 14;
 /// A switch as an event of a whole CPU has it: with the other task's ids in front.
 const SWITCH_CPU_WIDE: u32 = 15;
+const KERNEL_SYMBOL: u32 = 17;
 
 /// The part of a header's flags that says where the processor was.
 const MODE: u16 = 7;
 const MODE_USER: u16 = 2;
 /// In a record of a switch: the thread went, rather than came.
 const SWITCH_OUT: u16 = 1 << 13;
+/// In a record of a kernel symbol: the code is no longer there.
+const SYMBOL_GONE: u16 = 1;
+const SYMBOL_OF_BPF: u16 = 1;
 
 /// Numbers from here up in a chain are no addresses but say whose addresses
 /// follow (`enum perf_callchain_context`, -4095 to -1).
@@ -55,6 +59,8 @@ pub enum Record<'a> {
     Switch(Switch),
     /// A process or thread was made.
     Fork(Fork),
+    /// Code of the kernel came or went: a program, a trampoline.
+    Symbol(Symbol<'a>),
     /// Any other.
     Other,
 }
@@ -101,6 +107,23 @@ pub struct Fork {
     pub pid: u32,
     /// The process that made it: the same one where it is a thread.
     pub parent: u32,
+}
+
+/// Code of the kernel that came or went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// The first address.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+    /// `true` if it went.
+    pub gone: bool,
+    /// `true` if it belongs to BPF.
+    pub bpf: bool,
+    /// Its name, as it was written.
+    pub name: &'a [u8],
+    /// Its time, in ns of `CLOCK_MONOTONIC`.
+    pub time: u64,
 }
 
 impl<'a> Sample<'a> {
@@ -187,8 +210,19 @@ fn parse<'a>(kind: u32, misc: u16, mut body: Reader<'a>, layout: &Layout) -> Opt
             Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0, other })
         }
         FORK => Record::Fork(Fork { pid: body.word()?, parent: body.word()? }),
+        KERNEL_SYMBOL => Record::Symbol(symbol(body)?),
         _ => Record::Other,
     })
+}
+
+/// The time is behind the name, which ends with zeros.
+fn symbol(mut body: Reader) -> Option<Symbol> {
+    let (start, length) = (body.long()?, body.word()?);
+    let (kind, flags) = (body.half()?, body.half()?);
+    let (name, time) = body.0.split_last_chunk()?;
+    let name = name.split(|byte| *byte == 0).next()?;
+    let (gone, bpf, end) = (flags & SYMBOL_GONE != 0, kind == SYMBOL_OF_BPF, start.saturating_add(length.into()));
+    Some(Symbol { start, end, gone, bpf, name, time: u64::from_ne_bytes(*time) })
 }
 
 fn sample<'a>(misc: u16, mut body: Reader<'a>, layout: &Layout) -> Option<Sample<'a>> {

@@ -1,7 +1,7 @@
 //! The kernel's list of symbols, line by line, as foreign bytes.
 
 /// The longest name that is taken: `KSYM_NAME_LEN` of the kernel is 512.
-const NAME_LIMIT: usize = 512;
+pub const NAME_LIMIT: usize = 512;
 /// The most symbols that are kept: a kernel with all its modules has some 300,000.
 const SYMBOL_LIMIT: usize = 4_000_000;
 

@@ -4,6 +4,7 @@
 pub mod code;
 pub mod file;
 pub mod kallsyms;
+mod names;
 mod table;
 
 use std::io;
@@ -15,15 +16,16 @@ use model::Unavailable;
 
 pub use code::CodeMap;
 pub use kallsyms::Malformed;
-pub use table::{Module, Symbols, UNKNOWN};
+pub use names::KernelNames;
+pub use table::{CLASSIC_FILTER, Change, Module, Symbols, UNKNOWN, runs_filters};
 
 const KALLSYMS: &str = "/proc/kallsyms";
 const MODULES: &str = "/proc/modules";
 const MECHANISM: &str = "kernel symbols";
 
 impl Symbols {
-    /// The running kernel's. Takes some 30 ms; functions of modules that are
-    /// loaded later have no names.
+    /// The running kernel's. Takes some 30 ms; what is loaded later has no names
+    /// ([`KernelNames`] keeps them up to date).
     ///
     /// # Errors
     /// When the kernel hides its addresses or has no list, with a remedy.
@@ -31,7 +33,7 @@ impl Symbols {
         let list = read_limited(KALLSYMS).map_err(|error| absent(&error))?;
         // Without it no function of a module has a name, which is better than a wrong one.
         let modules = read_limited(MODULES).unwrap_or_default();
-        Self::parse(&list, &modules).map_err(|malformed| match malformed {
+        let mut symbols = Self::parse(&list, &modules).map_err(|malformed| match malformed {
             Malformed::Hidden => Unavailable::new(
                 MECHANISM,
                 format!("{KALLSYMS}: every address reads 0, kernel.kptr_restrict is {}", sysctl("kernel.kptr_restrict")),
@@ -40,7 +42,9 @@ impl Symbols {
             other => {
                 Unavailable::new(MECHANISM, format!("{KALLSYMS}: {other}"), "Report this kernel's version: its list is not understood")
             }
-        })
+        })?;
+        symbols.take_lengths(&bpf::compiled());
+        Ok(symbols)
     }
 }
 

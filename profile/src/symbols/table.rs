@@ -2,15 +2,40 @@
 
 use std::ops::Range;
 
-use super::kallsyms::{self, Line, Malformed};
+use super::kallsyms::{self, Line, Malformed, NAME_LIMIT};
+use crate::sampler::record::Symbol;
 
 /// Name of an address in no known function.
 pub const UNKNOWN: &str = "[unknown]";
+/// Name of the code of a classic filter (of seccomp, of a socket), which has none in the kernel.
+pub const CLASSIC_FILTER: &str = "bpf_prog_classic [bpf]";
 
-/// Code that the kernel makes at run time: no section says where it ends, so
-/// a name reaches no further than this. A BPF program of 4096 instructions
-/// compiles to some 64 KiB at most.
+/// Functions of the kernel that run classic filters. Those of modules are not among them.
+const RUN_FILTERS: [&str; 12] = [
+    "__seccomp_filter",
+    "seccomp_run_filters",
+    "__secure_computing",
+    "syscall_trace_enter",
+    "sk_filter",
+    "sk_filter_trim_cap",
+    "packet_rcv",
+    "packet_rcv_spkt",
+    "tpacket_rcv",
+    "fanout_demux_bpf",
+    "reuseport_select_sock",
+    "cls_bpf_classify",
+];
+
+/// Returns whether a function of the kernel, as kallsyms names it, runs classic filters.
+pub fn runs_filters(name: &str) -> bool {
+    name.split(['.', ' ']).next().is_some_and(|name| RUN_FILTERS.contains(&name))
+}
+
+/// Code that the kernel makes at run time: where nothing says where it ends, a name
+/// reaches no further than this. A BPF program of 4096 instructions
+/// compiles to some 64 KiB at most; BPF's trampolines and dispatchers have a page.
 const MADE_REACH: u64 = 64 << 10;
+const IMAGE_REACH: u64 = 4 << 10;
 
 /// The functions of a kernel, by address.
 #[derive(Debug, Clone)]
@@ -19,6 +44,21 @@ pub struct Symbols {
     entries: Vec<Entry>,
     text: Range<u64>,
     modules: Vec<Module>,
+    /// In order of time.
+    changes: Vec<Change>,
+}
+
+/// Code that the kernel made, or gave up, at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// In ns of `CLOCK_MONOTONIC`.
+    pub time: u64,
+    /// Its addresses.
+    pub code: Range<u64>,
+    /// Its name.
+    pub name: Box<str>,
+    /// `true` if it was given up.
+    pub gone: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -36,8 +76,22 @@ enum Kind {
     Text,
     /// The module at this place of the list.
     Module(usize),
-    /// Made at run time: a BPF program, a trampoline.
-    Made,
+    /// Made at run time: a BPF program, a trampoline. The first address behind it.
+    Made(u64),
+}
+
+impl From<Symbol<'_>> for Change {
+    fn from(symbol: Symbol) -> Self {
+        let name = String::from_utf8_lossy(&symbol.name[..symbol.name.len().min(NAME_LIMIT)]);
+        let name: String = name.chars().filter(|letter| letter.is_ascii_graphic() && *letter != ';').collect();
+        let name = match (name.is_empty(), symbol.bpf) {
+            (true, _) => UNKNOWN.into(),
+            // As kallsyms writes it.
+            (false, true) => format!("{name} [bpf]").into(),
+            (false, false) => name.into(),
+        };
+        Self { time: symbol.time, code: symbol.start..symbol.end, name, gone: symbol.gone }
+    }
 }
 
 impl Symbols {
@@ -57,7 +111,41 @@ impl Symbols {
         lines.sort_by(|a, b| a.address.cmp(&b.address).then_with(|| kallsyms::rank(a).cmp(&kallsyms::rank(b))));
         lines.dedup_by_key(|line| line.address);
         let entries = lines.iter().filter_map(|line| entry(line, &text, &modules)).collect();
-        Ok(Self { entries, text, modules })
+        Ok(Self { entries, text, modules, changes: Vec::new() })
+    }
+
+    /// Takes the lengths of code that was made at run time, by its first address.
+    pub(super) fn take_lengths(&mut self, lengths: &[(u64, u32)]) {
+        for (start, length) in lengths {
+            let Ok(place) = self.entries.binary_search_by_key(start, |entry| entry.address) else { continue };
+            if let Kind::Made(end) = &mut self.entries[place].kind {
+                *end = start.saturating_add((*length).into());
+            }
+        }
+    }
+
+    /// Takes what was made and given up since shortly before the list was read.
+    pub fn take_changes(&mut self, changes: impl IntoIterator<Item = Change>) {
+        self.changes.extend(changes);
+        self.changes.sort_by_key(|change| change.time);
+    }
+
+    /// The number of changes until a time: while it is the same, so is every name.
+    pub fn moment(&self, time: u64) -> usize {
+        self.changes.partition_point(|change| change.time <= time)
+    }
+
+    /// The function that held `address` at a moment, as [`Self::name`] has it.
+    pub fn name_at(&self, address: u64, moment: usize) -> &str {
+        if self.text.contains(&address) {
+            return self.name(address);
+        }
+        let (before, after) = self.changes.split_at(moment.min(self.changes.len()));
+        let here = |change: &&Change| change.code.contains(&address);
+        // What went later was there from the start, and what came later was not.
+        let made = before.iter().rev().find(here).map(|last| (!last.gone).then_some(last));
+        let made = made.or_else(|| after.iter().find(here).map(|next| next.gone.then_some(next)));
+        made.map_or_else(|| self.name(address), |made| made.map_or(UNKNOWN, |made| &made.name))
     }
 
     /// The function that holds `address`, as kallsyms writes it, a module's
@@ -89,7 +177,7 @@ impl Symbols {
         let within = match entry.kind {
             Kind::Text => self.text.contains(&address),
             Kind::Module(place) => (self.modules[place].start..self.modules[place].end).contains(&address),
-            Kind::Made => address - entry.address < MADE_REACH && !self.text.contains(&address),
+            Kind::Made(end) => address < end && !self.text.contains(&address),
         };
         within.then_some(entry)
     }
@@ -101,14 +189,15 @@ fn entry(line: &Line, text: &Range<u64>, modules: &[Module]) -> Option<Entry> {
     let kind = if line.module.is_empty() {
         Kind::Text
     } else if line.module == "bpf" || line.module.starts_with("__builtin__") {
-        Kind::Made
+        let is_image = line.module == "bpf" && !line.name.starts_with("bpf_prog_");
+        Kind::Made(line.address.saturating_add(if is_image { IMAGE_REACH } else { MADE_REACH }))
     } else {
         Kind::Module(modules.iter().position(|module| module.name == line.module)?)
     };
     let within = match kind {
         Kind::Text => text.contains(&line.address),
         Kind::Module(place) => (modules[place].start..modules[place].end).contains(&line.address),
-        Kind::Made => !text.contains(&line.address),
+        Kind::Made(_) => !text.contains(&line.address),
     };
     let name = if line.module.is_empty() { line.name.into() } else { format!("{} [{}]", line.name, line.module).into() };
     within.then_some(Entry { address: line.address, name, kind })
@@ -147,7 +236,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
-    use super::{Malformed, Symbols, UNKNOWN, modules};
+    use super::{Change, Malformed, Symbols, UNKNOWN, modules};
+    use crate::sampler::record::Symbol;
 
     const LIST: &str = "0000000000000000 A percpu\n\
         ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000000 t startup\n\
@@ -157,7 +247,7 @@ mod tests {
         ffffffff83000000 T _sinittext\nffffffff83000010 t start_up_only\n\
         ffffffffc0000000 t veth_xmit\t[veth]\nffffffffc0000100 t other\t[unlisted]\n\
         ffffffffc0201000 t ftrace_trampoline\t[__builtin__ftrace]\n\
-        ffffffffc0300000 t bpf_prog_6deef7357e7b4530_x\t[bpf]\n";
+        ffffffffc0300000 t bpf_prog_6deef7357e7b4530_x\t[bpf]\nffffffffc0400000 t bpf_dispatcher_xdp\t[bpf]\n";
     const MODULES: &str = "veth 4096 0 - Live 0xffffffffc0000000\n";
 
     fn symbols() -> Symbols {
@@ -182,7 +272,34 @@ mod tests {
         }
         assert_eq!(symbols.name(0xffff_ffff_c020_1010), "ftrace_trampoline [__builtin__ftrace]");
         assert_eq!(symbols.name(0xffff_ffff_c030_0010), "bpf_prog_6deef7357e7b4530_x [bpf]");
-        assert_eq!(symbols.name(0xffff_ffff_c031_0000), UNKNOWN);
+        assert_eq!(symbols.name(0xffff_ffff_c040_0fff), "bpf_dispatcher_xdp [bpf]");
+        assert_eq!([symbols.name(0xffff_ffff_c031_0000), symbols.name(0xffff_ffff_c040_1000)], [UNKNOWN; 2]);
+    }
+
+    /// A program that came, another that took its place, and one that was there from the start.
+    #[test]
+    fn code_that_comes_and_goes_has_its_name_while_it_is_there() {
+        let mut symbols = symbols();
+        let change = |time, gone, name: &[u8]| {
+            let (start, end) = (0xffff_ffff_c030_0000, 0xffff_ffff_c030_0100);
+            Change::from(Symbol { start, end, gone, bpf: true, name, time })
+        };
+        symbols.take_changes([change(30, true, b"first"), change(20, true, b"bpf_prog_6deef7357e7b4530_x"), change(25, false, b"first")]);
+        symbols.take_changes([change(40, false, b"se;cond\x1b")]);
+        let names = [10, 20, 25, 29, 30, 40, 50].map(|time| symbols.name_at(0xffff_ffff_c030_0010, symbols.moment(time)));
+        let there = "bpf_prog_6deef7357e7b4530_x [bpf]";
+        assert_eq!(names, [there, UNKNOWN, "first [bpf]", "first [bpf]", UNKNOWN, "second [bpf]", "second [bpf]"]);
+        let text = 0xffff_ffff_8100_0005;
+        assert_eq!(symbols.name_at(text, 0), symbols.name(text));
+    }
+
+    #[test]
+    fn code_ends_where_its_length_says() {
+        let mut symbols = symbols();
+        symbols.take_lengths(&[(0xffff_ffff_c030_0000, 0x80), (0xffff_ffff_8100_0000, 1), (1, u32::MAX)]);
+        assert_eq!(symbols.name(0xffff_ffff_c030_007f), "bpf_prog_6deef7357e7b4530_x [bpf]");
+        assert_eq!(symbols.name(0xffff_ffff_c030_0080), UNKNOWN);
+        assert_eq!(symbols.name(0xffff_ffff_8100_0005), "startup");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bpf::asm::{Assembler, Reg};
+use bpf::{Program, ProgramKind};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
@@ -17,7 +19,8 @@ use nix::unistd::{Pid, gettid};
 pub const KIND: &str = "NETTOLL_PROFILE_TEST";
 
 /// Does what `kind` says: `call:MILLISECONDS`, `send:COUNT:SIZE`
-/// by UDP, `stream:COUNT:SIZE` by TCP, `turns:COUNT`, and what others of this program's modules add.
+/// by UDP, `stream:COUNT:SIZE` by TCP, `turns:COUNT`, `seccomp`, `filter` and `program`, each
+/// `:MILLISECONDS:INSTRUCTIONS`, and what others of this program's modules add.
 pub fn run(kind: &str) {
     let words: Vec<&str> = kind.split(':').collect();
     let number = |place: usize| words.get(place).map_or(0, |word| word.parse::<u64>().unwrap());
@@ -26,6 +29,9 @@ pub fn run(kind: &str) {
         "call" => serve(move || call_for(Duration::from_millis(first))),
         "send" => with_partner("sink", |socket| serve(move || send(&socket, first, second as usize))),
         "stream" => with_reader(|socket| serve(move || stream(socket, first, second as usize))),
+        "seccomp" => serve(move || filtered_calls(Duration::from_millis(first), second as usize)),
+        "filter" => serve(move || filtered_messages(Duration::from_millis(first), second as usize)),
+        "program" => serve(move || calls_with_a_program(Duration::from_millis(first), second)),
         "turns" => with_partner("echo", |socket| serve(move || turns(&socket, first))),
         "sink" => sink(),
         "echo" => echo(),
@@ -82,6 +88,56 @@ fn call_for(time: Duration) -> u64 {
         calls += 1000;
     }
     calls
+}
+
+/// A classic filter that says yes after so many instructions, each as `instruction`.
+fn filter(length: usize, instruction: libc::sock_filter) -> Vec<libc::sock_filter> {
+    let accept = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0x7fff_0000 };
+    [vec![instruction; length], vec![accept]].concat()
+}
+
+fn filtered_calls(time: Duration, length: usize) -> u64 {
+    // Of a filter that looks at arguments the kernel keeps no answers.
+    let argument = libc::sock_filter { code: (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, jt: 0, jf: 0, k: 16 };
+    let mut filter = filter(length, argument);
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the kernel reads `len` instructions, which outlive the calls.
+    let set = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+    };
+    assert_eq!(set, 0);
+    call_for(time)
+}
+
+fn filtered_messages(time: Duration, length: usize) -> u64 {
+    let add = libc::sock_filter { code: (libc::BPF_ALU | libc::BPF_ADD | libc::BPF_K) as u16, jt: 0, jf: 0, k: 1 };
+    let mut filter = filter(length, add);
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
+    let length = size_of_val(&program) as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of `program` and the instructions that it names.
+    let set =
+        unsafe { libc::setsockopt(theirs.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, (&raw const program).cast(), length) };
+    assert_eq!(set, 0);
+    let (end, mut messages) = (Instant::now() + time, 0);
+    while Instant::now() < end {
+        ours.send(&[0]).unwrap();
+        theirs.recv(&mut [0]).unwrap();
+        messages += 1;
+    }
+    messages
+}
+
+/// Has a program of so many instructions run at each system call, from here to the end.
+fn calls_with_a_program(time: Duration, length: u64) -> u64 {
+    let mut asm = Assembler::default();
+    asm.set(Reg::R0, 0);
+    (0..length).for_each(|_| asm.add(Reg::R0, 1));
+    asm.leave();
+    let loaded = Program::load(&asm.finish(), ProgramKind::RawTracepoint, "a test");
+    let _attached = loaded.and_then(|program| program.attach(Some("sys_enter"), "a test"));
+    call_for(time)
 }
 
 fn send(socket: &UdpSocket, count: u64, size: usize) -> u64 {

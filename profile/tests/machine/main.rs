@@ -24,6 +24,8 @@ const ALL: Claims = &[
     ("samples_times_period_is_the_time_of_a_spinning_sender", sampling::of_a_spinning_sender),
     ("a_window_cuts_samples_in_proportion", sampling::within_a_window),
     ("of_a_whole_cpu_the_samples_of_one_process_are_its_time", sampling::of_a_whole_cpu),
+    ("a_classic_filter_has_a_name_of_its_own", sampling::of_classic_filters),
+    ("a_program_that_comes_and_goes_has_its_name", sampling::of_a_program_that_comes_and_goes),
     ("a_full_ring_says_what_it_lost", sampling::with_a_full_ring),
     ("a_process_that_dies_leaves_the_samples_of_its_life", sampling::of_a_process_that_dies),
     ("a_sampler_costs_a_sender_little", sampling::at_what_cost),

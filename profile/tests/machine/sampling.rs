@@ -8,7 +8,7 @@ use model::end::Window;
 use model::profile::{Profile, SampleSource};
 use profile::fold::{SYSCALL_EXIT, USER, fold};
 use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target, Tasks};
-use profile::symbols::Symbols;
+use profile::symbols::{CLASSIC_FILTER, KernelNames, Symbols, UNKNOWN};
 use profile::system::online_cpus;
 
 use crate::Skip;
@@ -84,7 +84,7 @@ pub fn of_a_spinning_sender() -> Result<(), Skip> {
         assert!(share > 0.3, "{function}: {share}");
     }
     // Programs that others have put into this machine's kernel have no names.
-    assert!(share(&profile, profile::symbols::UNKNOWN) < 0.1);
+    assert!(share(&profile, UNKNOWN) < 0.1);
     Ok(())
 }
 
@@ -129,6 +129,46 @@ pub fn of_a_whole_cpu() -> Result<(), Skip> {
         }
         assert!(closures.iter().any(|closure| bar.contains(closure)), "{closures:?}");
     }
+    Ok(())
+}
+
+/// Filters of seccomp and of a socket have no name in the kernel, and stand below what runs them.
+pub fn of_classic_filters() -> Result<(), Skip> {
+    let symbols = Symbols::of_kernel()?;
+    for what in ["seccomp:400:2000", "filter:400:4000"] {
+        let (recording, report) = sampled(what)?;
+        let (profile, _) = fold(slice::from_ref(&recording), &symbols, Tasks::All, Some(report.window));
+        let (filter, unknown) = (share(&profile, CLASSIC_FILTER), share(&profile, UNKNOWN));
+        println!("{what}: {filter:.3} in the filter, {unknown:.3} unknown");
+        assert!(filter > 0.3 && unknown < 0.02, "{what}: {filter}, {unknown}");
+    }
+    Ok(())
+}
+
+/// It is loaded after the names were read, and gone when they are asked for.
+pub fn of_a_program_that_comes_and_goes() -> Result<(), Skip> {
+    let mut names = KernelNames::read()?;
+    names.refresh()?;
+    let (recording, report) = sampled("program:400:4000")?;
+    let mut notes = Vec::new();
+    let of_program = |symbols: &Symbols| {
+        let (profile, _) = fold(slice::from_ref(&recording), symbols, Tasks::All, Some(report.window));
+        let names: Vec<&String> = profile.symbols.iter().filter(|name| name.starts_with("bpf_prog_")).collect();
+        names.iter().map(|name| share(&profile, name)).fold(0.0, f64::max)
+    };
+    // The kernel takes its time.
+    let gone = || std::fs::read_to_string("/proc/kallsyms").is_ok_and(|list| !list.contains("bpf_prog_"));
+    let begun = Instant::now();
+    while !gone() && begun.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let without = of_program(&Symbols::of_kernel()?);
+    let named = of_program(names.up_to_date(&mut notes)?);
+    if let Some(refusal) = notes.pop() {
+        return Err(refusal.into());
+    }
+    println!("{named:.3} in the program, {without:.3} by the list of symbols alone");
+    assert!(named > 0.3 && without < 0.1, "{named}, {without}");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-use super::{CONTEXT_KERNEL, Malformed, Record, Records, Switch};
+use super::{CONTEXT_KERNEL, Malformed, Record, Records, Switch, Symbol};
 use crate::sampler::Layout;
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -45,6 +45,20 @@ fn every_kind_is_told_apart() {
     assert_eq!(*switch, Switch { pid: 7, tid: 8, time: 99, out: true, other: None });
     let wide = record(super::SWITCH_CPU_WIDE, 0, &[pair(1, 2), pair(7, 8), 99]);
     assert_eq!(Records::new(&wide, &layout).next(), Some(Ok(Record::Switch(Switch { out: false, other: Some(2), ..*switch }))));
+}
+
+#[test]
+fn code_of_the_kernel_comes_and_goes_under_a_name() {
+    let layout = Layout::default();
+    let length_and_kind = |length: u32, kind: u16, flags: u16| pair(length, u32::from(kind) | u32::from(flags) << 16);
+    let name = u64::from_ne_bytes(*b"bpf_prog");
+    let bytes = record(super::KERNEL_SYMBOL, 0, &[0x1000, length_and_kind(0x80, 1, 1), name, 0, 99]);
+    let Some(Ok(Record::Symbol(symbol))) = Records::new(&bytes, &layout).next() else { panic!("no symbol") };
+    assert_eq!(symbol, Symbol { start: 0x1000, end: 0x1080, gone: true, bpf: true, name: b"bpf_prog", time: 99 });
+    let short = record(super::KERNEL_SYMBOL, 0, &[0x1000, length_and_kind(0x80, 1, 0)]);
+    assert_eq!(Records::new(&short, &layout).next(), Some(Err(Malformed::Content)));
+    let greedy = record(super::KERNEL_SYMBOL, 0, &[u64::MAX, length_and_kind(u32::MAX, 1, 0), 7]);
+    assert!(matches!(Records::new(&greedy, &layout).next(), Some(Ok(Record::Symbol(symbol))) if symbol.name.is_empty()));
 }
 
 #[test]
