@@ -109,9 +109,12 @@ pub struct OffCpu {
     /// Asleep; `None` if not measured.
     pub blocked: Option<Figure>,
     /// Share of other programs in the time that its CPUs were busy, 0 to 1; `None` where the end
-    /// alone was sampled.
+    /// alone was sampled, or other programs could not be told from idle time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<f64>,
+    /// True where other programs could not be told from idle time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub others_unknown: bool,
 }
 
 /// Exact calls per message of one function.
@@ -184,6 +187,7 @@ impl Receipt {
             waits: own(&passes.waits),
             off_cpu: runnable.zip(blocked).filter(|_| charged.is_some()).map(|(runnable, blocked)| [runnable.value, blocked.value]),
         };
+        let (others, others_unknown) = others(&passes.time, basis.all());
         let mut receipt = Self {
             role: passes.role,
             size: passes.size,
@@ -197,7 +201,7 @@ impl Receipt {
             wall,
             rows: Rows::from_tallies(&basis, tallies),
             split: Split::from_tallies(&basis, tallies, passes.size),
-            off_cpu: OffCpu { charged, runnable, blocked, others: others(&passes.time, basis.all()) },
+            off_cpu: OffCpu { charged, runnable, blocked, others, others_unknown },
             calls: calls(passes),
             closure: Closure::from_sums(sampled(&passes.time, tallies), &sums),
             observer: Observer::from_passes(&passes.time, &passes.clean),
@@ -404,10 +408,14 @@ fn sampled(time: &[TimePass], tallies: &[Tally]) -> Option<Figure> {
     pairs.map(|pairs| ratio(&pairs).figure())
 }
 
-/// The share of other programs in the time that the sampled CPUs were busy.
-fn others(time: &[TimePass], samples: u64) -> Option<f64> {
-    let others: u64 = time.iter().map(|pass| pass.account?.others).sum::<Option<u64>>()?;
-    Some(others as f64 / (others + samples).max(1) as f64)
+/// The share of other programs in the time that the sampled CPUs were busy, and whether it is unknown: more than one
+/// sample in a hundred may be theirs or of idle time.
+fn others(time: &[TimePass], samples: u64) -> (Option<f64>, bool) {
+    let untold = time.iter().filter_map(|pass| pass.account).map(|account| account.untold as f64).sum::<f64>();
+    let others: Option<f64> = time.iter().map(|pass| Some(pass.account?.others? as f64)).sum();
+    let busy = |others: f64| others + samples.max(1) as f64;
+    let is_unknown = others.is_some_and(|others| untold > 0.01 * (busy(others) + untold));
+    (others.filter(|_| !is_unknown).map(|others| others / busy(others)), is_unknown)
 }
 
 /// Way in which a function was counted, and its calls and messages pass by pass.

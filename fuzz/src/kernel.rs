@@ -18,6 +18,7 @@ use model::Nanos;
 use model::end::Window;
 use model::kernel::TcpCounters;
 use model::profile::SampleSource;
+use profile::elsewhere::outside;
 use profile::fold::fold;
 use profile::own_code;
 use profile::probe::btf::function_id;
@@ -122,6 +123,8 @@ pub fn perf(bytes: &[u8]) {
     let window = Window { start: Nanos::new(1 << 20), end: Nanos::new(1 << 40) };
     let account = fold(slice::from_ref(&of_time), &symbols, Tasks::All, Some(window)).0.account.unwrap_or_default();
     assert!(account.on_cpu.is_some());
+    let outside = outside(slice::from_ref(&of_time), &symbols, &[], window);
+    assert!(outside.others + outside.untold + outside.idle_softirq <= samples);
     assert_eq!(profile.stacks.iter().map(|stack| stack.count).sum::<u64>(), samples);
     let places = profile.stacks.iter().flat_map(|stack| &stack.frames);
     assert!(places.into_iter().all(|place| profile.symbols.get(*place as usize).is_some_and(|name| !name.is_empty())));

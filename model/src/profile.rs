@@ -66,6 +66,18 @@ pub struct Account {
     /// tasks alone were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<u64>,
+    /// Samples in the measured part of other programs or of idle time, where nothing says which.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub untold: u64,
+    /// Samples in the measured part in softirqs that interrupted idle time; `None` where the tasks
+    /// alone were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_softirq: Option<u64>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Account {
@@ -84,6 +96,8 @@ impl Account {
             recorded: self.recorded.saturating_add(other.recorded),
             counted: self.counted.zip(other.counted).map(|(one, two)| one.saturating_add(two)),
             others: self.others.zip(other.others).map(|(one, two)| one.saturating_add(two)),
+            untold: self.untold.saturating_add(other.untold),
+            idle_softirq: self.idle_softirq.zip(other.idle_softirq).map(|(one, two)| one.saturating_add(two)),
         }
     }
 }

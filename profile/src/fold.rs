@@ -56,6 +56,8 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
         recorded,
         counted: recordings.iter().map(|recording| recording.counted).sum(),
         others: None,
+        untold: 0,
+        idle_softirq: None,
     });
     let profile = Profile { source, period: mean_period(recordings), symbols, stacks, lost, throttled, broken, account };
     (profile, counters)

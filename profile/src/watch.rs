@@ -4,16 +4,17 @@
 //! The timer of a task is armed again at each of its switches, which on virtual machines cost ends that sleep often
 //! 14 to 38 % more CPU time, and shows in `finish_task_switch`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::attach::{Elsewhere, OwnCode};
 use model::end::Window;
-use model::profile::{Account, HardwareCounts, Profile, SampleSource};
+use model::profile::{HardwareCounts, Profile, SampleSource};
 use model::{Nanos, Unavailable};
 
+use crate::elsewhere::{Outside, outside};
 use crate::fold::fold;
 use crate::own_code::Names;
-use crate::sampler::record::{Fork, Record};
+use crate::sampler::record::Fork;
 use crate::sampler::{Recording, Sampler, Settings, Target, Tasks};
 use crate::symbols::Symbols;
 
@@ -127,16 +128,16 @@ impl Watch {
             ((!threads.is_empty()).then(|| fold(&threads, symbols, Tasks::All, Some(window)).0), None);
         if self.whole {
             let kernel = Tasks::Threads(&self.kernel_threads);
-            let [others, softirq] = outside(&own, symbols, [tasks, kernel], window);
-            profile.account = profile.account.map(|account| Account { others: Some(others), ..account });
+            let outside = outside(&own, symbols, &[tasks, kernel], window);
+            profile.account = profile.account.map(|account| outside.with(account));
             // In the unit of its period a sample of cycles is no time.
             let on_cpu = profile.account.and_then(|account| account.on_cpu).filter(|_| profile.source == SampleSource::Cycles);
             let period = on_cpu.map_or(profile.period, |on_cpu| on_cpu.get() / profile.samples().max(1));
-            elsewhere = Some(Elsewhere { softirq, period });
+            elsewhere = Some(Elsewhere { softirq: outside.network, period });
             kernel_threads = (!self.kernel_threads.is_empty()).then(|| {
                 let folded = fold(&own, symbols, kernel, Some(window)).0;
-                // What is amiss with the rings, and others' samples, count once.
-                let account = folded.account.map(|account| Account { others: Some(0), ..account });
+                // What is amiss with the rings, and samples outside, count once.
+                let account = folded.account.map(|account| Outside::default().with(account));
                 Profile { lost: 0, throttled: 0, broken: 0, account, ..folded }
             });
         }
@@ -168,36 +169,12 @@ fn with_children(processes: &[u32], recordings: &[Recording]) -> (Vec<u32>, u32)
     (all.into_iter().collect(), came)
 }
 
-/// Functions that are on the chain of everything in a softirq of the network.
-const NETWORK: [&str; 3] = ["net_rx_action", "net_tx_action", "napi_threaded_poll"];
-
-/// Samples of whole CPUs in other programs (neither its own, nor its kernel threads', nor idle time), and those in
-/// softirqs of the network that did not interrupt it. On whose behalf these ran cannot be told from a sample: they are an
-/// upper bound of what others' contexts did for it.
-fn outside(recordings: &[Recording], symbols: &Symbols, [own, kernel]: [Tasks; 2], window: Window) -> [u64; 2] {
-    const IDLE: u32 = 0;
-    let mut known: HashMap<u64, bool> = HashMap::new();
-    let (mut others, mut softirq) = (0, 0);
-    for record in recordings.iter().flat_map(Recording::records) {
-        let Ok(Record::Sample(sample)) = record else { continue };
-        if !window.contains(sample.time) || own.have(sample.pid, sample.tid) {
-            continue;
-        }
-        others += u64::from(sample.pid != IDLE && !kernel.have(sample.pid, sample.tid));
-        let network = |address: u64| *known.entry(address).or_insert_with(|| NETWORK.contains(&symbols.caller(address)));
-        softirq += u64::from(!sample.user && sample.kernel_chain().any(network));
-    }
-    [others, softirq]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{outside, with_children};
+    use super::with_children;
     use crate::sampler::record::Fork;
-    use crate::sampler::{Layout, Recording, Tasks};
-    use crate::symbols::{CodeMap, Symbols};
-    use model::Nanos;
-    use model::end::Window;
+    use crate::sampler::{Layout, Recording};
+    use crate::symbols::CodeMap;
     use model::profile::SampleSource;
 
     fn recording(rings: Vec<Vec<u8>>, forks: Vec<Fork>) -> Recording {
@@ -211,25 +188,5 @@ mod tests {
         // A thread of 1; a child of a child before it, on another CPU; somebody else's.
         let recordings = [recording(vec![], vec![fork(1, 1), fork(7, 8)]), recording(vec![], vec![fork(1, 7), fork(3, 4)])];
         assert_eq!(with_children(&[1, 2], &recordings), (vec![1, 2, 7, 8], 2));
-    }
-
-    /// A sample at a time: of user code, without a chain.
-    fn sample(pid: u32, tid: u32, time: u64) -> Vec<u8> {
-        let mut bytes = 9_u32.to_ne_bytes().to_vec();
-        bytes.extend([2_u16, 48].iter().flat_map(|half| half.to_ne_bytes()));
-        bytes.extend(0x1000_u64.to_ne_bytes());
-        bytes.extend([pid, tid].iter().flat_map(|id| id.to_ne_bytes()));
-        bytes.extend([time, 0, 0].iter().flat_map(|number| number.to_ne_bytes()));
-        bytes
-    }
-
-    #[test]
-    fn others_are_neither_the_program_nor_its_kernel_threads_nor_idle() {
-        let list = b"ffffffff81000000 T _stext\nffffffff81000100 T _etext\n";
-        let symbols = Symbols::parse(list, b"").unwrap();
-        let ring = [sample(7, 7, 10), sample(0, 0, 11), sample(2, 12, 12), sample(2, 13, 13), sample(3, 3, 14), sample(3, 3, 99)].concat();
-        let window = Window { start: Nanos::new(10), end: Nanos::new(50) };
-        let found = outside(&[recording(vec![ring], vec![])], &symbols, [Tasks::Processes(&[7]), Tasks::Threads(&[12])], window);
-        assert_eq!(found, [2, 0]);
     }
 }

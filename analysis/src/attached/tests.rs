@@ -53,7 +53,7 @@ fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
         Look::Clean => {}
         Look::Time => {
             let samples = |share: f64| (cpu.get() as f64 * share * kept / PERIOD as f64).round() as u64;
-            let account = Account { on_cpu: Some(cpu), recorded: 20_000, counted: None, others: Some(9) };
+            let account = Account { on_cpu: Some(cpu), recorded: 20_000, counted: None, others: Some(9), ..Account::default() };
             let stacks = vec![
                 Stack { frames: vec![0], user: true, count: samples(0.4) },
                 Stack { frames: vec![1, 2], user: false, count: samples(0.6) },

@@ -87,7 +87,8 @@ fn samples_that_late_timers_missed_are_the_cause_named() {
     for pass in &mut passes.time {
         let recorded = pass.cpu.get() * 3 / 4 / pass.profile.period;
         pass.profile.source = SampleSource::TaskClock;
-        pass.account = Some(Account { on_cpu: Some(pass.cpu), recorded, counted: Some(pass.cpu.get()), others: None });
+        pass.account =
+            Some(Account { on_cpu: Some(pass.cpu), recorded, counted: Some(pass.cpu.get()), others: None, ..Account::default() });
         pass.profile.stacks.iter_mut().for_each(|stack| stack.count = stack.count * 3 / 4);
     }
     let doubts = receipt(&passes).doubts;
@@ -255,6 +256,20 @@ fn any_profile() -> impl Strategy<Value = Profile> {
     let chain = prop::collection::vec(name, 1..6).prop_map(|names| names.join("<"));
     prop::collection::vec((chain, 1_u64..500), 0..20)
         .prop_map(|stacks| profile(&stacks.iter().map(|(chain, count)| (chain.as_str(), *count)).collect::<Vec<_>>()))
+}
+
+/// In a container: a share of others where few samples may be idle time, none where many may.
+#[test]
+fn others_that_cannot_be_told_from_idle_time_are_unknown() {
+    let mut made = passes(Cell::default(), &COSTS, &mut generator(8));
+    let mut found = |untold, others| {
+        made.time.iter_mut().for_each(|pass| pass.account = pass.account.map(|account| Account { others, untold, ..account }));
+        let off_cpu = made::receipt(&made, &Rules::builtin().unwrap()).unwrap().off_cpu;
+        (off_cpu.others, off_cpu.others_unknown)
+    };
+    assert_eq!(found(0, Some(0)), (Some(0.0), false));
+    assert_eq!(found(u64::MAX, Some(0)), (None, true));
+    assert_eq!(found(0, None), (None, false));
 }
 
 proptest! {

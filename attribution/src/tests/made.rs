@@ -62,7 +62,13 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         let mut drawn = |ns: f64| (ns / sum * on_cpu / PERIOD as f64 + random.random::<f64>()).floor() as u64;
         let counts: Vec<(&str, u64)> = counts.iter().map(|(chain, ns)| (*chain, drawn(*ns))).collect();
         let cpu = Nanos::new(on_cpu as u64);
-        let account = Some(Account { on_cpu: Some(cpu), recorded: on_cpu as u64 / PERIOD, counted: Some(cpu.get()), others: None });
+        let account = Some(Account {
+            on_cpu: Some(cpu),
+            recorded: on_cpu as u64 / PERIOD,
+            counted: Some(cpu.get()),
+            others: None,
+            ..Account::default()
+        });
         made.time.push(TimePass { block, profile: profile(&counts), account, stolen: 0.0, cpu, messages });
         let waits = Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10 };
         let wall = nanos(whole + cell.waits[0] + cell.waits[1]);

@@ -115,7 +115,7 @@ fn samples_are_of_the_task_in_which_the_timer_fired() {
         bytes[16..24].copy_from_slice(&(task << 32 | task).to_ne_bytes());
         bytes
     };
-    let switch = |task, time, out, other| Switch { pid: task, tid: task, time, out, other: Some(other) };
+    let switch = |task, time, out, other| Switch { pid: task, tid: task, time, out, runnable: true, other: Some(other) };
     let switches = vec![switch(3, 50, true, 7), switch(7, 52, false, 3), switch(7, 90, true, 3)];
     let ring = [of(3, 40), of(7, 53), of(7, 80), of(3, 95)].concat();
     let recording = Recording { counted: Some(100), switches: Some(vec![switches]), ..recording(vec![ring], Layout::default()) };
@@ -135,7 +135,7 @@ proptest! {
             good[place] = byte;
         }
         rings.push(good);
-        let switches: Vec<Switch> = times.into_iter().map(|(time, out)| Switch { pid: 7, tid: 7, time, out, other: None }).collect();
+        let switches: Vec<Switch> = times.into_iter().map(|(time, out)| Switch { pid: 7, tid: 7, time, out, runnable: false, other: None }).collect();
         // As much as a recording can count in this test's time.
         let counted = Some(counted % 1_000_000);
         let recording = Recording { counted, switches: Some(vec![switches; rings.len()]), ..recording(rings, Layout::default()) };

@@ -27,13 +27,16 @@ impl Recording {
 /// Interrupts are off from the record of a task's leaving to that of the next one's coming: a timer that is due
 /// between the two fires in the one that comes. The time between is therefore its own, where the records say that
 /// no other was there meanwhile: not every kernel records the idle task on every CPU. Behind the idle task it is not:
-/// an end that leaves its CPU idle loses as much to the idle task, by timers that are due while it leaves.
+/// an end that leaves its CPU idle loses as much to the idle task, by timers that are due while it leaves. A task of
+/// another namespace of process ids has the idle task's number: one that slept was none, one that was
+/// interrupted is taken for it.
 fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
     let mut since = ring.first().filter(|first| first.out && tasks.have(first.pid, first.tid)).map(|_| 0);
     let mut found = Vec::new();
     let mut before: Option<&Switch> = None;
     for switch in ring {
-        let left = before.replace(switch).filter(|before| before.out && before.tid != 0 && switch.other == Some(before.tid));
+        let left =
+            before.replace(switch).filter(|before| before.out && !(before.tid == 0 && before.runnable) && switch.other == Some(before.tid));
         if !tasks.have(switch.pid, switch.tid) {
             continue;
         }
@@ -63,7 +66,7 @@ mod tests {
     const IDLE: u32 = 0;
 
     const fn switch(task: u32, time: u64, out: bool) -> Switch {
-        Switch { pid: task, tid: task, time, out, other: None }
+        Switch { pid: task, tid: task, time, out, runnable: task == IDLE, other: None }
     }
 
     fn recording(switches: Vec<Switch>) -> Recording {
@@ -117,11 +120,14 @@ mod tests {
             assert_eq!(on_cpu(&ring, END), 100);
         }
         assert_eq!(on_cpu(&[switch(OTHER, 90, true), switch(END, 100, false), ring[2]], END), 100);
+        // One of another namespace has the number of idle time, which never sleeps.
+        let foreign = Switch { runnable: false, ..switch(IDLE, 90, true) };
+        assert_eq!(on_cpu(&[foreign, idle, ring[2]], END), 110);
     }
 
     #[test]
     fn a_thread_that_ends_leaves_under_another_number() {
-        let exit = Switch { pid: END, tid: u32::MAX, time: 300, out: true, other: None };
+        let exit = Switch { pid: END, tid: u32::MAX, time: 300, out: true, runnable: false, other: None };
         let recording = recording(vec![switch(END, 100, false), exit]);
         assert_eq!(recording.on_cpu(Tasks::Process(END), window(0, 1_000)).unwrap().get(), 200);
     }

@@ -23,6 +23,8 @@ const MODE: u16 = 7;
 const MODE_USER: u16 = 2;
 /// In a record of a switch: the thread went, rather than came.
 const SWITCH_OUT: u16 = 1 << 13;
+/// The thread that went could have gone on.
+const SWITCH_OUT_RUNNABLE: u16 = 1 << 14;
 /// In a record of a kernel symbol: the code is no longer there.
 const SYMBOL_GONE: u16 = 1;
 const SYMBOL_OF_BPF: u16 = 1;
@@ -96,6 +98,8 @@ pub struct Switch {
     pub time: u64,
     /// `true` if it left.
     pub out: bool,
+    /// `true` if it left and could have gone on, as the idle task always does (since Linux 4.17).
+    pub runnable: bool,
     /// The thread that left before it, or came after it, where the record of a whole CPU says it.
     pub other: Option<u32>,
 }
@@ -207,7 +211,8 @@ fn parse<'a>(kind: u32, misc: u16, mut body: Reader<'a>, layout: &Layout) -> Opt
         THROTTLE => Record::Throttle(body.long()?),
         SWITCH | SWITCH_CPU_WIDE => {
             let other = if kind == SWITCH_CPU_WIDE { Some([body.word()?, body.word()?][1]) } else { None };
-            Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0, other })
+            let (out, runnable) = (misc & SWITCH_OUT != 0, misc & SWITCH_OUT_RUNNABLE != 0);
+            Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out, runnable, other })
         }
         FORK => Record::Fork(Fork { pid: body.word()?, parent: body.word()? }),
         KERNEL_SYMBOL => Record::Symbol(symbol(body)?),

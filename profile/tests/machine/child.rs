@@ -36,6 +36,7 @@ pub fn run(kind: &str) {
         "sink" => sink(),
         "echo" => echo(),
         "reader" => reader(),
+        "outside" => crate::outside::child(),
         "namespace" => crate::counting::child_in_namespace(first),
         "nobody" => crate::refusing::child(),
         other => panic!("{other}"),
@@ -169,7 +170,7 @@ fn turns(socket: &UdpSocket, count: u64) -> u64 {
     count
 }
 
-fn bind_to(cpu: usize) {
+pub fn bind_to(cpu: usize) {
     let mut only = CpuSet::new();
     only.set(cpu).unwrap();
     // A machine of one CPU, or one that forbids it, runs it where it can.

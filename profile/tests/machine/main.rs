@@ -10,6 +10,7 @@
 mod child;
 mod counting;
 mod observed;
+mod outside;
 mod refusing;
 mod sampling;
 mod waiting;
@@ -26,6 +27,7 @@ const ALL: Claims = &[
     ("of_a_whole_cpu_the_samples_of_one_process_are_its_time", sampling::of_a_whole_cpu),
     ("a_classic_filter_has_a_name_of_its_own", sampling::of_classic_filters),
     ("a_program_that_comes_and_goes_has_its_name", sampling::of_a_program_that_comes_and_goes),
+    ("others_are_told_from_idle_time_in_a_namespace_of_ids", outside::in_a_namespace_of_ids),
     ("a_full_ring_says_what_it_lost", sampling::with_a_full_ring),
     ("a_process_that_dies_leaves_the_samples_of_its_life", sampling::of_a_process_that_dies),
     ("a_sampler_costs_a_sender_little", sampling::at_what_cost),

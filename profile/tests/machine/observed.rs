@@ -61,7 +61,12 @@ impl Observed {
 
     /// Tells it to begin.
     pub fn begin(&mut self) {
-        self.input.as_mut().unwrap().write_all(b"\n").unwrap();
+        self.tell("");
+    }
+
+    /// Gives it a line.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// Ends it now, whatever it does.

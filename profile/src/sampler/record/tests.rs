@@ -31,7 +31,7 @@ fn every_kind_is_told_apart() {
     bytes.extend(sample(USER, 0x30, 6, &[]));
     bytes.extend(record(super::LOST, 0, &[1, 9]));
     bytes.extend(record(super::THROTTLE, 0, &[77, 1, 1]));
-    bytes.extend(record(super::SWITCH, super::SWITCH_OUT, &[pair(7, 8), 99]));
+    bytes.extend(record(super::SWITCH, super::SWITCH_OUT | super::SWITCH_OUT_RUNNABLE, &[pair(7, 8), 99]));
     bytes.extend(record(3, 0, &[1, 2]));
     let records: Vec<_> = Records::new(&bytes, &layout).map(Result::unwrap).collect();
     let [Record::Sample(kernel), Record::Sample(user), Record::Lost(9), Record::Throttle(77), Record::Switch(switch), Record::Other] =
@@ -42,9 +42,12 @@ fn every_kind_is_told_apart() {
     assert_eq!((kernel.user, kernel.ip, kernel.pid, kernel.tid, kernel.time, kernel.cpu), (false, 0x10, 7, 8, 5, 1));
     assert_eq!(kernel.kernel_chain().collect::<Vec<_>>(), [0x10, 0x20]);
     assert!(user.user && user.kernel_chain().next().is_none());
-    assert_eq!(*switch, Switch { pid: 7, tid: 8, time: 99, out: true, other: None });
+    assert_eq!(*switch, Switch { pid: 7, tid: 8, time: 99, out: true, runnable: true, other: None });
     let wide = record(super::SWITCH_CPU_WIDE, 0, &[pair(1, 2), pair(7, 8), 99]);
-    assert_eq!(Records::new(&wide, &layout).next(), Some(Ok(Record::Switch(Switch { out: false, other: Some(2), ..*switch }))));
+    assert_eq!(
+        Records::new(&wide, &layout).next(),
+        Some(Ok(Record::Switch(Switch { out: false, runnable: false, other: Some(2), ..*switch })))
+    );
 }
 
 #[test]

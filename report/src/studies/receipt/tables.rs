@@ -158,7 +158,10 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
         row("CPU+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
         row("... of wait passes", &|receipt| receipt.closure.own.map(ratio)),
         row("sampled / on-CPU", &|receipt| receipt.closure.sampler.map(|sampler| ratio(sampler.value))),
-        row("others on its CPUs", &|receipt| receipt.off_cpu.others.map(|share| plain(figure::share(share)))),
+        row("others on its CPUs", &|receipt| match receipt.off_cpu.others_unknown {
+            true => Some(plain("unknown".to_owned())),
+            false => receipt.off_cpu.others.map(|share| plain(figure::share(share))),
+        }),
         row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
         row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];

@@ -18,7 +18,9 @@ use crate::words::plural;
 pub fn source(receipt: &Receipt) -> String {
     let period = number::whole(receipt.sampling.period);
     match receipt.sampling.source {
-        SampleSource::CpuClock if receipt.off_cpu.others.is_some() => format!("a sample every {period} ns of its CPUs' time (cpu-clock)"),
+        SampleSource::CpuClock if receipt.off_cpu.others.is_some() || receipt.off_cpu.others_unknown => {
+            format!("a sample every {period} ns of its CPUs' time (cpu-clock)")
+        }
         SampleSource::CpuClock => format!("a sample every {period} ns of CPU time (cpu-clock)"),
         SampleSource::TaskClock => format!("a sample every {period} ns on a CPU (task-clock)"),
         SampleSource::Cycles => format!("a sample every {period} cycles"),

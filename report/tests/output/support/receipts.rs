@@ -154,7 +154,7 @@ impl End {
             account: None,
         };
         let on_cpu = Some(self.nanos(self.cpu * (1.0 - BILLED) * watched));
-        profile.account = Some(Account { on_cpu, recorded: profile.samples(), counted: None, others: None });
+        profile.account = Some(Account { on_cpu, recorded: profile.samples(), counted: None, ..Account::default() });
         profile
     }
 

@@ -31,7 +31,7 @@ fn sampled(change: impl Fn(&mut Profile, u64)) -> Vec<TrialRecord> {
 fn account(profile: &mut Profile, ran: u64) {
     let recorded = profile.samples();
     let (on_cpu, others) = (Some(Nanos::new(ran)), Some(recorded / 99));
-    profile.account = Some(Account { on_cpu, recorded, counted: Some(ran), others });
+    profile.account = Some(Account { on_cpu, recorded, counted: Some(ran), others, ..Account::default() });
 }
 
 fn of_senders(trials: &[TrialRecord]) -> Vec<Receipt> {
@@ -86,7 +86,7 @@ fn of_tasks(gone: u64) -> Vec<TrialRecord> {
         profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * gone).div_ceil(20));
         profile.source = SampleSource::TaskClock;
         let recorded = profile.samples();
-        profile.account = Some(Account { on_cpu: Some(Nanos::new(ran)), recorded, counted: Some(ran), others: None });
+        profile.account = Some(Account { on_cpu: Some(Nanos::new(ran)), recorded, counted: Some(ran), ..Account::default() });
     });
     for record in trials.iter_mut().filter(|record| record.pass == Pass::Wait) {
         let cpu = measured_of(record).sender.cpu_time.process.get();

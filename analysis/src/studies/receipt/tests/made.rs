@@ -98,7 +98,7 @@ fn see(seen: &mut Observation, costs: &[Cost], pass: Pass, cpu: u64, random: &mu
                 .map(|(cost, ns)| (cost.chain, (ns / sum * cpu as f64 / PERIOD as f64 + random.random::<f64>()).floor() as u64));
             let mut profile = profile(&counts.collect::<Vec<_>>());
             let recorded = profile.samples();
-            profile.account = Some(Account { on_cpu: Some(Nanos::new(cpu)), recorded, counted: None, others: None });
+            profile.account = Some(Account { on_cpu: Some(Nanos::new(cpu)), recorded, ..Account::default() });
             seen.profile = Some(profile);
         }
         Pass::Wait => {

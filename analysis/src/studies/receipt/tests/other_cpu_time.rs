@@ -30,7 +30,7 @@ fn with_threads(sampled: impl Fn(&TrialRecord) -> bool) -> Vec<TrialRecord> {
         measured_of(record).sender.cpu_time.kernel_threads = Some(time);
         if record.pass == Pass::Time && sampled(record) {
             let chain = "net_rx_action<handle_softirqs<run_ksoftirqd<kthread";
-            let account = Account { on_cpu: Some(time), recorded: time.get() / PERIOD, counted: None, others: None };
+            let account = Account { on_cpu: Some(time), recorded: time.get() / PERIOD, ..Account::default() };
             let threads = Profile { account: Some(account), ..profile(&[(chain, time.get() / PERIOD)]) };
             seen(record, Role::Sender).unwrap().ksoftirqd = Some(threads);
         }
