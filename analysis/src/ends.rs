@@ -92,8 +92,8 @@ impl IrqPool {
     /// stand apart.
     pub fn add(pools: &mut [Self; 2], measured: &Measured, cell: &Cell) {
         for (pool, end) in pools.iter_mut().zip([&measured.sender, &measured.receiver]) {
-            let Some(irq) = end.cpu_time.irq else { continue };
-            pool.ns += irq.get() as f64;
+            let Some(irq) = end.cpu_time.irq_apart() else { continue };
+            pool.ns += irq;
             let counts = end.counts.in_window();
             pool.messages += messages(end, &counts, cell);
             pool.bytes += counts.bytes as f64;
@@ -109,7 +109,7 @@ impl IrqPool {
 
     /// Per message in ns, per KiB in ns, and as a share of the time.
     pub fn shares(&self) -> [Option<f64>; 3] {
-        self.each(self.ns)
+        self.each(self.ns.max(0.0))
     }
 
     /// The standard errors of the shares that ticks bring. A counter reads a part of a

@@ -10,7 +10,7 @@ use crate::attributes::{Category, Context, Crossing, Layer};
 use crate::closure::{Closure, OBSERVER, Observer, Sums};
 use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Footing, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
-use crate::figure::{ErrorMethod, Figure, product, ratio};
+use crate::figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
 use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Moved, Path, Row, Split, Tally, moved};
 use crate::rules::Rules;
@@ -115,6 +115,10 @@ pub struct OffCpu {
     /// True where other programs could not be told from idle time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub others_unknown: bool,
+    /// Work of softirqs while its CPUs were otherwise idle. No process is billed for it: it is no part of the CPU time.
+    /// `None` where the end alone was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_softirq: Option<Figure>,
 }
 
 /// Exact calls per message of one function.
@@ -201,7 +205,7 @@ impl Receipt {
             wall,
             rows: Rows::from_tallies(&basis, tallies),
             split: Split::from_tallies(&basis, tallies, passes.size),
-            off_cpu: OffCpu { charged, runnable, blocked, others, others_unknown },
+            off_cpu: OffCpu { charged, runnable, blocked, others, others_unknown, idle_softirq: idle_softirq(&passes.time) },
             calls: calls(passes),
             closure: Closure::from_sums(sampled(&passes.time, tallies), &sums),
             observer: Observer::from_passes(&passes.time, &passes.clean),
@@ -416,6 +420,21 @@ fn others(time: &[TimePass], samples: u64) -> (Option<f64>, bool) {
     let busy = |others: f64| others + samples.max(1) as f64;
     let is_unknown = others.is_some_and(|others| untold > 0.01 * (busy(others) + untold));
     (others.filter(|_| !is_unknown).map(|others| others / busy(others)), is_unknown)
+}
+
+/// Softirq work in idle time, per message.
+fn idle_softirq(time: &[TimePass]) -> Option<Figure> {
+    if time.iter().any(|pass| pass.profile.source == SampleSource::Cycles) {
+        return None;
+    }
+    let accounts: Vec<Account> = time.iter().map(|pass| pass.account).collect::<Option<_>>()?;
+    let samples: Vec<f64> = accounts.iter().map(|account| Some(account.idle_softirq? as f64)).collect::<Option<_>>()?;
+    let pairs: Vec<(f64, f64)> =
+        samples.iter().zip(time).map(|(samples, pass)| (samples * pass.profile.period as f64, pass.messages)).collect();
+    let all = accounts.iter().fold(0, |sum: u64, account| sum.saturating_add(account.recorded));
+    let sum = |of: fn(&TimePass) -> f64| time.iter().map(of).sum::<f64>();
+    let each = sum(|pass| pass.profile.period as f64) / time.len() as f64 / sum(|pass| pass.messages);
+    Some(share(ratio(&pairs), Sampling { samples: samples.iter().sum::<f64>() as u64, of: all, each }))
 }
 
 /// Way in which a function was counted, and its calls and messages pass by pass.

@@ -354,8 +354,8 @@ impl Counts {
 pub struct CpuTime {
     /// The process clock of the endpoint.
     pub process: Nanos,
-    /// Interrupt and softirq time of the endpoint's CPU that this kernel takes
-    /// out of the process clock; `None` when it leaves it in.
+    /// Interrupt and softirq time of the endpoint's CPU, where this kernel takes it
+    /// out of the process clock; `None` when it leaves it in. What `ksoftirqd` does is in it as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irq: Option<Nanos>,
     /// Kernel threads that worked for the endpoint (`ksoftirqd` of its CPU);
@@ -365,9 +365,15 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// The sum of the parts.
+    /// The sum of the parts, each once.
     pub fn sum(self) -> Nanos {
-        self.process + self.irq.unwrap_or_default() + self.kernel_threads.unwrap_or_default()
+        self.process + self.irq.unwrap_or_default().max(self.kernel_threads.unwrap_or_default())
+    }
+
+    /// Interrupt time in ns without that of `ksoftirqd`, whose ticks the kernel counts as softirq; `None` where it is
+    /// in the process clock. Of one trial it may be below 0, since it comes in ticks.
+    pub fn irq_apart(self) -> Option<f64> {
+        Some(self.irq?.get() as f64 - self.kernel_threads.unwrap_or_default().get() as f64)
     }
 }
 

@@ -77,14 +77,21 @@ fn unsampled(clean: &[Edges]) -> Option<f64> {
     (threads > 0.0).then(|| threads / sum(|edges| edges.messages))
 }
 
-/// Interrupt time per message, of trials of one kind together.
+/// Interrupt time per message, of trials of one kind together, but that in idle time.
 ///
 /// The kernel shows it in ticks of 10 ms; the sum over trials is right to a
 /// tick for each, a trial's own is not. 0 where it does not stand apart.
-fn irq_per_message<'a>(trials: impl Iterator<Item = &'a Edges>) -> f64 {
-    let apart = trials.filter_map(|edges| Some((edges.cpu.irq?.get() as f64, edges.messages)));
+fn irq_per_message<'a>(trials: impl Iterator<Item = &'a Edges>, idle: f64) -> f64 {
+    let apart = trials.filter_map(|edges| Some((edges.cpu.irq_apart()?, edges.messages)));
     let (irq, messages) = apart.fold((0.0, 0.0), |(irq, messages), trial| (irq + trial.0, messages + trial.1));
-    if messages > 0.0 { irq / messages } else { 0.0 }
+    if messages > 0.0 { (irq / messages - idle).max(0.0) } else { 0.0 }
+}
+
+/// Softirq work in idle time, per message; 0 where it was not sampled.
+fn idle_per_message(time: &[KeptTime]) -> f64 {
+    let idle = |pass: &KeptTime| pass.head.account.and_then(|account| account.idle_softirq).unwrap_or(0) as f64 * pass.head.period as f64;
+    let by_time = time.iter().filter(|pass| pass.head.source != SampleSource::Cycles);
+    by_time.map(idle).sum::<f64>() / time.iter().map(|pass| pass.edges.messages).sum::<f64>().max(1.0)
 }
 
 impl Parts {
@@ -107,10 +114,11 @@ impl Parts {
 
 /// The passes without their stacks, which [`tallies`] counts.
 fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains) -> Passes {
+    let idle = idle_per_message(&kept.time);
     let irq = [
-        irq_per_message(kept.clean.iter()),
-        irq_per_message(kept.time.iter().map(|pass| &pass.edges)),
-        irq_per_message(kept.waits.iter().map(|pass| &pass.edges)),
+        irq_per_message(kept.clean.iter(), idle),
+        irq_per_message(kept.time.iter().map(|pass| &pass.edges), idle),
+        irq_per_message(kept.waits.iter().map(|pass| &pass.edges), idle),
     ];
     let clean = kept.clean.iter().map(|edges| CleanPass {
         block: edges.block,

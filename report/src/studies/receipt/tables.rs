@@ -158,6 +158,7 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
         row("CPU+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
         row("... of wait passes", &|receipt| receipt.closure.own.map(ratio)),
         row("sampled / on-CPU", &|receipt| receipt.closure.sampler.map(|sampler| ratio(sampler.value))),
+        row("idle softirq, in no row", &|receipt| receipt.off_cpu.idle_softirq.map(|ns| time(&ns, None))),
         row("others on its CPUs", &|receipt| match receipt.off_cpu.others_unknown {
             true => Some(plain("unknown".to_owned())),
             false => receipt.off_cpu.others.map(|share| plain(figure::share(share))),

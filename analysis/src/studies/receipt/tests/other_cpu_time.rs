@@ -4,6 +4,7 @@ use super::made::{MESSAGES, analysed, measured_of, records, seen, sizes};
 use crate::studies::receipt::EndReceipt;
 use crate::studies::receipt::tests::profiles::{PERIOD, profile};
 use attribution::{Doubt, Layer, Receipt};
+use model::end::CpuTime;
 use model::profile::{Account, HardwareCounts, Profile, SampleSource};
 use model::{Nanos, Pass, Role, TrialRecord};
 
@@ -81,6 +82,29 @@ fn interrupt_time_is_pooled() {
     assert!(!receipt(&end).is_red());
     // Not by ticks: the spread of the clean passes is that of the rest.
     assert!(receipt(&end).cpu.error.unwrap() < 0.01 * 900.0);
+}
+
+/// The kernel's counter of interrupt time has that of `ksoftirqd` and of idle time as well.
+#[test]
+fn interrupt_time_is_counted_once_and_without_idle_time() {
+    const OWN: u64 = 4_000_000;
+    const THREAD: u64 = 3_000_000;
+    const SAMPLES: u64 = 20;
+    let mut trials = records(&sizes());
+    for record in &mut trials {
+        if let Some(profile) = seen(record, Role::Sender).and_then(|seen| seen.profile.as_mut()) {
+            profile.account = profile.account.map(|account| Account { idle_softirq: Some(SAMPLES), ..account });
+        }
+        let cpu = &mut measured_of(record).sender.cpu_time;
+        let irq = OWN + THREAD + SAMPLES * PERIOD;
+        *cpu =
+            CpuTime { process: Nanos::new(cpu.process.get() - OWN), irq: Some(Nanos::new(irq)), kernel_threads: Some(Nanos::new(THREAD)) };
+        assert_eq!(cpu.sum(), cpu.process + Nanos::new(irq));
+    }
+    let messages = measured_of(&mut trials[0]).sender.counts.in_window().messages as f64;
+    let end = sender(&trials);
+    near(receipt(&end).cpu.value, 900.0);
+    near(receipt(&end).off_cpu.idle_softirq.unwrap().value, (SAMPLES * PERIOD) as f64 / messages);
 }
 
 #[test]
