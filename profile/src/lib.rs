@@ -12,6 +12,7 @@
 //! it. Whatever the kernel hands out is parsed as foreign bytes.
 
 pub mod counts;
+pub mod elsewhere;
 pub mod fold;
 pub mod messages;
 pub mod own_code;

@@ -6,8 +6,11 @@ use std::path::Path;
 
 /// Where the file is mapped.
 const BASE: u64 = 0x40_0000;
-/// The file and program header, and behind them the code.
-const CODE: u64 = 64 + 56;
+/// The file header and two program headers, a note with a build id, and behind them the code.
+const NOTE: u64 = 64 + 2 * 56;
+const CODE: u64 = NOTE + 40;
+/// The build id of every one.
+pub const BUILD_ID: [u8; 20] = *b"testkit's only build";
 
 /// The instruction that jumps to itself.
 #[cfg(target_arch = "x86_64")]
@@ -43,9 +46,13 @@ pub fn with_functions(count: u64, name: &[u8]) -> Program {
     // e_ident: the magic, 64 bits, the order of bytes, the version.
     put(&[(0x7f, 1), (0x45, 1), (0x4c, 1), (0x46, 1), (2, 1), (endian, 1), (1, 1), (0, 1), (0, 8)]);
     put(&[(2, 2), (machine.into(), 2), (1, 4), (BASE + CODE, 8), (64, 8), (sections, 8)]);
-    put(&[(0, 4), (64, 2), (56, 2), (1, 2), (64, 2), (3, 2), (2, 2)]);
+    put(&[(0, 4), (64, 2), (56, 2), (2, 2), (64, 2), (3, 2), (2, 2)]);
     // PT_LOAD, to be read and executed.
     put(&[(1, 4), (5, 4), (0, 8), (BASE, 8), (BASE, 8), (symbols, 8), (symbols, 8), (0x1000, 8)]);
+    // PT_NOTE with NT_GNU_BUILD_ID.
+    put(&[(4, 4), (4, 4), (NOTE, 8), (BASE + NOTE, 8), (BASE + NOTE, 8), (36, 8), (36, 8), (4, 8)]);
+    put(&[(4, 4), (20, 4), (3, 4), (0x47, 1), (0x4e, 1), (0x55, 1), (0, 1)]);
+    BUILD_ID.iter().chain(&[0; 4]).for_each(|byte| put(&[(u64::from(*byte), 1)]));
     code.iter().for_each(|byte| put(&[(u64::from(*byte), 1)]));
     (code.len()..8).for_each(|_| put(&[(0, 1)]));
     put(&[(0, 8), (0, 8), (0, 8)]);
@@ -64,6 +71,15 @@ pub fn with_functions(count: u64, name: &[u8]) -> Program {
 }
 
 impl Program {
+    /// The same without its symbols.
+    #[must_use]
+    pub fn stripped(mut self) -> Self {
+        // e_shoff, then e_shentsize, e_shnum and e_shstrndx.
+        self.bytes[40..48].fill(0);
+        self.bytes[58..64].fill(0);
+        self
+    }
+
     /// Writes it to a file that can be started.
     pub fn write(&self, to: &Path) {
         std::fs::write(to, &self.bytes).unwrap();

@@ -4,9 +4,9 @@
 
 use std::cell::Cell;
 use std::io::{Read, Seek};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
-use object::elf::{FileHeader32, FileHeader64, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC};
+use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC};
 use object::read::StringTable;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
@@ -15,6 +15,8 @@ use object::{Endianness, FileKind, ReadCache, ReadRef};
 const SEGMENTS: usize = 4096;
 /// The most bytes of headers and symbols of one file.
 pub const BYTES: u64 = 40 << 20;
+/// Bytes of a build id.
+const BUILD_ID: RangeInclusive<usize> = 2..=64;
 /// Reach of a symbol that says no size, where no other follows.
 const UNSIZED: u64 = 4096;
 
@@ -25,6 +27,8 @@ pub struct Image {
     segments: Vec<[u64; 3]>,
     /// By their first addresses, no two of them alike.
     functions: Vec<Function>,
+    /// Its build id; `None` where it has a symbol table of its own.
+    stripped: Option<Vec<u8>>,
 }
 
 /// A function of a file.
@@ -64,6 +68,20 @@ impl Image {
         if short.get() { Err(Without::Room) } else { read }
     }
 
+    /// The build id of a file whose symbol table was taken off.
+    pub fn stripped(&self) -> Option<&[u8]> {
+        self.stripped.as_deref()
+    }
+
+    /// Takes the functions of the file that has its symbols, if it has any.
+    pub fn take_functions(&mut self, symbols: Self) -> bool {
+        let any = !symbols.functions.is_empty();
+        if any {
+            self.functions = symbols.functions;
+        }
+        any
+    }
+
     /// How many functions it has.
     pub fn functions(&self) -> usize {
         self.functions.len()
@@ -92,13 +110,14 @@ fn elf<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R, room: us
         })
         .take(SEGMENTS)
         .collect();
-    // Their own names are not asked for.
+    // Their own names are not asked for, nor is a debug link, which has one.
     let sections: SectionTable<'a, E, R> = SectionTable::new(header.section_headers(endian, data).map_err(none)?, StringTable::default());
-    let mut functions = Vec::new();
+    let (mut functions, mut whole) = (Vec::new(), false);
     for kind in [SHT_DYNSYM, SHT_SYMTAB] {
         let Ok(table) = sections.symbols(endian, data, kind) else { continue };
         let Ok(names) = sections.section(table.string_section()) else { continue };
         let names: u64 = names.sh_offset(endian).into();
+        whole |= kind == SHT_SYMTAB && !table.is_empty();
         for symbol in table.iter() {
             let kind = matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC);
             let name = symbol.st_name(endian);
@@ -118,7 +137,20 @@ fn elf<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R, room: us
     functions.sort_by_key(|function| function.start);
     functions.dedup_by_key(|function| function.start);
     functions.shrink_to_fit();
-    if functions.is_empty() { Err(Without::Functions) } else { Ok(Image { segments, functions }) }
+    let stripped = if whole { None } else { build_id(header, endian, data) };
+    if functions.is_empty() && stripped.is_none() { Err(Without::Functions) } else { Ok(Image { segments, functions, stripped }) }
+}
+
+fn build_id<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(header: &E, endian: Endianness, data: R) -> Option<Vec<u8>> {
+    for part in header.program_headers(endian, data).ok()?.iter().take(SEGMENTS) {
+        let Ok(Some(mut notes)) = part.notes(endian, data) else { continue };
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+                return Some(note.desc().to_vec()).filter(|id| BUILD_ID.contains(&id.len()));
+            }
+        }
+    }
+    None
 }
 
 /// Parts of a file as they are asked for, together at most as many bytes as are left: a section

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,8 @@ const MAPPINGS: usize = 4096;
 const NAME: usize = 200;
 /// The most processes whose files are looked at.
 const PROCESSES: usize = 64;
+/// Where distributions put symbols that they take off their files, by build id.
+const SYMBOLS: &str = "usr/lib/debug/.build-id";
 /// Functions that are kept apart.
 const KEPT: usize = 64;
 
@@ -59,9 +61,20 @@ pub const BOUNDS: Bounds = Bounds { files: 4096, functions: 1 << 20, maps: 64 <<
 pub struct Names<'a> {
     bounds: Bounds,
     stop: &'a AtomicBool,
+    /// Files with symbols alone, below the root of a process.
+    symbols: PathBuf,
     /// By path and inode; `None` of files whose functions are not known.
-    images: HashMap<(String, u64), Option<(Identity, Image)>>,
+    images: HashMap<(String, u64), Option<Known>>,
     functions: usize,
+}
+
+/// A mapped file, and where its names are.
+#[derive(Debug)]
+struct Known {
+    image: Image,
+    /// The file with the names: `None` below the mapping's own path, else below the root of the process.
+    names: Option<PathBuf>,
+    identity: Identity,
 }
 
 /// Names that stand in one file, by their places, and the samples of each; a name ends before `end`.
@@ -94,7 +107,7 @@ impl Naming<'_> {
 impl<'a> Names<'a> {
     /// No file is read yet; none is read once `stop` is set.
     pub fn new(bounds: Bounds, stop: &'a AtomicBool) -> Self {
-        Self { bounds, stop, images: HashMap::new(), functions: 0 }
+        Self { bounds, stop, symbols: SYMBOLS.into(), images: HashMap::new(), functions: 0 }
     }
 
     /// Samples of the tasks within the window in user code, by function, and what was left out because
@@ -166,15 +179,15 @@ impl<'a> Names<'a> {
             let mapping = &mappings[number];
             let offset = (address - mapping.start).checked_add(mapping.offset);
             let image = self.image(pid, mapping, naming);
-            if let Some(place) = image.zip(offset).and_then(|((_, image), offset)| image.name(offset)) {
+            if let Some(place) = image.zip(offset).and_then(|(known, offset)| known.image.name(offset)) {
                 *files.entry(number).or_default().entry(place).or_default() += count;
             }
         }
         let opened = files.into_iter().filter_map(|(number, places)| {
-            let (known, _) = self.image(pid, &mappings[number], naming)?;
-            let known = *known;
-            let (file, identity) = file::open(&seen_from_here(&mappings[number], pid), |_| true)?;
-            (identity == known).then_some(Sampled { file, end: 0, places })
+            let known = self.image(pid, &mappings[number], naming)?;
+            let path = known.names.as_ref().map_or_else(|| seen_from_here(&mappings[number], pid), |path| below_root(pid, path));
+            let (file, identity) = file::open(&path, |_| true)?;
+            (identity == known.identity).then_some(Sampled { file, end: 0, places })
         });
         let mut sampled: Vec<Sampled> = opened.collect();
         sampled.extend((!compiled.is_empty()).then(|| in_map(pid, &compiled, samples, naming)).flatten());
@@ -182,7 +195,7 @@ impl<'a> Names<'a> {
     }
 
     /// The functions of a mapped file.
-    fn image(&mut self, pid: u32, mapping: &Line, naming: &mut Naming) -> Option<&(Identity, Image)> {
+    fn image(&mut self, pid: u32, mapping: &Line, naming: &mut Naming) -> Option<&Known> {
         let key = (mapping.path.to_owned(), mapping.inode);
         if !self.images.contains_key(&key) {
             if self.images.len() >= self.bounds.files {
@@ -196,17 +209,40 @@ impl<'a> Names<'a> {
             // Another file may stand in its place by now.
             let opened = file::open(&seen_from_here(mapping, pid), |data| data.ino() == mapping.inode);
             let room = self.bounds.functions - self.functions;
-            let read = opened.map(|(file, identity)| Image::read(file, room).map(|image| (identity, image)));
+            let read = opened.map(|(file, identity)| Image::read(file, room).map(|image| self.known(pid, image, identity)));
             if let Some(Err(Without::Room)) = read {
                 let most = [self.bounds.functions as u64, image::BYTES >> 20];
                 naming.leave_out(format!("more than {} functions in its files, or {} MiB of symbols in one", most[0], most[1]));
             }
             let image = read.and_then(Result::ok);
-            self.functions += image.as_ref().map_or(0, |(_, image)| image.functions());
+            self.functions += image.as_ref().map_or(0, |known| known.image.functions());
             self.images.insert(key.clone(), image);
         }
         self.images.get(&key)?.as_ref()
     }
+
+    /// A file with the names of its distribution's, where its own were taken off.
+    fn known(&self, pid: u32, mut image: Image, identity: Identity) -> Known {
+        let room = self.bounds.functions - self.functions;
+        let symbols = image.stripped().and_then(|id| {
+            let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            let path = self.symbols.join(&digits[..2]).join(format!("{}.debug", &digits[2..]));
+            let (file, identity) = file::open(&below_root(pid, &path), |_| true)?;
+            // The path says whose it is; the file, that it holds symbols.
+            Some((Image::read(file, room).ok()?, path, identity))
+        });
+        if let Some((symbols, path, identity)) = symbols
+            && image.take_functions(symbols)
+        {
+            return Known { image, names: Some(path), identity };
+        }
+        Known { image, names: None, identity }
+    }
+}
+
+/// A path below the root of a process, as this process sees it.
+fn below_root(pid: u32, path: &Path) -> PathBuf {
+    Path::new(&format!("/proc/{pid}/root")).join(path)
 }
 
 /// The path of a mapped file as this process sees it.

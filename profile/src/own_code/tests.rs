@@ -100,6 +100,34 @@ fn functions_of_a_file_are_found_by_their_place_and_counted() {
     assert_eq!(Image::read(Cursor::new(b"#!/bin/sh\n"), 10).unwrap_err(), Without::Functions);
 }
 
+/// As distributions have it: a program without symbols, and a file with them under its build id.
+#[test]
+fn symbols_that_were_taken_off_are_found_by_their_build_id() {
+    let place = std::env::temp_dir().join(format!("nettoll-symbols-{}", std::process::id()));
+    let made = elf::with_functions(3, b"taken_off");
+    let id: String = elf::BUILD_ID.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (program, symbols) = (place.join("program"), place.join(&id[..2]).join(format!("{}.debug", &id[2..])));
+    std::fs::create_dir_all(symbols.parent().unwrap()).unwrap();
+    elf::with_functions(3, b"taken_off").stripped().write(&program);
+    let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&program).unwrap());
+    let mapping = super::Mapping { start: 0x1000, end: 0x2000, offset: 0, inode, path: program };
+    let place_of_name = |with: bool| {
+        let mut names = Names::new(BOUNDS, &GO_ON);
+        names.symbols = place.strip_prefix("/").unwrap().to_owned();
+        let mut naming = Naming { stop: &GO_ON, until: Instant::now() + BOUNDS.time, maps: 0, left_out: None };
+        let known = names.image(std::process::id(), &mapping, &mut naming).unwrap();
+        assert_eq!(known.names.is_some(), with);
+        known.image.name(made.offset + 1)
+    };
+    assert_eq!(place_of_name(false), None);
+    made.write(&symbols);
+    let name = file::name(&mut Cursor::new(&made.bytes), place_of_name(true).unwrap(), 0);
+    std::fs::write(&symbols, b"no symbols").unwrap();
+    assert_eq!(place_of_name(false), None);
+    std::fs::remove_dir_all(&place).unwrap();
+    assert_eq!(name.as_deref(), Some("taken_off"));
+}
+
 /// The file of a million symbols that share one name of 4,096 bytes, and one whose table is larger than may
 /// be read.
 #[test]
