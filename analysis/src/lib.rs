@@ -18,6 +18,7 @@ pub mod exact;
 pub mod expectation;
 pub mod fleet;
 pub mod history;
+pub mod proof;
 pub mod result;
 pub mod runs;
 pub mod single;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use model::plan::receipt::COST;
 use serde::Serialize;
 
 use crate::doubt::{Cause, Doubt};
@@ -14,9 +15,13 @@ use stats::median;
 /// CPU time and waits over wall time, beyond which a receipt does not add up.
 pub const WALL: RangeInclusive<f64> = 0.95..=1.05;
 
-/// By how much samples × period may differ from the time on the CPU, as a share of it: a tenth of the samples dropped is beyond
-/// it. Two standard errors of the number of samples, where those are more.
+/// By how much samples × period may differ from the time on the CPU, as a share of it, or by two standard errors of the
+/// number of samples where those are more. A tenth of the samples dropped is beyond it.
 pub const SAMPLER: f64 = 0.04;
+
+/// By how much more they may fall short: taking a sample lengthens the time on the CPU, and no other is due in it. An end
+/// that is always on its CPU has as many samples as that time has room for; one that sleeps has fewer by what they cost.
+pub const SHORT: f64 = COST;
 
 /// The observer's cost, beyond which it is in doubt.
 pub const OBSERVER: f64 = 1.10;
@@ -91,9 +96,9 @@ pub fn doubts(closure: &Closure, samples: u64, cause: Cause) -> Vec<Doubt> {
         (Some(_), Some(_)) => {}
         _ => doubts.push(Doubt::NoWaits),
     }
-    let chance = 2.0 / (samples.max(1) as f64).sqrt();
+    let reach = SAMPLER.max(2.0 / (samples.max(1) as f64).sqrt());
     match closure.sampler.map(|sampler| sampler.value) {
-        Some(sampler) if (sampler - 1.0).abs() > SAMPLER.max(chance) => doubts.push(Doubt::Dropped { closure: sampler, cause }),
+        Some(sampler) if !(-SHORT - reach..=reach).contains(&(sampler - 1.0)) => doubts.push(Doubt::Dropped { closure: sampler, cause }),
         Some(_) => {}
         None => doubts.push(Doubt::NoRecords),
     }

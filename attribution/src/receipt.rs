@@ -10,15 +10,16 @@ use crate::attributes::{Category, Context, Crossing, Layer};
 use crate::closure::{Closure, OBSERVER, Observer, Sums};
 use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Footing, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
-use crate::figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
+use crate::figure::{Figure, Sampling, product, ratio, share};
 use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Moved, Path, Row, Split, Tally, moved};
 use crate::rules::Rules;
 
 /// The time of one end of one cell, per message.
 ///
-/// Each row is its samples ÷ all samples × (time on a CPU ÷ CPU clock, in the time passes) × clean CPU
-/// time per message: samples give the composition, records of switches the level, and the observer's cost is in none of them.
+/// Each row is its samples × period ÷ CPU clock, in the time passes, × clean CPU time per message. Records of switches bound
+/// their sum: where samples are more than the time on a CPU has room for, each stands for less; where they are fewer, the
+/// rest is [`OffCpu::unsampled`]. The observer's cost is in no row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Receipt {
     /// The end it is of.
@@ -28,7 +29,7 @@ pub struct Receipt {
     /// The samples that rows were counted from.
     #[serde(flatten)]
     pub sampling: Sampled,
-    /// Clean CPU time per message, in ns: what rows and `charged` sum to.
+    /// Clean CPU time per message, in ns: what rows, `unsampled` and `charged` sum to.
     pub cpu: Figure,
     /// The factors that turn samples into time, for rows of other kinds than these.
     #[serde(skip)]
@@ -104,6 +105,9 @@ pub struct OffCpu {
     /// Billed before it ran: CPU time by its clock, mostly between its wake-up and its first instruction. A row of
     /// the CPU time; `None` without records of switches.
     pub charged: Option<Figure>,
+    /// On a CPU, and no sample shows it: a row of the CPU time as well. A timer that is due as the end goes to sleep fires
+    /// when it has left its CPU, and nothing shows its first microseconds there. `None` without records of switches.
+    pub unsampled: Option<Figure>,
     /// Ready but not on a CPU, without `charged`; `None` if not measured.
     pub runnable: Option<Figure>,
     /// Asleep; `None` if not measured.
@@ -181,7 +185,9 @@ impl Receipt {
             return Err(ReceiptError::NoSamples);
         }
         let wall = per_message(&passes.clean, |pass| (pass.wall, pass.messages));
-        let charged = has_records(&passes.time).then(|| billed(&basis));
+        let recorded = has_records(&passes.time);
+        let charged = recorded.then(|| billed(&basis));
+        let unsampled = recorded.then(|| product(between(&basis, &times(&passes.time, tallies)), basis.clean));
         let [ready, blocked] = [|waits: &Waits| waits.runnable, |waits: &Waits| waits.blocked]
             .map(|of| (!passes.waits.is_empty()).then(|| per_message(&passes.waits, |pass| (of(&pass.waits), pass.messages))));
         let runnable = ready.map(|ready| ready.less(charged.map_or(0.0, |charged| billed_twice(&passes.waits, charged))));
@@ -205,7 +211,7 @@ impl Receipt {
             wall,
             rows: Rows::from_tallies(&basis, tallies),
             split: Split::from_tallies(&basis, tallies, passes.size),
-            off_cpu: OffCpu { charged, runnable, blocked, others, others_unknown, idle_softirq: idle_softirq(&passes.time) },
+            off_cpu: OffCpu { charged, unsampled, runnable, blocked, others, others_unknown, idle_softirq: idle_softirq(&passes.time) },
             calls: calls(passes),
             closure: Closure::from_sums(sampled(&passes.time, tallies), &sums),
             observer: Observer::from_passes(&passes.time, &passes.clean),
@@ -337,43 +343,68 @@ fn check(passes: &Passes) -> Result<&TimePass, ReceiptError> {
 
 fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
     let pairs: Vec<(f64, f64)> = passes.clean.iter().map(|pass| (pass.cpu.get() as f64, pass.messages)).collect();
-    let (clean, level) = (ratio(&pairs).figure(), level(&passes.time));
+    let times = times(&passes.time, tallies);
+    let (clean, [level, presence]) = (ratio(&pairs).figure(), [level(&times, |pass| pass.sampled), level(&times, |pass| pass.on_cpu)]);
     let blocks: Vec<u32> = passes.time.iter().map(|pass| pass.block).collect();
     let clean_moved = moved(&passes.clean.iter().map(|pass| pass.block).collect::<Vec<_>>(), &pairs);
     let mut on_cpu_moved: Moved = clean_moved.iter().map(|(block, by)| (*block, by * level.value)).collect();
-    for (block, by) in moved(&blocks, &levels(&passes.time)) {
+    for (block, by) in moved(&blocks, &levels(&times, |pass| pass.sampled)) {
         *on_cpu_moved.entry(block).or_default() += by * clean.value;
     }
     let samples = tallies.iter().map(|tally| tally.samples).collect();
-    Basis { samples, blocks, level, clean, clean_moved, on_cpu: product(level, clean), on_cpu_moved }
+    Basis { samples, blocks, level, presence, clean, clean_moved, on_cpu: product(level, clean), on_cpu_moved }
 }
 
 fn has_records(time: &[TimePass]) -> bool {
     time.iter().all(|pass| pass.on_cpu().is_some())
 }
 
-/// Time on a CPU and CPU time of each pass; the latter twice where a pass lacks records of switches.
-fn levels(time: &[TimePass]) -> Vec<(f64, f64)> {
-    let recorded = has_records(time);
-    let of = |pass: &TimePass| pass.on_cpu().filter(|_| recorded).unwrap_or(pass.cpu).get() as f64;
-    time.iter().map(|pass| (of(pass), pass.cpu.get() as f64)).collect()
+/// Times of one time pass, in ns.
+struct Times {
+    /// That samples show, no more in all passes than `on_cpu`.
+    sampled: f64,
+    /// On a CPU by the records of switches; the CPU clock's where a pass lacks them.
+    on_cpu: f64,
+    /// By the CPU clock.
+    clock: f64,
 }
 
-/// Share of the CPU time for which the end had a CPU. All of it at most: a hypervisor that takes the CPU away stops the
-/// CPU clock, and not the time between two records.
-fn level(time: &[TimePass]) -> Figure {
-    let level = if has_records(time) {
-        ratio(&levels(time)).figure()
-    } else {
-        Figure::new(1.0, Some(0.0), f64::INFINITY, ErrorMethod::BetweenTrials)
+fn times(time: &[TimePass], tallies: &[Tally]) -> Vec<Times> {
+    let recorded = has_records(time);
+    let on_cpu = |pass: &TimePass| pass.on_cpu().filter(|_| recorded).unwrap_or(pass.cpu).get() as f64;
+    let seen = |(pass, tally): (&TimePass, &Tally)| {
+        let due = pass.due(tally.samples).filter(|due| recorded && *due > 0)?;
+        Some(on_cpu(pass) * tally.samples as f64 * pass.profile.period as f64 / due as f64)
     };
+    let sampled: Option<Vec<f64>> = time.iter().zip(tallies).map(seen).collect();
+    let whole: Vec<f64> = time.iter().map(on_cpu).collect();
+    // Whole: samples beyond the time on a CPU are more by chance, or by the sampler's own work.
+    let sampled = sampled.filter(|sampled| sampled.iter().sum::<f64>() < whole.iter().sum()).unwrap_or_else(|| whole.clone());
+    let parts = sampled.into_iter().zip(whole).zip(time);
+    parts.map(|((sampled, on_cpu), pass)| Times { sampled, on_cpu, clock: pass.cpu.get() as f64 }).collect()
+}
+
+fn levels(times: &[Times], of: fn(&Times) -> f64) -> Vec<(f64, f64)> {
+    times.iter().map(|pass| (of(pass), pass.clock)).collect()
+}
+
+/// A time of all passes as a share of their CPU time. All of it at most: a hypervisor that takes the CPU away stops the
+/// CPU clock, and not the time between two records.
+fn level(times: &[Times], of: fn(&Times) -> f64) -> Figure {
+    let level = ratio(&levels(times, of)).figure();
     Figure::new(level.value.min(1.0), level.variance(), level.freedom, level.method)
 }
 
 /// CPU time per message that is billed before the end runs.
 fn billed(basis: &Basis) -> Figure {
-    let level = basis.level;
+    let level = basis.presence;
     product(Figure::new(1.0 - level.value, level.variance(), level.freedom, level.method), basis.clean)
+}
+
+/// Share of the CPU time on a CPU that no sample shows.
+fn between(basis: &Basis, times: &[Times]) -> Figure {
+    let error = ratio(&times.iter().map(|pass| (pass.on_cpu - pass.sampled, pass.clock)).collect::<Vec<_>>()).figure();
+    Figure::new(basis.presence.value - basis.level.value, error.variance(), error.freedom, error.method)
 }
 
 /// The part of the runnable wait per message that the CPU clock bills as well. The wait passes show it themselves, with the

@@ -143,13 +143,15 @@ pub struct Basis {
     pub samples: Vec<u64>,
     /// The block of each time pass.
     pub blocks: Vec<u32>,
-    /// Share of the end's CPU clock for which it had a CPU, 0 to 1.
+    /// Share of the end's CPU clock that samples show, 0 to 1.
     pub level: Figure,
+    /// Share of it for which the end had a CPU: no less.
+    pub presence: Figure,
     /// Clean CPU time per message, in ns.
     pub clean: Figure,
     /// How far each block moves it.
     pub clean_moved: Moved,
-    /// Clean time on a CPU per message, in ns: what the rows of one attribute sum to.
+    /// Clean time per message that samples show, in ns: what the rows of one attribute sum to.
     pub on_cpu: Figure,
     /// How far each block moves it.
     pub on_cpu_moved: Moved,
@@ -235,13 +237,10 @@ impl Split {
         let of = basis.samples.iter().copied();
         let share = ratio(&acknowledging.iter().zip(of).map(|(count, of)| (*count as f64, of as f64)).collect::<Vec<_>>()).figure();
         // What is billed before the end runs is in neither: no CPU does it.
+        let on_cpu = product(basis.presence, basis.clean);
         let mut rest = share.scaled(-1.0);
         rest.value += 1.0;
         rest.interval = rest.interval.map(|[low, high]| [low + 1.0, high + 1.0]);
-        Self {
-            directions,
-            bound: Bound::at_cost(basis.on_cpu, size),
-            bound_without_acknowledgement: Bound::at_cost(product(rest, basis.on_cpu), size),
-        }
+        Self { directions, bound: Bound::at_cost(on_cpu, size), bound_without_acknowledgement: Bound::at_cost(product(rest, on_cpu), size) }
     }
 }

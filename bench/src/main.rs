@@ -22,6 +22,7 @@ mod many;
 mod ours;
 mod packs;
 mod pairs;
+mod proof;
 mod repeated;
 mod report_speed;
 mod verdict;
@@ -142,7 +143,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 24] = [
+const BENCHMARKS: [Benchmark; 25] = [
     usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -193,6 +194,7 @@ const BENCHMARKS: [Benchmark; 24] = [
     alone("known", "1,000 ns of work before each datagram", "found within 10 %, within 60 ns either way", |on| {
         known_difference::measure(&on.nettoll, on.share(20, 10))
     }),
+    alone("proof", "known costs at senders of 12 kinds, in their receipts", "found at 0.85 to 1.15", |on| proof::measure(&on.nettoll)),
     alone("verdict", "simulated studies, 10,000 of each kind", "", |on| Ok(verdict::measure(on.share(10_000, 100)))),
     endure("kills", "each kind of process killed at random moments", "nothing hangs, is left or lost", |on| {
         kills::measure(&on.nettoll, on.share(100, 1))

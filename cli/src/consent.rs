@@ -111,17 +111,30 @@ pub fn starts(plan: &Plan) -> bool {
     plan.actions().iter().any(|action| matches!(action, Action::Program(_) | Action::Command(_)))
 }
 
+/// Makes sure that the user wants CPUs loaded for some minutes.
+///
+/// # Errors
+/// No consent.
+pub fn to_load(yes: bool) -> Result<(), Failure> {
+    if yes { Ok(()) } else { ask("a proof runs traffic for 5 minutes, which uses two CPUs whole", "Give --yes to have it.") }
+}
+
 /// Makes sure that the user wants commands carried out and agents dialled.
 fn to_reach(list: &str, yes: bool) -> Result<(), Failure> {
     if list.is_empty() || yes {
         return Ok(());
     }
     let list = format!("the stored run names commands and agents, which would be carried out and dialled as you:\n{list}");
+    ask(&list, "Look at it, then give --yes to go on.")
+}
+
+/// Asks at the terminal; without one, `otherwise` is what to do.
+fn ask(list: &str, otherwise: &str) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::misuse(format!("{list}\n{why}")));
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return refused("Look at it, then give --yes to go on.");
+        return refused(otherwise);
     }
-    let _ = write!(io::stderr(), "nettoll: {}\nGo on? [y/N] ", printable(&list, Keep::Lines));
+    let _ = write!(io::stderr(), "nettoll: {}\nGo on? [y/N] ", printable(list, Keep::Lines));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("read the answer")?;
     if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { refused("Nothing was done.") }

@@ -40,6 +40,7 @@ pub mod relay;
 
 pub mod doctor;
 pub mod host;
+pub mod proof;
 
 mod threads;
 mod tool;

@@ -26,7 +26,7 @@ pub fn monotonic() -> Nanos {
 ///
 /// # Errors
 /// The system's answer.
-pub(crate) fn bind_this_thread(cpu: u32) -> io::Result<()> {
+pub fn bind_this_thread(cpu: u32) -> io::Result<()> {
     let mut cpus = CpuSet::new();
     cpus.set(cpu as usize)?;
     Ok(sched_setaffinity(Pid::from_raw(0), &cpus)?)

@@ -493,6 +493,7 @@ fn of_receipt(receipt: &Receipt) -> Vec<(String, Figures)> {
     let known = [
         ("touching_payload", Some(receipt.rows.touching.ns)),
         ("receipt_cpu", Some(receipt.cpu)),
+        ("unsampled", receipt.off_cpu.unsampled),
         ("charged", receipt.off_cpu.charged),
         ("runnable", receipt.off_cpu.runnable),
         ("blocked", receipt.off_cpu.blocked),

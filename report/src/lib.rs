@@ -22,6 +22,7 @@ pub mod doctor;
 pub mod html;
 pub mod oneshot;
 pub mod plan;
+pub mod proof;
 pub mod show;
 pub mod terminal;
 

@@ -49,7 +49,7 @@ pub use oneshot::{Client, Offer, OneshotArgs};
 pub use output::{FormatArgs, HtmlArgs};
 pub use reference::ReferenceArgs;
 pub use short::of_tool as short_help;
-pub use stored::{DoctorArgs, ReportArgs, RulesArgs, ShowArgs};
+pub use stored::{DoctorArgs, ProofNeighbour, ReportArgs, RulesArgs, ShowArgs};
 pub use study::StudyArgs;
 pub use workload::WorkloadArgs;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use model::Bytes;
 
 use super::compare::GateArgs;
@@ -73,7 +73,26 @@ pub struct ShowArgs {
 /// `nettoll doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Put known costs into traffic and see whether receipts find them: 5 minutes in which it loads
+    /// CPUs
+    #[arg(long)]
+    pub prove: bool,
+    /// Prove next to one neighbour only
+    #[arg(long, value_name = "NEIGHBOUR", requires = "prove")]
+    pub only: Option<ProofNeighbour>,
+    /// Do not ask before CPUs are loaded
+    #[arg(long, requires = "prove")]
+    pub yes: bool,
     /// JSON on standard output
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
+}
+
+/// What runs next to the proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProofNeighbour {
+    /// Nothing of nettoll's
+    Quiet,
+    /// A thread on each CPU that computes for two fifths of the time
+    Busy,
 }

@@ -14,6 +14,7 @@ crate::claims!(
     every_block_has_every_pass_of_every_cell,
     only_the_pass_that_is_made_for_it_sees_something,
     samples_add_up_to_the_time_on_the_cpu,
+    known_costs_are_found_in_the_row_that_has_them,
     a_datagram_is_one_call_of_each_on_its_way,
     what_is_refused_is_said_and_the_rest_goes_on,
     a_study_that_may_not_sample_fails_and_was_foreseen_to,
@@ -121,6 +122,44 @@ fn samples_add_up_to_the_time_on_the_cpu() -> Result<(), Skip> {
     let closure = [sampled[0] / on_cpu[0], sampled[1] / on_cpu[1]];
     // Wide: samples are few here.
     assert!(closure.iter().all(|closure| (0.75..1.25).contains(closure)), "{closure:?}");
+    Ok(())
+}
+
+/// Work of 4 and of 16 µs before each datagram, of a sender that never sleeps and of one that is woken for each.
+fn known_costs_are_found_in_the_row_that_has_them() -> Result<(), Skip> {
+    const KNOWN: &str = r#"
+name = "known"
+trial = { length = "60ms", warmup = "10ms" }
+blocks = { least = 3, most = 3 }
+receipt = { samples = 600 }
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+work = ["0ns", "4us", "16us"]
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+rate = "5000/s"
+work = ["0ns", "4us", "16us"]
+"#;
+    trials(Pass::Time)?;
+    let tool = Tool::new();
+    let found = tool.study(KNOWN, &["-J"]).done().json();
+    let cells = found["receipt"]["cells"].as_array().unwrap();
+    let row = |cell: &serde_json::Value, key: &str| {
+        let layers = cell["sender"]["outcome"]["made"]["layers"].as_array().unwrap_or_else(|| panic!("{cell:#}"));
+        layers.iter().find(|row| row["key"] == key).map_or(0.0, |row| row["ns"]["value"].as_f64().unwrap())
+    };
+    for cells in cells.chunks(3) {
+        let [none, little, much] = [0, 1, 2].map(|at| row(&cells[at], "user"));
+        // Wide: samples are few, and a virtual machine's speed is not one.
+        for (found, known) in [(little - none, 4_000.0), (much - none, 16_000.0), (much - little, 12_000.0)] {
+            assert!((0.5..1.8).contains(&(found / known)), "{found} for {known}: {none}, {little}, {much}");
+        }
+        // No other row has as much of it.
+        let udp = [0, 2].map(|at| row(&cells[at], "udp"));
+        assert!((udp[1] - udp[0]).abs() < 0.3 * (much - none), "{udp:?}: {none}, {much}");
+    }
     Ok(())
 }
 

@@ -190,15 +190,18 @@ fn rows(study: &ReceiptStudy, pair: &Pair, places: [usize; 2]) -> Vec<(String, [
     if !small.is_empty() {
         rows.push((plural(small.len() as u64, "small layer"), [0, 1].map(|end| sum(study, pair.ends[end], places[end], &small))));
     }
-    let rest = |end: usize| {
+    let rest = |name: &str, end: usize| {
         let column = &pair.ends[end].columns[places[end]];
-        let ns = column.charged.filter(|ns| ns.value.is_finite())?;
-        let hint = format!("{} · {}\n{}\n{} ns", figure::BILLED, pair.ends[end].role, with_margin(&ns), figure::range(&ns, figure::ns));
+        let ns = if name == figure::BILLED { column.charged } else { column.unsampled };
+        let ns = ns.filter(|ns| ns.value.is_finite())?;
+        let hint = format!("{name} · {}\n{}\n{} ns", pair.ends[end].role, with_margin(&ns), figure::range(&ns, figure::ns));
         Some(Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: text(&ns), hint })
     };
-    let billed = [rest(0), rest(1)];
-    if billed.iter().any(Option::is_some) {
-        rows.push((figure::BILLED.to_owned(), billed));
+    for name in [figure::UNSAMPLED, figure::BILLED] {
+        let ends = [0, 1].map(|end| rest(name, end));
+        if ends.iter().any(Option::is_some) {
+            rows.push((name.to_owned(), ends));
+        }
     }
     rows
 }

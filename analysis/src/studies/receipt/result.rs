@@ -199,6 +199,8 @@ pub struct Column {
     pub cpu: Figure,
     /// Clean elapsed time, ns per message.
     pub wall: Figure,
+    /// CPU time that no sample shows, ns per message; `None` without records of switches.
+    pub unsampled: Option<Figure>,
     /// CPU time that is billed before the end runs, ns per message; `None` without records of switches.
     pub charged: Option<Figure>,
     /// Rate that one processor could sustain if it did nothing else.
@@ -207,6 +209,13 @@ pub struct Column {
     pub bound_without_acknowledgement: Bound,
     /// True where its receipt does not add up.
     pub red: bool,
+}
+
+impl Column {
+    /// CPU time that samples show, ns per message.
+    pub fn sampled_ns(&self) -> f64 {
+        [self.unsampled, self.charged].into_iter().flatten().fold(self.cpu.value, |left, ns| left - ns.value)
+    }
 }
 
 /// Rows over sizes, the costliest first.

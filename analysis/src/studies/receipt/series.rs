@@ -51,6 +51,7 @@ fn column(cell: usize, receipt: &Receipt) -> Column {
         cell,
         cpu: receipt.cpu,
         wall: receipt.wall,
+        unsampled: receipt.off_cpu.unsampled,
         charged: receipt.off_cpu.charged,
         bound: receipt.split.bound,
         bound_without_acknowledgement: receipt.split.bound_without_acknowledgement,

@@ -4,7 +4,7 @@ use analysis::attached::{Attached, State};
 use attribution::{Figure, Row};
 
 use crate::csv::{Field, Sheet};
-use crate::studies::receipt::figure::BILLED;
+use crate::studies::receipt::figure::{BILLED, UNSAMPLED};
 
 /// Columns, in order.
 const COLUMNS: [&str; 10] = ["format", "run", "program", "arm", "table", "row", "unit", "value", "low", "high"];
@@ -43,6 +43,7 @@ fn rows(state: &State) -> Vec<Line> {
         lines.extend(of("category", &receipt.rows.categories));
         lines.extend(of("context", &receipt.rows.contexts));
         lines.extend(of("function", &receipt.rows.functions));
+        lines.extend(receipt.off_cpu.unsampled.map(|ns| ("request", UNSAMPLED.to_owned(), "ns", ns)));
         lines.extend(receipt.off_cpu.charged.map(|ns| ("request", BILLED.to_owned(), "ns", ns)));
         lines.extend(receipt.closure.sampler.map(|sampler| ("closure", "samples over time on the CPU".to_owned(), "ratio", sampler)));
     }

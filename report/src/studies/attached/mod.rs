@@ -112,7 +112,7 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
         let at = receipt.len().min(1);
         drop(receipt.splice(at..at, waterfall::block(&attached.run.program, state)));
         let error = made.cpu.error.map_or(0.0, |error| error / made.cpu.value);
-        let sampled = made.cpu.value - made.off_cpu.charged.map_or(0.0, |ns| ns.value);
+        let sampled = made.basis.on_cpu.value;
         let title = format!("Flame graph of {}", attached.run.program);
         receipt.extend(one_flame(format!("flame-{place}"), title, folded, sampled, error).map(|flame| Block::Flame(Box::new(flame))));
     }

@@ -6,7 +6,7 @@ use model::attach::{Connection, Pattern, Way};
 
 use crate::document::{Block, Head, Rows, Table};
 use crate::number::{NOTHING, bytes, percent, significant, time, whole};
-use crate::studies::receipt::figure::{self, BILLED};
+use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 
 /// Routines that a terminal shows, and those of a page.
 const ROUTINES: [usize; 2] = [12, 60];
@@ -94,10 +94,11 @@ fn sums(state: &State, receipt: &Receipt) -> Table {
     let closure = &receipt.closure;
     let ratio = |value: f64| figure::ratio(value);
     let mut lines: Vec<Vec<String>> = vec![vec!["CPU time, without an instrument".to_owned(), ns(&receipt.cpu)]];
+    lines.extend(receipt.off_cpu.unsampled.map(|unsampled| vec![UNSAMPLED.to_owned(), ns(&unsampled)]));
     lines.extend(receipt.off_cpu.charged.map(|charged| vec![BILLED.to_owned(), ns(&charged)]));
     lines.extend(receipt.off_cpu.runnable.map(|runnable| vec!["ready, without a CPU".to_owned(), ns(&runnable)]));
     lines.extend(receipt.off_cpu.blocked.map(|blocked| vec!["asleep, all threads together".to_owned(), ns(&blocked)]));
-    lines.extend(closure.sampler.map(|sampler| vec!["samples over time on the CPU (0.96 to 1.04)".to_owned(), ratio(sampler.value)]));
+    lines.extend(closure.sampler.map(|sampler| vec!["samples over time on the CPU (0.93 to 1.04)".to_owned(), ratio(sampler.value)]));
     lines.extend(closure.own.map(|own| vec!["CPU time and waits over wall time (0.95 to 1.05)".to_owned(), ratio(own)]));
     lines.extend(receipt.observer.map(|observer| {
         vec![

@@ -6,7 +6,7 @@ use attribution::{Context, Direction, Footing, Layer, Path, Receipt, Row};
 use crate::chart::waterfall::{Bar, Waterfall, svg};
 use crate::document::Block;
 use crate::number::{percent, time};
-use crate::studies::receipt::figure::{self, BILLED};
+use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 use crate::studies::toll::ORDER;
 
 /// Layers that take less of the CPU time share a row.
@@ -62,10 +62,11 @@ fn rows(receipt: &Receipt) -> Vec<(String, [Option<Bar>; 2])> {
     if Layer::ALL.iter().any(|layer| small(*layer)) {
         rows.push(("small layers".to_owned(), bars("small layers", &small)));
     }
-    if let Some(ns) = receipt.off_cpu.charged.filter(|ns| ns.value.is_finite()) {
-        let hint = format!("{BILLED}\n{}", with_margin(&ns));
+    for (name, ns) in [(UNSAMPLED, receipt.off_cpu.unsampled), (BILLED, receipt.off_cpu.charged)] {
+        let Some(ns) = ns.filter(|ns| ns.value.is_finite()) else { continue };
+        let hint = format!("{name}\n{}", with_margin(&ns));
         let bar = Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: with_margin(&ns), hint };
-        rows.push((BILLED.to_owned(), [Some(bar), None]));
+        rows.push((name.to_owned(), [Some(bar), None]));
     }
     rows
 }

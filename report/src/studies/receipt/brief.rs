@@ -46,6 +46,7 @@ pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
 enum Row {
     Layer(Layer),
     Other,
+    Unsampled,
     Billed,
     Cpu,
 }
@@ -65,13 +66,14 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
         largest.into_iter().filter(|(_, (_, is_borne))| *is_borne).map(|(layer, (share, _))| (layer, share)).collect();
     layers.sort_by(|a, b| b.1.total_cmp(&a.1));
     let other = (!others.is_empty()).then_some(Row::Other);
-    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain([Row::Billed, Row::Cpu]).collect();
+    let rows: Vec<Row> =
+        layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain([Row::Unsampled, Row::Billed, Row::Cpu]).collect();
     let mut columns = vec![Column {
         cells: rows.iter().map(|row| name(*row).into()).collect(),
         ..Column::new(Head::terminal(20, ["", "ns of CPU"]), Kind::Words)
     }];
     for end in ends {
-        let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::Billed, Row::Cpu]);
+        let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::Unsampled, Row::Billed, Row::Cpu]);
         let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).collect();
         lines.insert(Row::Other, tables::sum_of_layers(end, &others));
         let mut places = vec![0, end.columns.len().saturating_sub(1)];
@@ -92,6 +94,7 @@ fn name(row: Row) -> String {
     match row {
         Row::Layer(layer) => layer.to_string(),
         Row::Other => "other rows".to_owned(),
+        Row::Unsampled => figure::UNSAMPLED.to_owned(),
         Row::Billed => figure::BILLED.to_owned(),
         Row::Cpu => "CPU time".to_owned(),
     }
@@ -101,7 +104,7 @@ fn name(row: Row) -> String {
 fn written(entry: &Entry, row: Row) -> Cell {
     match row {
         Row::Cpu => format!("{} {}", entry.value, entry.margin).into(),
-        Row::Layer(_) | Row::Other | Row::Billed => format!("{} {:>4}", entry.value, entry.share).into(),
+        Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed => format!("{} {:>4}", entry.value, entry.share).into(),
     }
 }
 

@@ -8,6 +8,9 @@ use crate::number;
 /// Name of the row of CPU time that the clock gives an end for a wake-up, before it has a CPU.
 pub const BILLED: &str = "billed before it ran";
 
+/// Name of the CPU time that no sample shows.
+pub const UNSAMPLED: &str = "on a CPU, unsampled";
+
 /// ns per message, without the unit: tables say it once.
 pub fn ns(value: f64) -> String {
     number::significant(value, if value.abs() < 99.95 { 2 } else { 3 })

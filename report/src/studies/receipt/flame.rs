@@ -61,7 +61,7 @@ impl Flames {
         let file = format!("{}.{}.folded", study.cells.get(column.cell)?.file, series.role);
         let folded = self.folded.get(&file).filter(|text| !text.is_empty())?;
         let error = column.cpu.error.map_or(0.0, |error| error / column.cpu.value);
-        Some(Profile { name: bytes(size), folded, sampled_ns: column.cpu.value - column.charged.map_or(0.0, |ns| ns.value), error })
+        Some(Profile { name: bytes(size), folded, sampled_ns: column.sampled_ns(), error })
     }
 
     /// The graph of one end of a series at every size that has a profile.

@@ -136,11 +136,18 @@ fn rate(bound: &Bound) -> Entry {
     Entry { value: number::tight(&number::count(bound.messages_per_s)), margin: figure::plus_minus(&bound.ns), title, ..Entry::default() }
 }
 
-/// The time that is billed before the end runs, and the whole.
-fn whole(series: &SeriesReceipt) -> [Line; 2] {
-    let billed = |column: &Column| column.charged.map(|ns| time(&ns, Some(ns.value / column.cpu.value)));
+/// The CPU time that is in no row, and the whole.
+fn whole(series: &SeriesReceipt) -> [Line; 3] {
+    let unseen = |label: &str, of: fn(&Column) -> Option<Figure>| {
+        let entry = |column: &Column| of(column).map(|ns| time(&ns, Some(ns.value / column.cpu.value)));
+        Line::new(label, series.columns.iter().map(entry).collect())
+    };
     let cpu = series.columns.iter().map(|column| Some(Entry { share: "100%".into(), ..time(&column.cpu, None) }));
-    [Line::new(figure::BILLED, series.columns.iter().map(billed).collect()), Line { sum: true, ..Line::new("CPU time", cpu.collect()) }]
+    [
+        unseen(figure::UNSAMPLED, |column| column.unsampled),
+        unseen(figure::BILLED, |column| column.charged),
+        Line { sum: true, ..Line::new("CPU time", cpu.collect()) },
+    ]
 }
 
 /// The sums that can fail, and the figures next to them.
@@ -151,6 +158,7 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
     };
     let ratio = |value: f64| plain(figure::ratio(value));
     let mut lines = vec![
+        row(figure::UNSAMPLED, &|receipt| receipt.off_cpu.unsampled.map(|ns| time(&ns, Some(ns.value / receipt.cpu.value)))),
         row(figure::BILLED, &|receipt| receipt.off_cpu.charged.map(|ns| time(&ns, Some(ns.value / receipt.cpu.value)))),
         row("ready, no CPU", &|receipt| receipt.off_cpu.runnable.map(|ns| time(&ns, None))),
         row("asleep", &|receipt| receipt.off_cpu.blocked.map(|ns| time(&ns, None))),
