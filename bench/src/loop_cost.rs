@@ -1,11 +1,15 @@
 //! The loop around the call, with `getppid` in place of `send`.
 
+use std::net::{Ipv4Addr, UdpSocket};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Context;
-use engine::api::{Moved, Transmit};
+use clap::ValueEnum;
+use engine::api::{Boxed, Incoming, Moved, Outgoing, Place, Transmit, With};
 use engine::stage::{Part, Stage};
 use engine::traffic::send_until;
+use model::{Bytes, Cell, Test};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::getppid;
 use stats::median::median;
@@ -17,31 +21,56 @@ use stress::bars::Row;
 /// Calls a run.
 const CALLS: u64 = 500_000;
 
+/// Most that the loop may add to the bare one, in ns a message: the upper end of the interval.
+const BAR: f64 = 5.0;
+
+/// The loops of a trial.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Kind {
+    /// The plain one, in which the call is direct.
+    Plain,
+    /// The one of all other cells, in which each call is looked up.
+    Boxed,
+}
+
 /// Measures pairs of runs.
 pub fn measure(bare: &Bare, count: u32) -> anyhow::Result<Vec<Row>> {
-    let pairs = pairs::run(count, ours, || bare.ppid(CALLS))?;
-    let extra = pairs::difference(&pairs, End::cpu_per_message, 0.95)?;
-    let theirs: Vec<f64> = pairs.iter().map(|(_, bare)| bare.cpu_per_message()).collect();
-    let per_call = median(&theirs).unwrap_or_default();
-    Ok(vec![
-        Row::printed("one getppid in the bare loop", per_call, "ns", extra.n),
-        Row::printed("the loop around the call, beyond the bare loop", extra.value, "ns per message", extra.n)
-            .within(extra.low, extra.high)
-            .against("upper end of 95 % <= 5 ns", extra.high <= 5.0),
-    ])
+    let mut rows = Vec::new();
+    for (kind, name) in [(Kind::Plain, "the loop around the call"), (Kind::Boxed, "the loop around a call that is looked up")] {
+        let pairs = pairs::run(count, || ours(kind), || bare.ppid(CALLS))?;
+        let extra = pairs::difference(&pairs, End::cpu_per_message, 0.95)?;
+        let theirs: Vec<f64> = pairs.iter().map(|(_, bare)| bare.cpu_per_message()).collect();
+        if rows.is_empty() {
+            rows.push(Row::printed("one getppid in the bare loop", median(&theirs).unwrap_or_default(), "ns", extra.n));
+        }
+        let row = Row::printed(format!("{name}, beyond the bare loop"), extra.value, "ns per message", extra.n);
+        rows.push(row.within(extra.low, extra.high).against(format!("upper end of 95 % <= {BAR} ns"), extra.high <= BAR));
+    }
+    Ok(rows)
 }
 
-fn ours() -> anyhow::Result<End> {
-    let output = Command::new(std::env::current_exe()?).args(["__ppid", &CALLS.to_string()]).output().context("run our loop")?;
-    parse(&String::from_utf8_lossy(&output.stdout))
+fn ours(kind: Kind) -> anyhow::Result<End> {
+    let kind = kind.to_possible_value().context("a name of the loop")?;
+    let output = Command::new(std::env::current_exe()?).args(["__ppid", kind.get_name(), &CALLS.to_string()]).output();
+    parse(&String::from_utf8_lossy(&output.context("run our loop")?.stdout))
 }
 
-/// The process that runs the sending loop of a trial over `getppid`.
-pub fn run_ours(count: u64) -> anyhow::Result<()> {
-    let mut api = GetPpid;
+/// The process that runs a sending loop of a trial over `getppid`.
+pub fn run_ours(kind: Kind, count: u64) -> anyhow::Result<()> {
+    match kind {
+        Kind::Plain => run_over(&mut GetPpid, count),
+        Kind::Boxed => {
+            let cell = Cell::plain(Test::UdpStream, Bytes::new(1));
+            let place = Place::new(&cell, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.into(), Duration::ZERO);
+            run_over(&mut With::new(cell.work, None, Boxed::of(Box::new(GetPpid), Box::new(GetPpid), place)), count)
+        }
+    }
+}
+
+fn run_over(api: &mut impl Transmit, count: u64) -> anyhow::Result<()> {
     let stage = Stage::default();
     let (cpu, wall) = (clock(ClockId::CLOCK_PROCESS_CPUTIME_ID)?, clock(ClockId::CLOCK_MONOTONIC)?);
-    let counts = send_until(&mut api, 1, &stage, Part::Warmup, count);
+    let counts = send_until(api, 1, &stage, Part::Warmup, count);
     let (cpu, wall) = (clock(ClockId::CLOCK_PROCESS_CPUTIME_ID)? - cpu, clock(ClockId::CLOCK_MONOTONIC)? - wall);
     println!("{} 0 {cpu} {wall} 0", counts.messages);
     Ok(())
@@ -49,10 +78,37 @@ pub fn run_ours(count: u64) -> anyhow::Result<()> {
 
 struct GetPpid;
 
+impl GetPpid {
+    #[inline(always)]
+    fn call() -> Moved {
+        Moved(isize::from(getppid().as_raw() > 0))
+    }
+}
+
 impl Transmit for GetPpid {
     #[inline(always)]
     fn send(&mut self, _: usize) -> Moved {
-        Moved(isize::from(getppid().as_raw() > 0))
+        Self::call()
+    }
+}
+
+impl Outgoing for GetPpid {
+    fn send_span(&mut self, _: usize, _: usize, _: usize) -> Moved {
+        Self::call()
+    }
+
+    fn message_at(&mut self, _: usize) -> &mut [u8] {
+        &mut []
+    }
+}
+
+impl Incoming for GetPpid {
+    fn receive(&mut self, _: usize, _: bool) -> Moved {
+        Self::call()
+    }
+
+    fn last(&self) -> &[u8] {
+        &[]
     }
 }
 

@@ -102,9 +102,11 @@ enum Process {
         /// Address of the agent
         agent: SocketAddr,
     },
-    /// The sending loop over getppid
+    /// A sending loop over getppid
     #[command(name = "__ppid", hide = true)]
     Ppid {
+        /// Its kind
+        kind: loop_cost::Kind,
         /// Calls
         count: u64,
     },
@@ -115,12 +117,12 @@ fn main() -> anyhow::Result<()> {
     match &arguments.process {
         Some(Process::Host { name, isolation }) => Ok(lab::host_process::run(name, *isolation)?),
         Some(Process::Endpoint) => {
-            let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-            Ok(engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?)
+            let [input, output] = [io::stdin().as_fd(), io::stdout().as_fd()].map(|stream| stream.try_clone_to_owned().map(File::from));
+            Ok(engine::endpoint::run(input?, output?, engine::endpoint::Files::Own)?)
         }
         Some(Process::Agent { address, secret }) => agents::serve(*address, secret),
         Some(Process::Flood { agent }) => siege::run_flood(*agent),
-        Some(Process::Ppid { count }) => loop_cost::run_ours(*count),
+        Some(Process::Ppid { kind, count }) => loop_cost::run_ours(*kind, *count),
         None => benchmark(&arguments),
     }
 }
@@ -144,7 +146,7 @@ const USUAL: &str = "usual";
 const ENDURE: &str = "endure";
 
 const BENCHMARKS: [Benchmark; 25] = [
-    usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
+    usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
     usual("cpu", "CPU time per message, against a bare loop", "UDP: lower end of 99 % <= 1.02", |on| {

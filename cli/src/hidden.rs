@@ -87,8 +87,8 @@ pub fn keep() -> Result<Exit, Failure> {
 /// # Errors
 /// A host that is gone.
 pub fn endpoint() -> Result<Exit, Failure> {
-    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?;
+    let [input, output] = [io::stdin().as_fd(), io::stdout().as_fd()].map(|stream| stream.try_clone_to_owned().map(File::from));
+    engine::endpoint::run(input?, output?, engine::endpoint::Files::Own)?;
     Ok(Exit::Done)
 }
 

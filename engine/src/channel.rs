@@ -1,5 +1,6 @@
 //! Control messages over a pipe or a socket.
 
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,10 +29,10 @@ pub enum ChannelError {
     Frame(#[from] FrameError),
 }
 
-/// Takes messages of one type from a stream.
+/// Takes messages of one type from a pipe or a socket.
 #[derive(Debug)]
-pub struct Receiver<T, R> {
-    input: R,
+pub struct Receiver<T> {
+    input: File,
     decoder: Decoder<T>,
     ready: Option<T>,
 }
@@ -47,9 +48,9 @@ pub enum Woken {
     Time,
 }
 
-impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
+impl<T: DeserializeOwned> Receiver<T> {
     /// Over a stream.
-    pub fn new(input: R) -> Self {
+    pub fn new(input: File) -> Self {
         Self { input, decoder: Decoder::default(), ready: None }
     }
 
@@ -157,7 +158,7 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
     }
 }
 
-impl<T, R: AsFd> AsFd for Receiver<T, R> {
+impl<T> AsFd for Receiver<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.input.as_fd()
     }
@@ -182,12 +183,12 @@ pub fn send<T: Serialize>(output: &mut impl Write, message: &T) -> Result<(), Ch
 }
 
 /// The stream on which all threads of an endpoint tell the host.
-pub type Output<W> = Arc<Mutex<W>>;
+pub type Output = Arc<Mutex<File>>;
 
 /// Sends one message from any thread.
 ///
 /// # Errors
 /// See [`ChannelError`].
-pub fn tell<W: Write>(output: &Output<W>, message: &impl Serialize) -> Result<(), ChannelError> {
+pub fn tell(output: &Output, message: &impl Serialize) -> Result<(), ChannelError> {
     send(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
 }

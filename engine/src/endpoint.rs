@@ -1,7 +1,6 @@
 //! The process that sends or receives in one trial.
 
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::fs::File;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,15 +36,14 @@ const LARGEST: u64 = 1 << 30;
 /// they start, and an agent that asks for more than there is takes others with it.
 const MOST_MEMORY: u64 = 4 << 30;
 
-/// Serves one trial over a pair of streams.
+/// Serves one trial over a pair of pipes, or the two directions of a socket.
+///
+/// Nothing here is generic over what its caller has: the loops of every api are compiled once,
+/// in this crate.
 ///
 /// # Errors
 /// The loss of the host. Failures of the trial itself are reported to it.
-pub fn run<R, W>(input: R, output: W, files: Files) -> Result<(), ChannelError>
-where
-    R: Read + AsFd,
-    W: Write + Send + 'static,
-{
+pub fn run(input: File, output: File, files: Files) -> Result<(), ChannelError> {
     if files == Files::Own && !die_with_host() {
         return Err(ChannelError::Closed);
     }
@@ -69,11 +67,7 @@ fn die_with_host() -> bool {
     getppid() == host
 }
 
-fn serve<R, W>(control: &mut Receiver<ToEndpoint, R>, output: &Output<W>, files: Files) -> Result<EndReport, EndpointError>
-where
-    R: Read + AsFd,
-    W: Write + Send + 'static,
-{
+fn serve(control: &mut Receiver<ToEndpoint>, output: &Output, files: Files) -> Result<EndReport, EndpointError> {
     let mut task = receive_task(control)?;
     let deadline = Deadline::starting_now(task.limits.time);
     check(&task)?;
@@ -191,14 +185,14 @@ fn sends(task: &Task) -> bool {
     task.role == model::Role::Sender || task.cell.bidirectional || !task.cell.test.is_stream()
 }
 
-fn receive_task<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<Task, EndpointError> {
+fn receive_task(control: &mut Receiver<ToEndpoint>) -> Result<Task, EndpointError> {
     match control.receive()? {
         ToEndpoint::Prepare(task) => Ok(*task),
         _ => Err(EndpointError::OutOfTurn { expected: "prepare" }),
     }
 }
 
-fn receive_before<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>, deadline: &Deadline) -> Result<ToEndpoint, EndpointError> {
+fn receive_before(control: &mut Receiver<ToEndpoint>, deadline: &Deadline) -> Result<ToEndpoint, EndpointError> {
     while !control.wait(deadline.at_most(Duration::from_secs(3_600)))? {
         deadline.check()?;
     }

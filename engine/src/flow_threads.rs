@@ -1,6 +1,6 @@
 //! The traffic threads of an endpoint, one a flow.
 
-use std::io::{self, PipeReader, Write};
+use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,6 +40,9 @@ pub struct FlowThreads {
     flows: Vec<FlowThread>,
 }
 
+/// Hears of the steps of a flow.
+type Said = Box<dyn Fn(Step) + Send>;
+
 /// One traffic thread.
 #[derive(Debug)]
 struct FlowThread {
@@ -70,7 +73,7 @@ impl FlowThreads {
     /// # Errors
     /// A refusal of the system, with its flow and a remedy. Those that have
     /// started then end.
-    pub fn start<W: Write + Send + 'static>(task: &Task, flows: Vec<Joined>, output: &Output<W>, files: Files) -> io::Result<Self> {
+    pub fn start(task: &Task, flows: Vec<Joined>, output: &Output, files: Files) -> io::Result<Self> {
         wake::prepare().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
         let announcer = Arc::new(Announcer::for_task(task, output));
         let mut threads = Self { flows: Vec::with_capacity(flows.len()) };
@@ -80,7 +83,7 @@ impl FlowThreads {
             let later: Vec<RawFd> = flows.as_slice().iter().flat_map(numbers).collect();
             let announcer = Arc::clone(&announcer);
             let place = number % task.cell.flows.max(1) as usize;
-            let said = move |step: Step| announcer.hear(place, step);
+            let said = Box::new(move |step: Step| announcer.hear(place, step));
             match FlowThread::start(task_of(task, number), flow, later, said, files) {
                 Ok(flow) => threads.flows.push(flow),
                 Err(refused) => {
@@ -223,7 +226,7 @@ impl FlowThread {
     /// socket at each call, which a program of one thread does not pay (a receiver
     /// of small datagrams: 3 %). `later` are files of flows whose threads come
     /// after this one: its table would keep their connections open.
-    fn start(task: Task, flow: Joined, later: Vec<RawFd>, said: impl Fn(Step) + Send + 'static, files: Files) -> Result<Self, Refused> {
+    fn start(task: Task, flow: Joined, later: Vec<RawFd>, said: Said, files: Files) -> Result<Self, Refused> {
         let (over, held) = io::pipe().map_err(Refused::Pipe)?;
         let (stage, begin) = (Arc::new(Stage::starting_in(Part::Held)), Extent::first_part(&task));
         let (role, its_stage) = (task.role, Arc::clone(&stage));
@@ -237,7 +240,7 @@ impl FlowThread {
             }
             let _ = own_table.send(own);
             scheduling::bind_to_cpu(task.cpus.first().copied());
-            traffic::run(&task, flow, &its_stage, &said)
+            traffic::run(&task, flow, &its_stage, &*said)
         };
         let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(start).map_err(Refused::Thread)?;
         if has_own_table.recv() == Ok(true) {
@@ -269,15 +272,15 @@ fn close_all(numbers: &[RawFd]) {
 
 /// Tells the host what holds of all flows: that each has moved a message, and that each that
 /// sends has sent its last.
-struct Announcer<W> {
-    output: Output<W>,
+struct Announcer {
+    output: Output,
     /// Flows that have moved nothing yet.
     idle: AtomicU32,
     so_far: Mutex<(u32, Sent)>,
 }
 
-impl<W: Write> Announcer<W> {
-    fn for_task(task: &Task, output: &Output<W>) -> Self {
+impl Announcer {
+    fn for_task(task: &Task, output: &Output) -> Self {
         let sent = Sent { messages: vec![0; task.cell.flows as usize], bytes: 0 };
         let idle = AtomicU32::new(socket::flows_of(task));
         Self { output: Arc::clone(output), idle, so_far: Mutex::new((task.cell.flows, sent)) }

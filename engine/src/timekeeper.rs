@@ -1,8 +1,6 @@
 //! The main thread of an endpoint while messages flow: it keeps the time and
 //! listens to the host, and does nothing else.
 
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use model::condition::{Conditions, Placement};
@@ -52,20 +50,20 @@ pub struct Led {
 
 /// Leads a trial.
 #[derive(Debug)]
-pub struct Timekeeper<'a, R, W> {
+pub struct Timekeeper<'a> {
     /// The task that is carried out.
     pub task: &'a Task,
     /// Those who do it.
     pub threads: &'a mut FlowThreads,
     /// The host's word.
-    pub control: &'a mut Receiver<ToEndpoint, R>,
+    pub control: &'a mut Receiver<ToEndpoint>,
     /// The host's ear.
-    pub output: &'a Output<W>,
+    pub output: &'a Output,
     /// The host's patience.
     pub deadline: &'a Deadline,
 }
 
-impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
+impl Timekeeper<'_> {
     /// Leads it from the warm-up until all threads have ended.
     ///
     /// # Errors

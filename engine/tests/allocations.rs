@@ -282,7 +282,7 @@ fn past_the_link(api: Api, test: Test, messages: u64) -> (Run, Run) {
         let announced = Arc::clone(&stage);
         let begun = allocations();
         let until_sent = Counter::new(0);
-        let traffic = traffic::run(&task, sending, &measuring(), &|_| {
+        let traffic = traffic::run(&task, sending.into(), &measuring(), &|_| {
             until_sent.set(allocations() - begun);
             announced.announce(messages);
             announced.enter(Part::Drain);

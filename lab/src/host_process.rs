@@ -147,7 +147,7 @@ impl Wire {
 }
 
 impl HostProcess<'_> {
-    fn serve(&mut self, control: &mut Receiver<ToHost, File>) -> Result<(), ChannelError> {
+    fn serve(&mut self, control: &mut Receiver<ToHost>) -> Result<(), ChannelError> {
         loop {
             let command = match control.receive() {
                 Err(ChannelError::Closed) => return Ok(()),

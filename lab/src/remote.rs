@@ -111,7 +111,7 @@ pub struct RemoteHost {
     name: String,
     far: Far,
     commands: Option<File>,
-    answers: Receiver<FromHost, File>,
+    answers: Receiver<FromHost>,
     /// Messages of the endpoint that came while an answer of the host was awaited.
     overheard: VecDeque<FromHost>,
     /// Answers that came while its time was awaited.

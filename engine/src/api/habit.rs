@@ -5,33 +5,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use model::Nanos;
 
-use super::{Api, Batching, Moved, Transmit, TransmitPart, ZeroCopy};
+use super::{Api, Batching, Boxed, Moved, Transmit, TransmitPart, Wait, ZeroCopy};
 use crate::clock;
-
-/// Habit of an application around its calls.
-pub trait Habit {
-    /// Comes before each message is sent. The loop of batches does it before each of
-    /// their messages itself.
-    #[inline(always)]
-    fn before_send(&self) {}
-
-    /// Receives with an api.
-    #[inline(always)]
-    fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> Moved {
-        api.receive(limit)
-    }
-}
-
-/// Computes for this time before each message.
-#[derive(Debug)]
-pub struct Work(pub Nanos);
-
-impl Habit for Work {
-    #[inline(always)]
-    fn before_send(&self) {
-        work_for(self.0);
-    }
-}
 
 /// Looks at the clock until `work` has passed.
 #[inline(always)]
@@ -42,40 +17,53 @@ pub fn work_for(work: Nanos) {
     }
 }
 
-/// An api in the hands of an application with a habit.
+/// An api in the hands of an application with habits.
 #[derive(Debug)]
-pub struct With<H, A> {
-    habit: H,
-    inner: A,
+pub struct With {
+    /// Time that it computes before each message; the loop of batches does so itself.
+    work: Nanos,
+    /// `None`: it waits in the receive call.
+    wait: Option<Wait>,
+    inner: Boxed,
 }
 
-impl<H: Habit, A> With<H, A> {
-    /// Gives the habit to whoever uses the api.
-    pub const fn new(habit: H, inner: A) -> Self {
-        Self { habit, inner }
+impl With {
+    /// Gives habits to the user of an api.
+    pub const fn new(work: Nanos, wait: Option<Wait>, inner: Boxed) -> Self {
+        Self { work, wait, inner }
+    }
+
+    #[inline(always)]
+    fn before_send(&self) {
+        if self.work > Nanos::default() {
+            work_for(self.work);
+        }
     }
 }
 
-impl<H: Habit, A: Transmit> Transmit for With<H, A> {
+impl Transmit for With {
     #[inline(always)]
     fn send(&mut self, from: usize) -> Moved {
-        self.habit.before_send();
+        self.before_send();
         self.inner.send(from)
     }
 }
 
-impl<H: Habit, A: TransmitPart> TransmitPart for With<H, A> {
+impl TransmitPart for With {
     #[inline(always)]
     fn send_part(&mut self, from: usize, to: usize) -> Moved {
-        self.habit.before_send();
+        self.before_send();
         self.inner.send_part(from, to)
     }
 }
 
-impl<H: Habit, A: Api> Api for With<H, A> {
+impl Api for With {
     #[inline(always)]
     fn receive(&mut self, limit: usize) -> Moved {
-        self.habit.receive(&mut self.inner, limit)
+        match &mut self.wait {
+            None => self.inner.receive(limit),
+            Some(wait) => wait.receive(&mut self.inner, limit),
+        }
     }
 
     fn receive_now(&mut self, limit: usize) -> Moved {

@@ -1,12 +1,10 @@
 //! An api of two halves: a way of sending and a way of receiving, over a flow's socket.
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Api, Batching, Incoming, Moved, Open, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
+use super::{Api, Batching, Incoming, Moved, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
 
 /// A way of sending with a way of receiving.
-#[derive(Debug)]
 pub struct Halves<O, I> {
     outgoing: O,
     incoming: I,
@@ -14,13 +12,12 @@ pub struct Halves<O, I> {
     socket: OwnedFd,
 }
 
-impl<O: Open, I: Open> Halves<O, I> {
-    /// Opens both at a place.
-    ///
-    /// # Errors
-    /// Whatever keeps either from working here.
-    pub fn open(place: Place<'_>) -> io::Result<Self> {
-        Ok(Self { outgoing: O::open(&place)?, incoming: I::open(&place)?, socket: place.socket })
+/// Any way of sending with any way of receiving: each call is looked up.
+pub type Boxed = Halves<Box<dyn Outgoing>, Box<dyn Incoming>>;
+
+impl<O, I> std::fmt::Debug for Halves<O, I> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Halves").field("socket", &self.socket).finish_non_exhaustive()
     }
 }
 

@@ -27,8 +27,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 pub use bpf::Refusal;
 pub use buffer::Buffer;
-pub use habit::{Habit, With, Work, work_for};
-pub use halves::Halves;
+pub use habit::{With, work_for};
+pub use halves::{Boxed, Halves};
 pub(crate) use headers::of_one;
 pub use incoming::xdp::try_xdp;
 use model::Cell;
@@ -232,7 +232,7 @@ pub trait Open: Sized {
 }
 
 /// One way of sending and receiving for a flow.
-pub trait Api: Transmit + TransmitPart + Sized {
+pub trait Api: Transmit + TransmitPart {
     /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
     /// it. Where a call fetches many messages, they are handed out one by one.
     fn receive(&mut self, limit: usize) -> Moved;
@@ -292,9 +292,19 @@ pub trait WithApi {
     /// Its result.
     type Output;
 
-    /// Does it.
+    /// Returns whether it is calls of one message each and no more. Only such work is compiled
+    /// for each api; all other is over [`Boxed`], once.
+    fn is_plain(&self) -> bool;
+
+    /// Does plain work.
     ///
     /// # Errors
     /// Those of the work.
-    fn run<A: Api>(self, api: A) -> std::io::Result<Self::Output>;
+    fn run_plain<A: Api>(self, api: A) -> std::io::Result<Self::Output>;
+
+    /// Does it, whether plain or not.
+    ///
+    /// # Errors
+    /// Those of the work.
+    fn run(self, api: Boxed) -> std::io::Result<Self::Output>;
 }

@@ -15,7 +15,7 @@ macro_rules! ways_of_sending {
         /// Whatever keeps it from working here, and those of the work.
         pub fn open_sender<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
             match place.cell.api {
-                $(model::Api::$type => work.run(Halves::<outgoing::$module::$type, Recv>::open(place)?),)+
+                $(model::Api::$type => with(outgoing::$module::$type::open(&place)?, Recv::open(&place)?, place, work),)+
                 model::Api::External(program) => Err(foreign(program)),
             }
         }
@@ -39,7 +39,7 @@ macro_rules! ways_of_receiving {
         /// Whatever keeps it from working here, and those of the work.
         pub fn open_receiver<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
             match place.cell.receive() {
-                $(model::Receive::$type => work.run(Halves::<Send, incoming::$module::$type>::open(place)?),)+
+                $(model::Receive::$type => with(Send::open(&place)?, incoming::$module::$type::open(&place)?, place, work),)+
                 model::Receive::External(program) => Err(foreign(program)),
             }
         }
@@ -79,6 +79,20 @@ macro_rules! ways_of_receiving {
 }
 model::receives!(ways_of_receiving);
 
+/// Does some work with two halves that were opened at a place. Of a way that hands over a batch
+/// with a call the loop is not plain.
+fn with<O, I, W>(mut outgoing: O, incoming: I, place: Place<'_>, work: W) -> io::Result<W::Output>
+where
+    O: Outgoing + 'static,
+    I: Incoming + 'static,
+    W: WithApi,
+{
+    match work.is_plain() && outgoing.batching().is_none() {
+        true => work.run_plain(Halves::of(outgoing, incoming, place)),
+        false => work.run(Halves::of(Box::new(outgoing), Box::new(incoming), place)),
+    }
+}
+
 /// A program is an end by itself: no thread of this process sends or receives by it.
 #[cold]
 fn foreign(program: model::Program) -> io::Error {
@@ -108,14 +122,14 @@ pub fn try_receiving(place: &Place<'_>) -> io::Result<()> {
 
 /// Opens the api of an end that sends and receives, and does some work with it. A round
 /// takes tens of microseconds, of which a call that is not direct is some thousandth: any
-/// way of sending goes with any way of receiving, without a loop of its own for each pair.
+/// way of sending goes with any way of receiving, and only the usual pair has loops of its own.
 ///
 /// # Errors
 /// Whatever keeps it from working here, and those of the work.
 pub fn open_exchange<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
     let cell = &place.cell;
     if (cell.api, cell.receive()) == (model::Api::Send, model::Receive::Recv) {
-        return work.run(Halves::<Send, Recv>::open(place)?);
+        return with(Send::open(&place)?, Recv::open(&place)?, place, work);
     }
     let (outgoing, incoming) = (outgoing(&place)?, incoming(&place)?);
     work.run(Halves::of(outgoing, incoming, place))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{Cell, Nanos, Protocol, Waiting};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
-use super::{Api, Habit, Moved};
+use super::{Api, Moved};
 use crate::clock;
 
 /// A way of waiting. A wait ends after its limit with nothing, so that the loop can look
@@ -49,11 +49,10 @@ impl Wait {
             Waiting::EpollEdge => Some(Self::Edge(epoll(EpollFlags::EPOLLET)?, limit)),
         })
     }
-}
 
-impl Habit for Wait {
+    /// Receives with an api once there is something.
     #[inline(always)]
-    fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> Moved {
+    pub fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> Moved {
         match self {
             Self::Spin(look) => spin(api, limit, *look),
             Self::Select(select) => select.receive(limit, api.has_more(), |limit| api.receive_now(limit)),

@@ -6,9 +6,7 @@ mod page;
 mod program;
 mod tree;
 
-use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use model::control::{FromEndpoint, Sent, Task, ToEndpoint};
@@ -55,7 +53,7 @@ struct Reading {
 }
 
 /// The harness of one program in one trial.
-struct Harness<'a, R, W> {
+struct Harness<'a> {
     task: &'a Task,
     program: Program,
     command: Words,
@@ -64,8 +62,8 @@ struct Harness<'a, R, W> {
     counters: Vec<String>,
     spare: Option<u32>,
     reader: EdgeReader,
-    control: &'a mut Receiver<ToEndpoint, R>,
-    output: &'a Output<W>,
+    control: &'a mut Receiver<ToEndpoint>,
+    output: &'a Output,
     deadline: &'a Deadline,
 }
 
@@ -81,12 +79,12 @@ pub struct Place {
 ///
 /// # Errors
 /// What the program did against the contract, a refusal of the system, the loss of the host.
-pub fn serve<R: Read + AsFd, W: Write>(
+pub fn serve(
     command: Words,
     task: &Task,
     place: Place,
-    control: &mut Receiver<ToEndpoint, R>,
-    output: &Output<W>,
+    control: &mut Receiver<ToEndpoint>,
+    output: &Output,
     deadline: &Deadline,
 ) -> Result<EndReport, EndpointError> {
     let TrialEnd::Length(length) = task.end else {
@@ -130,7 +128,7 @@ fn environment(task: &Task, page: &Page) -> Vec<(&'static str, String)> {
     all
 }
 
-impl<R: Read + AsFd, W: Write> Harness<'_, R, W> {
+impl Harness<'_> {
     /// Has the program bind itself and join the other end.
     fn join(&mut self, not_bound: Option<String>) -> Result<(), EndpointError> {
         let answer = self.program.answer("ready", ANSWER_LIMIT, self.control, self.deadline)?;

@@ -137,11 +137,11 @@ impl Program {
     ///
     /// # Errors
     /// Another answer, none within `limit`, its end, the loss of the host.
-    pub fn answer<R: Read + AsFd>(
+    pub fn answer(
         &mut self,
         word: &str,
         limit: Duration,
-        control: &mut Receiver<ToEndpoint, R>,
+        control: &mut Receiver<ToEndpoint>,
         deadline: &Deadline,
     ) -> Result<String, EndpointError> {
         let until = Instant::now() + limit;
@@ -162,10 +162,10 @@ impl Program {
     ///
     /// # Errors
     /// Its end, a line that is too long, the loss of the host.
-    pub fn hear<R: Read + AsFd>(
+    pub fn hear(
         &mut self,
         until: Instant,
-        control: &mut Receiver<ToEndpoint, R>,
+        control: &mut Receiver<ToEndpoint>,
         deadline: &Deadline,
         host: bool,
     ) -> Result<Heard, EndpointError> {

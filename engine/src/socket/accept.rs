@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use model::Protocol;
 use model::control::Task;
 use nix::poll::{PollFd, PollFlags};
-use serde::de::DeserializeOwned;
 use socket2::Socket;
 
 use super::cookie::{SHOWN, Shown, Word, flow_of};
@@ -30,12 +29,7 @@ const MOST_STRANGERS: u32 = 10_000;
 ///
 /// Whoever else comes holds nobody up: all that have come are listened to at
 /// once, and those who show nothing, or something else, are closed.
-pub(super) fn accept<T: DeserializeOwned, R: Read + AsFd>(
-    listeners: &[Socket],
-    flows: usize,
-    task: &Task,
-    patience: &Patience<'_, T, R>,
-) -> Result<Vec<Socket>, EndpointError> {
+pub(super) fn accept(listeners: &[Socket], flows: usize, task: &Task, patience: &Patience<'_>) -> Result<Vec<Socket>, EndpointError> {
     let port = listeners.first().and_then(|listener| super::address(listener).ok()).map_or(0, |address| address.port());
     for listener in listeners {
         listener.set_nonblocking(true).map_err(|answer| SocketError::new("accept", answer))?;

@@ -8,7 +8,6 @@ use std::time::Duration;
 use model::Protocol;
 use model::control::Task;
 use nix::poll::{PollFd, PollFlags};
-use serde::de::DeserializeOwned;
 use socket2::{SockAddr, Socket};
 
 use super::cookie::{SHOWN, Shown, Word};
@@ -20,11 +19,11 @@ use crate::error::{EndpointError, SocketError};
 /// All flows do so at once, so that many of them take no longer over a long
 /// path than one does. Until its answer has come nothing but what asks for it
 /// is sent to a goal: whatever else listens there is no end of a trial.
-pub(super) fn connect<T: DeserializeOwned, R: Read + AsFd>(
+pub(super) fn connect(
     sockets: Vec<Socket>,
     goals: &[SocketAddr],
     task: &Task,
-    patience: &Patience<'_, T, R>,
+    patience: &Patience<'_>,
 ) -> Result<Vec<Socket>, EndpointError> {
     let start = |(flow, (socket, goal)): (usize, (Socket, &SocketAddr))| Caller::start(socket, *goal, shown(task, flow));
     let mut callers = sockets.into_iter().zip(goals).enumerate().map(start).collect::<Result<Vec<_>, _>>()?;

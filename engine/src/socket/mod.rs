@@ -10,16 +10,15 @@ mod udp;
 mod unproven;
 mod vsock;
 
-use std::io::{self, Read};
+use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use model::control::Task;
+use model::control::{Task, ToEndpoint};
 use model::end::FlowAddresses;
 use model::{Family, Mix, Over, Protocol, Role, Test};
 use nix::poll::PollFd;
-use serde::de::DeserializeOwned;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::api::Passed;
@@ -228,17 +227,13 @@ fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
 ///
 /// # Errors
 /// A refusal of the system, that nobody came, or the loss of the host.
-pub fn join<T, R>(
+pub fn join(
     opened: Opened,
     task: &Task,
     peers: &[SocketAddr],
-    control: &Receiver<T, R>,
+    control: &Receiver<ToEndpoint>,
     deadline: &Deadline,
-) -> Result<Vec<Joined>, EndpointError>
-where
-    T: DeserializeOwned,
-    R: Read + AsFd,
-{
+) -> Result<Vec<Joined>, EndpointError> {
     let sockets = opened.sockets;
     let patience = Patience { control, deadline, until: Instant::now() + JOIN_LIMIT };
     let (flows, connects) = (flows_of(task) as usize, task.cell.test.listener() != task.role);
@@ -306,13 +301,13 @@ fn shown(task: &Task, flow: usize) -> Shown {
 }
 
 /// Waits for sockets as long as the host lives and the trial has time.
-struct Patience<'a, T, R> {
-    control: &'a Receiver<T, R>,
+struct Patience<'a> {
+    control: &'a Receiver<ToEndpoint>,
     deadline: &'a Deadline,
     until: Instant,
 }
 
-impl<T: DeserializeOwned, R: Read + AsFd> Patience<'_, T, R> {
+impl Patience<'_> {
     /// Returns those of the watched that are ready, once any is or `limit` has
     /// passed; `None` when the time for joining is over.
     fn wait(&self, watched: &[PollFd<'_>], limit: Duration) -> Result<Option<Vec<usize>>, EndpointError> {

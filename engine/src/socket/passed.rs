@@ -20,7 +20,6 @@ use model::over::Over;
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socketpair, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
-use serde::de::DeserializeOwned;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::cookie::{self, SHOWN, Shown, Word};
@@ -47,11 +46,7 @@ pub struct End {
 ///
 /// # Errors
 /// A refusal of the system, an end on another machine, or the loss of the host.
-pub(super) fn exchange<T: DeserializeOwned, R: Read + AsFd>(
-    connections: &[Socket],
-    task: &Task,
-    patience: &Patience<'_, T, R>,
-) -> Result<Vec<End>, EndpointError> {
+pub(super) fn exchange(connections: &[Socket], task: &Task, patience: &Patience<'_>) -> Result<Vec<End>, EndpointError> {
     let over = task.cell.api.over();
     let path = env::temp_dir().join(format!("nettoll-{}", cookie::name(task.cookie)));
     let Some(mut first) = connections.first() else { return Ok(Vec::new()) };
@@ -77,7 +72,7 @@ fn machine() -> [u8; MACHINE] {
 }
 
 /// Waits until something has come over a socket.
-fn heard<T: DeserializeOwned, R: Read + AsFd>(socket: &Socket, what: &str, patience: &Patience<'_, T, R>) -> Result<(), EndpointError> {
+fn heard(socket: &Socket, what: &str, patience: &Patience<'_>) -> Result<(), EndpointError> {
     match patience.wait(&[PollFd::new(socket.as_fd(), PollFlags::POLLIN)], Duration::MAX)? {
         Some(_) => Ok(()),
         None => {
@@ -111,12 +106,7 @@ impl Door {
     }
 
     /// Makes the ends of each flow and hands the other's to whoever shows the cookie for it.
-    fn hand_out<T: DeserializeOwned, R: Read + AsFd>(
-        self,
-        flows: usize,
-        task: &Task,
-        patience: &Patience<'_, T, R>,
-    ) -> Result<Vec<End>, EndpointError> {
+    fn hand_out(self, flows: usize, task: &Task, patience: &Patience<'_>) -> Result<Vec<End>, EndpointError> {
         let mut ends: Vec<Option<End>> = (0..flows).map(|_| None).collect();
         while ends.iter().any(Option::is_none) {
             heard(&self.listener, &format!("come to {}", self.path.display()), patience)?;
@@ -173,12 +163,7 @@ fn make(over: Over, role: Role, joined: OwnedFd, ring: usize) -> io::Result<(End
 }
 
 /// Comes to the other end's door for a flow and takes what is passed there.
-fn take<T: DeserializeOwned, R: Read + AsFd>(
-    path: &Path,
-    shown: Shown,
-    over: Over,
-    patience: &Patience<'_, T, R>,
-) -> Result<End, EndpointError> {
+fn take(path: &Path, shown: Shown, over: Over, patience: &Patience<'_>) -> Result<End, EndpointError> {
     let failed = |answer| SocketError::new(format!("take an end of {over} at {}", path.display()), answer);
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None).map_err(failed)?;
     SockAddr::unix(path).and_then(|address| socket.connect(&address)).map_err(|answer| match answer.kind() {

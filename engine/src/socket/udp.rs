@@ -1,7 +1,7 @@
 //! UDP: the side that connects asks until it is answered; the other side binds
 //! itself to whoever has shown the cookie, and answers.
 
-use std::io::{self, Read};
+use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -11,7 +11,6 @@ use model::Protocol;
 use model::control::{Task, ToEndpoint};
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{MsgFlags, recv};
-use serde::de::DeserializeOwned;
 use socket2::{SockAddr, SockRef, Socket};
 
 use super::cookie::{SHOWN, Shown, Word};
@@ -30,12 +29,7 @@ const STRAGGLERS: Duration = Duration::from_millis(200);
 const AT_ONCE: usize = 1_000;
 
 /// Shows the cookie to each goal until it answers.
-pub(super) fn ask<T: DeserializeOwned, R: Read + AsFd>(
-    sockets: Vec<Socket>,
-    goals: &[SocketAddr],
-    task: &Task,
-    patience: &Patience<'_, T, R>,
-) -> Result<Vec<Socket>, EndpointError> {
+pub(super) fn ask(sockets: Vec<Socket>, goals: &[SocketAddr], task: &Task, patience: &Patience<'_>) -> Result<Vec<Socket>, EndpointError> {
     let mut asking = Vec::new();
     for (flow, (socket, goal)) in sockets.into_iter().zip(goals).enumerate() {
         socket.connect(&SockAddr::from(*goal)).map_err(|answer| SocketError::new(format!("connect to {goal}"), answer))?;
@@ -115,11 +109,7 @@ fn unanswered(asking: Vec<Asking>) -> SocketError {
 }
 
 /// Binds each socket to whoever shows the cookie for it, and answers.
-pub(super) fn answer<T: DeserializeOwned, R: Read + AsFd>(
-    sockets: Vec<Socket>,
-    task: &Task,
-    patience: &Patience<'_, T, R>,
-) -> Result<Vec<Socket>, EndpointError> {
+pub(super) fn answer(sockets: Vec<Socket>, task: &Task, patience: &Patience<'_>) -> Result<Vec<Socket>, EndpointError> {
     let mut waiting: Vec<usize> = (0..sockets.len()).collect();
     while let Some(first) = waiting.first() {
         let watched: Vec<PollFd<'_>> = waiting.iter().map(|flow| readable(&sockets[*flow])).collect();
@@ -188,12 +178,7 @@ fn take(socket: &impl AsFd, flags: libc::c_int) -> io::Result<([u8; SHOWN + 1], 
 ///
 /// # Errors
 /// The loss of the host, or that the trial has taken too long.
-pub fn greet<R: Read + AsFd>(
-    joined: &[Joined],
-    task: &Task,
-    control: &mut Receiver<ToEndpoint, R>,
-    deadline: &Deadline,
-) -> Result<ToEndpoint, EndpointError> {
+pub fn greet(joined: &[Joined], task: &Task, control: &mut Receiver<ToEndpoint>, deadline: &Deadline) -> Result<ToEndpoint, EndpointError> {
     let mut watched: Vec<usize> = if transport(task) == Protocol::Udp { (0..joined.len()).collect() } else { Vec::new() };
     loop {
         let sockets: Vec<PollFd<'_>> = watched.iter().map(|flow| readable(&joined[*flow].socket)).collect();

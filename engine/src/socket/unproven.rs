@@ -2,7 +2,7 @@
 //! comes from the address that the controller named; an agent takes part in such a trial only
 //! where its operator lists programs.
 
-use std::io::{self, Read};
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -10,19 +10,13 @@ use std::time::Duration;
 use model::Protocol;
 use model::control::Task;
 use nix::poll::{PollFd, PollFlags};
-use serde::de::DeserializeOwned;
 use socket2::{SockAddr, Socket};
 
 use super::{JOIN_LIMIT, Patience, address, listens};
 use crate::error::{EndpointError, SocketError};
 
 /// Connects each socket to its goal, or takes a connection from where that is.
-pub(super) fn join<T: DeserializeOwned, R: Read + AsFd>(
-    sockets: Vec<Socket>,
-    goals: &[SocketAddr],
-    task: &Task,
-    patience: &Patience<'_, T, R>,
-) -> Result<Vec<Socket>, EndpointError> {
+pub(super) fn join(sockets: Vec<Socket>, goals: &[SocketAddr], task: &Task, patience: &Patience<'_>) -> Result<Vec<Socket>, EndpointError> {
     let mut joined = Vec::new();
     for (socket, goal) in sockets.into_iter().zip(goals) {
         joined.push(match task.cell.protocol() {
@@ -38,11 +32,7 @@ pub(super) fn join<T: DeserializeOwned, R: Read + AsFd>(
 }
 
 /// Takes the first connection from the address of `goal`; others are closed.
-fn accept<T: DeserializeOwned, R: Read + AsFd>(
-    listener: &Socket,
-    goal: SocketAddr,
-    patience: &Patience<'_, T, R>,
-) -> Result<Socket, EndpointError> {
+fn accept(listener: &Socket, goal: SocketAddr, patience: &Patience<'_>) -> Result<Socket, EndpointError> {
     let failed = |answer| SocketError::new(format!("accept a connection from {}", goal.ip()), answer);
     listener.set_nonblocking(true).map_err(failed)?;
     loop {
@@ -63,11 +53,7 @@ fn accept<T: DeserializeOwned, R: Read + AsFd>(
     }
 }
 
-fn connect<T: DeserializeOwned, R: Read + AsFd>(
-    socket: Socket,
-    goal: SocketAddr,
-    patience: &Patience<'_, T, R>,
-) -> Result<Socket, EndpointError> {
+fn connect(socket: Socket, goal: SocketAddr, patience: &Patience<'_>) -> Result<Socket, EndpointError> {
     let failed = |answer| SocketError::new(format!("connect to {goal}"), answer);
     socket.set_nonblocking(true).map_err(failed)?;
     match socket.connect(&SockAddr::from(goal)) {

@@ -24,10 +24,10 @@ use std::time::Duration;
 
 use model::control::Task;
 use model::end::{Counts, Opening, SocketOption, TcpInfo, Window, ZeroCopy};
-use model::{Nanos, Protocol, Role, Test};
+use model::{Cell, Nanos, Protocol, Role, Test, Waiting};
 use socket2::SockRef;
 
-use crate::api::{self, Api, Place, Wait, With, WithApi, Work};
+use crate::api::{self, Api, Boxed, Place, Wait, With, WithApi};
 use crate::counts::sum;
 use crate::edge::{EdgeReader, Usage};
 use crate::recorder::Recorder;
@@ -108,8 +108,8 @@ struct Done {
 ///
 /// # Errors
 /// A refusal of the system that keeps the api from working here.
-pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, said: &dyn Fn(Step)) -> io::Result<Traffic> {
-    let Joined { socket, listener, passed, sizes } = flow.into();
+pub fn run(task: &Task, flow: Joined, stage: &Stage, said: &dyn Fn(Step)) -> io::Result<Traffic> {
+    let Joined { socket, listener, passed, sizes } = flow;
     let place = Place::new(&task.cell, socket, socket::longest_wait(task)).with_passed(passed, task.role);
     let asked = AsAsked { listener, sizes, task, stage, said };
     match (task.cell.test.is_stream(), task.role) {
@@ -130,9 +130,15 @@ struct AsAsked<'a> {
 
 /// The loops of one part in a test.
 trait Loops {
+    /// Returns whether a cell asks for no other than the plain ones.
+    fn are_plain(cell: &Cell) -> bool;
+
+    /// Runs a plain one: compiled for each api, so that its call stands in the loop.
+    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done>;
+
     /// Runs the one of a task. What a cell does not ask for costs it nothing: it has
     /// loops of its own.
-    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done>;
+    fn run(api: &mut With, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done>;
 }
 
 struct Sending;
@@ -140,7 +146,15 @@ struct Receiving;
 struct Exchanging;
 
 impl Loops for Sending {
-    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
+    fn are_plain(cell: &Cell) -> bool {
+        cell.rate.is_none() && !cell.stamp && cell.mix.is_none()
+    }
+
+    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
+        Ok(send::run(api, trial))
+    }
+
+    fn run(api: &mut With, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
         let cell = &trial.task.cell;
         Ok(match &cell.mix {
             _ if api.batch().is_some() => batch::run(api, trial)?,
@@ -152,13 +166,25 @@ impl Loops for Sending {
 }
 
 impl Loops for Receiving {
-    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
+    fn are_plain(cell: &Cell) -> bool {
+        !cell.stamp
+    }
+
+    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
+        Ok(receive::run(api, trial))
+    }
+
+    fn run(api: &mut With, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
         Ok(if trial.task.cell.stamp { receive_stamped::run(api, trial) } else { receive::run(api, trial) })
     }
 }
 
 impl Loops for Exchanging {
-    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
+    fn are_plain(_: &Cell) -> bool {
+        true
+    }
+
+    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
         let cell = &trial.task.cell;
         Ok(match (cell.test, trial.task.role) {
             (Test::TcpCrr, Role::Sender) => crr::ask::run(api, trial, recorder)?,
@@ -168,6 +194,10 @@ impl Loops for Exchanging {
             (_, Role::Receiver) => answer::run(api, trial),
         })
     }
+
+    fn run(api: &mut With, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
+        Self::run_plain(api, trial, recorder)
+    }
 }
 
 /// Loops around an api. What a cell asks for around its calls stands around the api.
@@ -176,16 +206,21 @@ struct Around<'a, L>(AsAsked<'a>, L);
 impl<L: Loops> WithApi for Around<'_, L> {
     type Output = Traffic;
 
-    fn run<A: Api>(self, api: A) -> io::Result<Traffic> {
-        let Self(asked, loops) = self;
-        let (cell, look) = (&asked.task.cell, longest_look(asked.task));
-        let wait = Wait::new(cell, api.waits_on(), look, socket::longest_wait(asked.task))?;
-        match (wait, cell.work.get() > 0) {
-            (None, false) => run_over(api, asked, &loops),
-            (None, true) => run_over(With::new(Work(cell.work), api), asked, &loops),
-            (Some(wait), false) => run_over(With::new(wait, api), asked, &loops),
-            (Some(wait), true) => run_over(With::new(Work(cell.work), With::new(wait, api)), asked, &loops),
-        }
+    fn is_plain(&self) -> bool {
+        let cell = &self.0.task.cell;
+        // The socket is told of busy polling when it is made: its call waits.
+        let waits_in_call = matches!(cell.waiting, Waiting::Block | Waiting::BusyPoll);
+        waits_in_call && cell.work == Nanos::default() && L::are_plain(cell)
+    }
+
+    fn run_plain<A: Api>(self, api: A) -> io::Result<Traffic> {
+        run_over(api, self.0, L::run_plain)
+    }
+
+    fn run(self, api: Boxed) -> io::Result<Traffic> {
+        let (task, cell) = (self.0.task, &self.0.task.cell);
+        let wait = Wait::new(cell, api.waits_on(), longest_look(task), socket::longest_wait(task))?;
+        run_over(With::new(cell.work, wait, api), self.0, L::run)
     }
 }
 
@@ -198,7 +233,18 @@ fn longest_look(task: &Task) -> Nanos {
     }
 }
 
-fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Result<Traffic> {
+/// Runs a loop between what comes before and after all of them.
+fn run_over<A: Api>(
+    mut api: A,
+    asked: AsAsked,
+    run: impl FnOnce(&mut A, &mut Trial, &mut Recorder) -> io::Result<Done>,
+) -> io::Result<Traffic> {
+    let (mut trial, mut recorder) = begin(&api, asked)?;
+    let done = run(&mut api, &mut trial, &mut recorder);
+    end(&api, trial, recorder, done)
+}
+
+fn begin<'a>(api: &dyn Api, asked: AsAsked<'a>) -> io::Result<(Trial<'a>, Recorder)> {
     let AsAsked { listener, sizes, task, stage, said } = asked;
     if task.cell.stamp {
         stamp::has_room(&task.cell)?;
@@ -207,10 +253,14 @@ fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Resul
     trial.sizes = sizes;
     // What the other end has not taken when this trial fails, or its process is
     // killed, is not to be sent again for minutes by a socket that nobody has.
-    linger(&api, Some(Duration::ZERO));
-    let mut recorder = Recorder::new();
+    linger(api, Some(Duration::ZERO));
+    let recorder = Recorder::new();
     stage.wait_while_held();
-    let done = loops.run(&mut api, &mut trial, &mut recorder);
+    Ok((trial, recorder))
+}
+
+fn end(api: &dyn Api, mut trial: Trial, recorder: Recorder, done: io::Result<Done>) -> io::Result<Traffic> {
+    let task = trial.task;
     if done.is_err() && task.role == Role::Sender {
         // The other end is not to wait for more.
         (trial.said)(Step::Sent(&Counts::default()));
@@ -220,7 +270,7 @@ fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Resul
     let mut opening = trial.opening();
     [&mut counts, &mut total, &mut opening].into_iter().for_each(|counts| count_stream_messages(task, counts));
     counts.first = Opening { messages: opening.messages, bytes: opening.bytes };
-    let (tcp, tcp_at_start) = (trial.tcp_account(&api), trial.tcp_at_start.get());
+    let (tcp, tcp_at_start) = (trial.tcp_account(api), trial.tcp_at_start.get());
     let (schedule, one_way) = (trial.schedule, trial.one_way);
     let options = socket::options(api.socket(), task);
     let (drops, zero_copy) = (api.drops(), api.zero_copy());
@@ -228,7 +278,7 @@ fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Resul
         let system_calls = api.system_calls();
         [&mut counts, &mut total].into_iter().for_each(|counts| counts.calls *= system_calls);
     }
-    linger(&api, None);
+    linger(api, None);
     let thread = nix::unistd::gettid().as_raw().cast_unsigned();
     Ok(Traffic {
         thread,
@@ -249,7 +299,7 @@ fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Resul
 
 /// Sets the time that the kernel keeps what is unsent when the socket is closed; zero
 /// resets the connection. A socket that refuses it keeps the usual way.
-fn linger<A: Api>(api: &A, time: Option<Duration>) {
+fn linger(api: &dyn Api, time: Option<Duration>) {
     let _ = SockRef::from(api.socket()).set_linger(time);
 }
 

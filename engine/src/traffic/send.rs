@@ -56,7 +56,7 @@ fn open_flow<A: Api>(api: &mut A, trial: &Trial, mut send: impl FnMut(&mut A, Pa
 }
 
 /// Announces the end of a stream of which `total` was sent.
-fn end_stream<A: Api>(api: &mut A, trial: &mut Trial, total: &Counts) {
+fn end_stream(api: &mut dyn Api, trial: &mut Trial, total: &Counts) {
     if trial.task.cell.protocol() == Protocol::Udp {
         see_it_left(api);
     }
@@ -96,7 +96,7 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
 
 /// Waits until the last datagram has left the queue of this host's device: the
 /// receiver takes a silence after the announcement for the end.
-fn see_it_left<A: Api>(api: &A) {
+fn see_it_left(api: &dyn Api) {
     let give_up = Instant::now() + DRAIN_LIMIT;
     while queued(api.leaves_by()) > 0 && Instant::now() < give_up {
         thread::sleep(Duration::from_millis(1));
@@ -127,7 +127,7 @@ fn association_is_over(socket: &OwnedFd) -> bool {
 /// Says that no more will come and waits until the receiver has closed, so
 /// that TCP's account covers everything sent. A receiver that takes nothing any
 /// more is a failure.
-pub(super) fn see_it_taken<A: Api>(api: &mut A) -> Option<io::Error> {
+pub(super) fn see_it_taken(api: &mut dyn Api) -> Option<io::Error> {
     api.end();
     if shutdown(api.socket().as_raw_fd(), Shutdown::Write).is_err() {
         return None;

@@ -215,7 +215,7 @@ impl<'a> Trial<'a> {
         !self.extent.is_counted() && [Part::Opening, Part::Warmup, Part::Measure].into_iter().any(|part| self.stage.is(part))
     }
 
-    fn tell<A: Api>(&self, api: &A, so_far: &Counts) {
+    fn tell(&self, api: &dyn Api, so_far: &Counts) {
         let began = self.began.get();
         let mut counts = if began.is_some() { *so_far } else { Counts::default() };
         super::count_stream_messages(self.task, &mut counts);
@@ -225,13 +225,13 @@ impl<'a> Trial<'a> {
     }
 
     /// TCP's account of the flow; of `TCP_CRR` there is none, as no connection lasts.
-    pub(super) fn tcp_account<A: Api>(&self, api: &A) -> Option<TcpInfo> {
+    pub(super) fn tcp_account(&self, api: &dyn Api) -> Option<TcpInfo> {
         let lasts = self.task.cell.protocol() == Protocol::Tcp && self.task.cell.test != Test::TcpCrr;
         if lasts { tcp_info::read(api.socket()) } else { None }
     }
 
     /// The edge at which the measured part begins.
-    pub(super) fn start<A: Api>(&self, api: &A) -> Edge {
+    pub(super) fn start(&self, api: &dyn Api) -> Edge {
         self.tcp_at_start.set(self.tcp_account(api));
         let edge = self.edges.start();
         self.began.set(Some(edge.time()));

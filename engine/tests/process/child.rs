@@ -36,9 +36,9 @@ pub fn endpoint() -> (Endpoint, Child) {
 pub fn run(kind: &str) {
     match kind {
         "endpoint" => {
-            let input = File::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
+            let [input, output] = [io::stdin().as_fd(), io::stdout().as_fd()].map(|stream| stream.try_clone_to_owned().map(File::from));
             // What a host that is gone leaves behind.
-            let _ = engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own);
+            let _ = engine::endpoint::run(input.unwrap(), output.unwrap(), engine::endpoint::Files::Own);
         }
         "host" => host(),
         "ports" => crate::ports::run(),
@@ -79,7 +79,7 @@ fn traffic() {
             stage.enter(Part::Drain);
         });
     }
-    traffic::run(&task, socket, &stage, &|_| {}).unwrap();
+    traffic::run(&task, socket.into(), &stage, &|_| {}).unwrap();
 }
 
 fn datagrams(peer: SocketAddr, role: Role) -> UdpSocket {

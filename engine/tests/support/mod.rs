@@ -68,7 +68,7 @@ pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
 #[derive(Debug)]
 pub struct Endpoint {
     commands: Option<File>,
-    answers: Receiver<FromEndpoint, File>,
+    answers: Receiver<FromEndpoint>,
     /// Warm-up of its task.
     warmup: Nanos,
     /// What came while it was to say that it flows.
@@ -82,8 +82,8 @@ impl Endpoint {
     /// One on a thread of this process, greeted.
     pub fn start() -> (Self, Served) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let input = theirs.try_clone().unwrap();
-        let served = thread::spawn(move || engine::endpoint::run(input, theirs, engine::endpoint::Files::Shared));
+        let (input, output) = (file(theirs.try_clone().unwrap()), file(theirs));
+        let served = thread::spawn(move || engine::endpoint::run(input, output, engine::endpoint::Files::Shared));
         let answers = ours.try_clone().unwrap();
         (Self::over(file(ours), file(answers)), served)
     }

@@ -58,7 +58,7 @@ struct Guarding {
 }
 
 impl Guarding {
-    fn serve(&mut self, input: &mut Receiver<ToHost, File>) -> Result<(), ChannelError> {
+    fn serve(&mut self, input: &mut Receiver<ToHost>) -> Result<(), ChannelError> {
         loop {
             let answer = match input.receive()? {
                 ToHost::Arm(ArmRequest::Adjust(wanted)) => match self.adjuster.adjust(&wanted, &mut self.journal) {
@@ -83,7 +83,7 @@ impl Guarding {
 pub struct Guard {
     process: Child,
     commands: Option<File>,
-    answers: Receiver<FromHost, File>,
+    answers: Receiver<FromHost>,
 }
 
 impl Guard {

@@ -82,7 +82,7 @@ impl Drop for EndpointProcess {
 
 /// Passes the endpoint's messages on to the controller, then says how it ended.
 fn pass_on(answers: File, child: &Mutex<Child>, program: &AtomicU32) {
-    let mut answers = Receiver::<FromEndpoint, File>::new(answers);
+    let mut answers = Receiver::<FromEndpoint>::new(answers);
     let ended = loop {
         match answers.receive() {
             Ok(message) => {

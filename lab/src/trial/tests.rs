@@ -106,7 +106,7 @@ fn played(name: &str, own: &str, turn: Turn, is_agent: bool) -> (RemoteHost, thr
     let (ours, theirs) = UnixStream::pair().unwrap();
     let own: IpAddr = own.parse().unwrap();
     let playing = thread::spawn(move || {
-        let mut commands = Receiver::<ToHost, File>::new(File::from(OwnedFd::from(theirs.try_clone().unwrap())));
+        let mut commands = Receiver::<ToHost>::new(File::from(OwnedFd::from(theirs.try_clone().unwrap())));
         let mut answers = File::from(OwnedFd::from(theirs));
         let mut host = Played { own, role: Role::Sender, turn, has_turn: !is_agent, starts: 0 };
         while let Ok(command) = commands.receive() {
