@@ -85,7 +85,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     let sound = tried.iter().all(|tried| tried.faults.is_empty()) && !tried.is_empty();
     match args.json {
-        true => output::write(&format!("{}\n", serde_json::to_string_pretty(&tried).map_err(anyhow::Error::from)?))?,
+        true => output::write(&report::json::pretty(&tried))?,
         false => output::write(&text(program, &tried, sound))?,
     }
     Ok(if sound { Exit::Done } else { Exit::Failed })

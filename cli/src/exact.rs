@@ -11,6 +11,7 @@ use ::report::microscope::{self as pages, Shown};
 use ::report::terminal::Style;
 use anyhow::{Context, anyhow};
 use attribution::exact::{ExactDiff, Measured, Stored, StoredError, StoredRun, Timed, diff};
+use model::json::{self, Layout};
 use model::printable::{Keep, printable};
 
 /// The longest file of counts that is read: that of a run likewise.
@@ -34,7 +35,7 @@ pub fn store_run(root: &Path, measured: &[Measured], shown: Shown) -> Result<Pat
 /// # Errors
 /// When the system refuses.
 pub fn write(path: &Path, run: Option<StoredRun>, measured: &[Measured]) -> Result<PathBuf, Failure> {
-    let text = serde_json::to_string(&Stored::new(run, measured.to_vec())).context("write exact counts as JSON")?;
+    let text = json::write(&Stored::new(run, measured.to_vec()), Layout::COMPACT).context("write exact counts as JSON")?;
     Ok(store::write_exact(path, &text)?)
 }
 

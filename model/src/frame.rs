@@ -9,6 +9,8 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::json;
+
 /// The longest message: the largest real one, host facts, is far below.
 pub const LONGEST: usize = 4 << 20;
 
@@ -37,7 +39,7 @@ pub enum FrameError {
 /// A message that cannot be written as JSON or is too long.
 pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
     let mut bytes = vec![0; 4];
-    serde_json::to_writer(&mut bytes, message)?;
+    json::append(&mut bytes, message, json::Layout::COMPACT)?;
     let length = bytes.len() - 4;
     if length > LONGEST {
         return Err(FrameError::TooLong { announced: length as u64, longest: LONGEST });

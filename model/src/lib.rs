@@ -34,6 +34,7 @@ pub mod control;
 pub mod frame;
 pub mod greeting;
 pub mod hex;
+pub mod json;
 pub mod reach;
 
 pub mod attach;

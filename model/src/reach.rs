@@ -17,6 +17,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json;
 use crate::printable::{Keep, printable};
 
 /// Beginning of each line that is meant for the other side.
@@ -65,7 +66,8 @@ impl Ready {
     /// The whole line, its newline included.
     pub fn line(&self) -> String {
         // A list of addresses can always be written.
-        format!("{MARK}ready {}\n", serde_json::to_string(self).unwrap_or_default())
+        let addresses = json::write(self, json::Layout::COMPACT).unwrap_or_default();
+        format!("{MARK}ready {}\n", String::from_utf8_lossy(&addresses))
     }
 }
 
@@ -127,7 +129,7 @@ impl Marker {
                 Some(Self::Failed { fault: word(fault), detail: word(detail) })
             }
             "pruned" => Some(Self::Pruned { copies: rest.trim().parse().ok()? }),
-            "ready" => serde_json::from_str(rest).ok().map(Self::Ready),
+            "ready" => serde_json::from_slice(rest.as_bytes()).ok().map(Self::Ready),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use model::attach::{ATTACH_FORMAT, Attachment, WindowRecord};
+use model::json::{self, Layout};
 
 use crate::directory::{make_unique, pretty, unwritable, write_line};
 use crate::error::StoreError;
@@ -64,7 +65,7 @@ impl AttachedDirectory {
     /// # Errors
     /// When the disk refuses; the windows before are intact.
     pub fn append(&mut self, window: &WindowRecord) -> Result<(), StoreError> {
-        let mut bytes = serde_json::to_vec(window).map_err(unwritable("a window"))?;
+        let mut bytes = json::write(window, Layout::COMPACT).map_err(unwritable("a window"))?;
         bytes.push(b'\n');
         if bytes.len() > LONGEST_LINE {
             return Err(StoreError::TooLong { length: bytes.len() });

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use model::host::HostFacts;
+use model::json::{self, Layout};
 use model::run::Run;
 use model::trial::TrialRecord;
 use serde::Serialize;
@@ -135,7 +136,7 @@ impl RunDirectory {
     pub fn append_trial(&mut self, trial: &TrialRecord) -> Result<(), StoreError> {
         self.mend()?;
         self.line.clear();
-        serde_json::to_writer(&mut self.line, trial).map_err(unwritable("a trial"))?;
+        json::append(&mut self.line, trial, Layout::COMPACT).map_err(unwritable("a trial"))?;
         self.line.push(b'\n');
         if self.line.len() > LONGEST_LINE {
             return Err(StoreError::TooLong { length: self.line.len() });
@@ -225,7 +226,7 @@ pub(crate) fn write_line(file: &mut File, line: &[u8]) -> io::Result<()> {
 }
 
 pub fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(unwritable(what))?;
+    let mut text = json::write(value, Layout::INDENTED).map_err(unwritable(what))?;
     text.push(b'\n');
     Ok(text)
 }

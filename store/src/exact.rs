@@ -28,9 +28,9 @@ pub fn create_exact(root: &Path, started_ms: u64) -> Result<(PathBuf, String), S
 ///
 /// # Errors
 /// When the system refuses; an earlier one stays.
-pub fn write_exact(run: &Path, text: &str) -> Result<PathBuf, StoreError> {
+pub fn write_exact(run: &Path, text: &[u8]) -> Result<PathBuf, StoreError> {
     let path = run.join(layout::EXACT);
-    file::replace(&path, text.as_bytes())?;
+    file::replace(&path, text)?;
     Ok(path)
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn started(path: &Path) -> Option<u64> {
         started_ms: u64,
     }
     let text = read_exact(path).ok()??;
-    Some(serde_json::from_str::<Head>(&text).ok()?.run.started_ms)
+    Some(serde_json::from_slice::<Head>(text.as_bytes()).ok()?.run.started_ms)
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
         let (path, id) = create_exact(root.path(), 1_795_292_045_999).unwrap();
         assert!(id.starts_with("2026-11-21T20-14-05Z-microscope-") && !is_exact(&path));
         assert_eq!(read_exact(&path).unwrap(), None);
-        write_exact(&path, r#"{"format":1,"run":{"id":"x","started_ms":7,"tool":"0"},"measured":[]}"#).unwrap();
+        write_exact(&path, r#"{"format":1,"run":{"id":"x","started_ms":7,"tool":"0"},"measured":[]}"#.as_bytes()).unwrap();
         assert!(is_exact(&path) && read_exact(&path).unwrap().is_some());
         assert_eq!(started(&path), Some(7));
         assert_eq!(crate::find(root.path(), std::path::Path::new("latest")).unwrap(), path);

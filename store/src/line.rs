@@ -80,7 +80,7 @@ pub fn cut(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Cut> {
 /// The trial that a line holds, or why it holds none.
 pub fn parse(line: &[u8], ended: bool) -> Result<TrialRecord, String> {
     let reason = match std::str::from_utf8(line) {
-        Ok(text) => match serde_json::from_str::<TrialRecord>(text) {
+        Ok(text) => match serde_json::from_slice::<TrialRecord>(line) {
             Ok(trial) if trial.format == TRIAL_FORMAT => return Ok(trial),
             Ok(trial) => return Err(unknown_format(u64::from(trial.format))),
             Err(error) => why_not_json(text, &error),
@@ -98,7 +98,7 @@ fn why_not_json(text: &str, error: &serde_json::Error) -> String {
     if text.trim().is_empty() {
         return "empty".to_owned();
     }
-    match serde_json::from_str::<Version>(text) {
+    match serde_json::from_slice::<Version>(text.as_bytes()) {
         Ok(Version { format }) if format != u64::from(TRIAL_FORMAT) => unknown_format(format),
         _ => Plain(error).to_string(),
     }

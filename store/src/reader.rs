@@ -121,11 +121,11 @@ struct Version {
 /// newer and not damaged.
 fn versioned<T: DeserializeOwned>(path: &Path, text: &str, known: u32) -> Result<T, StoreError> {
     let damaged = |error: serde_json::Error| StoreError::Damaged { path: path.to_owned(), reason: error.to_string() };
-    let Version { format, tool } = serde_json::from_str(text).map_err(damaged)?;
+    let Version { format, tool } = serde_json::from_slice(text.as_bytes()).map_err(damaged)?;
     if format != u64::from(known) {
         return Err(StoreError::UnknownFormat { path: path.to_owned(), found: format, known, tool });
     }
-    serde_json::from_str(text).map_err(damaged)
+    serde_json::from_slice(text.as_bytes()).map_err(damaged)
 }
 
 type Hosts = (Vec<(Moment, HostFacts)>, Vec<Warning>);

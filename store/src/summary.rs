@@ -29,7 +29,7 @@ pub fn write_summary(directory: &Path, summary: Summary) -> Result<PathBuf, Stor
 /// the report.
 pub fn read_summary(directory: &Path) -> Option<Summary> {
     let text = sys::file::read_text(&directory.join(layout::SUMMARY), LONGEST).ok()?;
-    let summary: Summary = serde_json::from_str(&text).ok()?;
+    let summary: Summary = serde_json::from_slice(text.as_bytes()).ok()?;
     (summary.format == SUMMARY_FORMAT && Some(summary.of_bytes) == trials_length(directory)).then_some(summary)
 }
 

@@ -69,11 +69,11 @@ impl Stored {
         struct Head {
             format: u32,
         }
-        let Head { format } = serde_json::from_str(text)?;
+        let Head { format } = serde_json::from_slice(text.as_bytes())?;
         if format != EXACT_FORMAT {
             return Err(StoredError::Format(format));
         }
-        let stored: Self = serde_json::from_str(text)?;
+        let stored: Self = serde_json::from_slice(text.as_bytes())?;
         for (one, region) in stored.measured.iter().flat_map(|one| one.regions.iter().map(move |region| (one, region))) {
             if let Some((what, sum)) = wrong(region) {
                 return Err(StoredError::Sum {

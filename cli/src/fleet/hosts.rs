@@ -166,7 +166,7 @@ fn pods(selector: &str, namespace: Option<&str>) -> Result<Vec<FleetHost>, Failu
     command.args(["get", "pods", "-o", "json"]).arg(format!("--selector={selector}"));
     command.args(namespace.map(|name| format!("--namespace={name}")));
     let text = said(command, "the pods of the selector")?;
-    let pods: Pods = serde_json::from_str(&text)
+    let pods: Pods = serde_json::from_slice(text.as_bytes())
         .map_err(|error| anyhow::anyhow!("kubectl's answer is no list of pods: {error}; is it kubectl of Kubernetes?"))?;
     let there = |pod: &Pod| pod.status.phase == "Running" && pod.metadata.deletion_timestamp.is_none();
     let found: Vec<FleetHost> = pods.items.into_iter().filter(there).map(of_pod).collect::<Result<_, String>>().map_err(Failure::misuse)?;

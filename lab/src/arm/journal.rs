@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use model::json::{self, Layout};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,7 @@ impl Journal {
     }
 
     fn append(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
-        let mut text = serde_json::to_vec(line).map_err(io::Error::from).map_err(refused("write to", &self.path))?;
+        let mut text = json::write(line, Layout::COMPACT).map_err(io::Error::from).map_err(refused("write to", &self.path))?;
         text.push(b'\n');
         (&*self.file).write_all(&text).map_err(refused("write to", &self.path))?;
         self.file.sync_data().map_err(refused("sync", &self.path))

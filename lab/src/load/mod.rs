@@ -90,7 +90,7 @@ impl Load {
         // The runner takes the end of its input for the word to stop.
         self.input = None;
         let line = self.line()?;
-        serde_json::from_str(&line).map_err(|error| ended(format!("{line}: {error}")))
+        serde_json::from_slice(line.as_bytes()).map_err(|error| ended(format!("{line}: {error}")))
     }
 
     fn line(&mut self) -> Result<String, Refusal> {

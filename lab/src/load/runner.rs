@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::condition::{LoadUsage, Replaced};
+use model::json::{self, Layout};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
@@ -85,7 +86,7 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
     // than has passed.
     let (cpu, elapsed, jobs) = within.unwrap_or_else(|| (cpu_of_children().since(before), Nanos::from(begun.elapsed()), finished));
     let taken = LoadUsage { cpu, elapsed, jobs, replaced: replaced(), not_caged };
-    say(&serde_json::to_string(&taken).map_err(io::Error::other)?)
+    say(&String::from_utf8_lossy(&json::write(&taken, Layout::COMPACT).map_err(io::Error::other)?))
 }
 
 /// The units, and what they had taken at the edges of what is measured.

@@ -2,6 +2,7 @@
 
 use analysis::result::Analysis;
 use model::check::Check;
+use model::json::{Layout, write};
 use model::printable::{Keep, printable};
 use serde::Serialize;
 
@@ -16,8 +17,9 @@ pub fn checks(checks: &[Check]) -> String {
     pretty(&checks)
 }
 
-pub(crate) fn pretty(value: &impl Serialize) -> String {
-    match serde_json::to_string_pretty(value) {
+/// A value, indented.
+pub fn pretty(value: &impl Serialize) -> String {
+    match written(value, Layout::INDENTED) {
         Ok(text) => text + "\n",
         // Cannot happen with the types as they are; still valid JSON if it does.
         Err(failure) => error("internal", &format!("the result cannot be written as JSON: {failure}")),
@@ -26,13 +28,21 @@ pub(crate) fn pretty(value: &impl Serialize) -> String {
 
 /// A failure: `{"error": {"kind": ..., "message": ...}}`.
 pub fn error(kind: &str, message: &str) -> String {
-    let value = serde_json::json!({ "error": { "kind": kind, "message": message } });
-    format!("{value:#}\n")
+    pretty(&serde_json::json!({ "error": { "kind": kind, "message": message } }))
 }
 
 /// A value on one line; `null` where it cannot be written.
 pub(crate) fn compact(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+    written(value, Layout::COMPACT).unwrap_or_else(|_| "null".to_owned())
+}
+
+/// The same with fewer digits.
+pub(crate) fn rounded(value: &impl Serialize, digits: usize) -> String {
+    written(value, Layout { digits: Some(digits), ..Layout::COMPACT }).unwrap_or_else(|_| "null".to_owned())
+}
+
+fn written(value: &impl Serialize, layout: Layout) -> serde_json::Result<String> {
+    write(value, layout).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// JSON as the content of a `<script type="application/json">`. No byte of

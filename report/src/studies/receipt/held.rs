@@ -1,17 +1,15 @@
 //! The analysis as the page holds it.
 
-use std::io::{Result, Write};
-
 use analysis::result::receipt::{ReceiptOutcome, ReceiptStudy};
 use analysis::result::{Analysis, StudyResult};
 use attribution::Row;
-use serde::Serialize;
-use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 use crate::json;
 
 /// Routines of each table; the JSON of `nettoll report -J` has them all.
 const MOST_ROUTINES: usize = 120;
+/// Significant digits of figures; counts are whole.
+const DIGITS: usize = 7;
 
 /// Returns the analysis as JSON on one line; of a run with receipts without most of its bytes, which are
 /// routines cell by cell (the costliest of the tables over sizes stay), values pass by pass, and digits
@@ -26,21 +24,7 @@ pub fn json(analysis: &Analysis) -> String {
             shorten(receipts);
         }
     }
-    let mut text = Vec::new();
-    match held.serialize(&mut Serializer::with_formatter(&mut text, Rounded)) {
-        Ok(()) => String::from_utf8_lossy(&text).into_owned(),
-        Err(_) => json::compact(&held),
-    }
-}
-
-/// Writes numbers with 7 significant digits; counts are whole.
-struct Rounded;
-
-impl Formatter for Rounded {
-    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> Result<()> {
-        let short = format!("{value:.6e}").parse().unwrap_or(value);
-        CompactFormatter.write_f64(writer, short)
-    }
+    json::rounded(&held, DIGITS)
 }
 
 fn shorten(study: &mut ReceiptStudy) {
