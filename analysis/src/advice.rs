@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use model::cell::default_read_size;
+use model::order::Order;
 use model::plan::Level;
 use model::trial::Outcome;
 use model::{Api, Bytes, Cell, Protocol, Receive, Test, TrialRecord};
@@ -147,7 +148,7 @@ fn ranking(analysis: &Analysis, failures: &Failures, series: &WaySeries, size: O
             round_trip_ns: cell.and_then(|cell| round_trip(analysis, cell)),
         });
     }
-    ranked.sort_by(|a, b| a.cost_ns.value.total_cmp(&b.cost_ns.value));
+    ranked.order_by(|a, b| a.cost_ns.value.total_cmp(&b.cost_ns.value));
     let measured = |cell: &Cell| ranked.iter().any(|way| (way.api, way.receive) == (cell.api, cell.receive));
     let of_series = |cell: &Cell| cell.size == size && ways::series_of(cell) == series.series;
     let refused = failures.0.iter().filter(|(cell, _)| of_series(cell) && !measured(cell));

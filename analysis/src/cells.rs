@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::Cell;
+use model::order::Gather;
 use serde::Serialize;
 use stats::estimate::Estimate;
 
@@ -80,7 +81,7 @@ impl CellResult {
             }
             Some((*metric, estimate))
         };
-        let metrics: BTreeMap<Metric, Estimate> = Metric::ALL.iter().filter_map(estimate).collect();
+        let metrics: BTreeMap<Metric, Estimate> = Metric::ALL.iter().filter_map(estimate).into_map();
         let value = |metric: Metric| metrics.get(&metric).map(|share| share.value);
         let kept = trials.cell.rate.is_some() && value(Metric::BehindShare).is_some_and(|share| share <= MOST_BEHIND);
         let limit = if kept { Some(Limit::Rate) } else { limit(value) };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::end::{Counts, CpuTime, EndReport};
+use model::order::Gather;
 use model::trial::Measured;
 use model::{Bytes, Cell, Protocol, Role};
 
@@ -15,7 +16,7 @@ pub const TICK_NS: f64 = 1e7;
 pub fn cpus(end: &EndReport) -> f64 {
     let of_one = std::iter::once(end.cpu).filter(|_| end.flows.is_empty());
     let flows: Vec<Option<u32>> = end.flows.iter().map(|flow| flow.cpu).chain(of_one).collect();
-    let bound: BTreeSet<u32> = flows.iter().copied().flatten().collect();
+    let bound: BTreeSet<u32> = flows.iter().copied().flatten().into_set();
     let free = flows.iter().filter(|cpu| cpu.is_none()).count();
     let threads = if free > 0 { end.threads.len() } else { 0 };
     (bound.len() + free).max(threads) as f64

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Warning;
+use model::order::{Gather, Order};
 use model::warning::Kind;
 use serde::Serialize;
 
@@ -188,10 +189,10 @@ impl Findings {
     /// much of each is in question.
     pub fn finish(self, labels: &[String]) -> Vec<Finding> {
         let all = self.trials;
-        let lost: BTreeSet<String> = self.arms.into_iter().filter(|(_, [all, failed])| all == failed).map(|(arm, _)| arm).collect();
+        let lost: BTreeSet<String> = self.arms.into_iter().filter(|(_, [all, failed])| all == failed).map(|(arm, _)| arm).into_set();
         let mut groups: Vec<(Kind, Group)> = self.groups.into_iter().collect();
         let place = |kind: &Kind| if kind.comes_first { kind.rank } else { usize::MAX };
-        groups.sort_by(|(a, of_a), (b, of_b)| {
+        groups.order_by(|(a, of_a), (b, of_b)| {
             let whole = |group: &Group| group.lost_arms(&lost).is_none();
             place(a)
                 .cmp(&place(b))

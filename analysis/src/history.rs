@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use model::Cell;
+use model::order::Order;
 use serde::Serialize;
 use stats::levels::{LEAST, Levels, Limits, levels};
 use stats::{holm, median};
@@ -185,7 +186,7 @@ impl HistoryCollector {
             cell.newest = cell.levels.last().map_or(Turn::None, |level| level.turn);
         }
         // Stable: within each kind the plan's order stays.
-        cells.sort_by_key(|cell| match cell.newest {
+        cells.order_by_key(|cell| match cell.newest {
             Turn::Worse => 0,
             Turn::Better | Turn::Other => 1,
             Turn::None => 2,

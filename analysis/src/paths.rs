@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::host::HostFacts;
+use model::order::Gather;
 use model::plan::{Link, LinkKind, Offload};
 use model::{Cell, Run};
 
@@ -38,7 +39,7 @@ impl Paths {
             mtu: link.mtu.map(u64::from).or_else(|| if links.first() == Some(link) { of_device() } else { usual(link.kind) }),
             segments_are_frames: segments_are_frames(link),
         };
-        Self { own: path(&plan.link), others: links.iter().map(|link| (link.kind, path(link))).collect() }
+        Self { own: path(&plan.link), others: links.iter().map(|link| (link.kind, path(link))).into_map() }
     }
 
     /// That of a cell, as it is run.

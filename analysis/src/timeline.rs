@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use model::order::Order;
 use model::{TrialRecord, Warning};
 use stats::median::median;
 
@@ -83,7 +84,7 @@ impl Timeline {
         for point in &mut self.points {
             point.ratio = point.ratio.zip(medians.get(&(point.cell, point.arm))).map(|(time, median)| time / median);
         }
-        self.points.sort_by_key(|point| point.started_ms);
+        self.points.order_by_key(|point| point.started_ms);
         self.points
     }
 }

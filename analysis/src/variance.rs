@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use model::Cell;
+use model::order::Gather;
 use model::plan::PlanEnd;
 use stats::median;
 use stats::power::found_in_four_of_five;
@@ -133,8 +134,8 @@ impl Components {
                 run[*cell].iter().for_each(|(block, log)| by_block.entry(*block).or_default().push(log - own));
             }
             let moods: BTreeMap<u32, f64> = match cells.len() {
-                1 => by_block.keys().map(|block| (*block, 0.0)).collect(),
-                _ => by_block.iter().filter_map(|(block, logs)| Some((*block, median::median(logs)?))).collect(),
+                1 => by_block.keys().map(|block| (*block, 0.0)).into_map(),
+                _ => by_block.iter().filter_map(|(block, logs)| Some((*block, median::median(logs)?))).into_map(),
             };
             for cell in &cells {
                 let own = centre(run, *cell);

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use model::host::HostFacts;
+use model::order::Gather;
 use model::plan::HOST_NAMES;
 use model::{Plan, nearest};
 use socket2::{Domain, Socket, Type};
@@ -57,7 +58,7 @@ pub fn missing_there(plan: &Plan, facts: &[HostFacts]) -> Vec<NoCongestionContro
 }
 
 fn asked(plan: &Plan) -> BTreeSet<String> {
-    plan.cells_run().into_iter().filter_map(|cell| cell.cc).collect()
+    plan.cells_run().into_iter().filter_map(|cell| cell.cc).into_set()
 }
 
 /// Any other answer, such as that only root may choose it, is the trial's to give: its host may.

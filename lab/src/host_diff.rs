@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use model::host::HostFacts;
+use model::order::Gather;
 
 /// Settings that differ from start to start of one machine, or while it runs,
 /// and that no trial notices: limits drawn from the free memory, and the list
@@ -76,7 +77,7 @@ impl Differences {
     }
 
     fn table<T: PartialEq + Display>(&mut self, what: &str, then: &BTreeMap<String, T>, now: &BTreeMap<String, T>, slight: &[&str]) {
-        let keys: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+        let keys: BTreeSet<&String> = then.keys().chain(now.keys()).into_set();
         for key in keys {
             let (before, after) = (then.get(key), now.get(key));
             if before == after {

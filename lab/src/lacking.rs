@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use engine::ways::{try_receiving, try_sending};
+use model::order::Gather;
 use model::plan::Level;
 use model::{Api, Arm, Bytes, Plan, Program, Receive, Role};
 use socket2::{Domain, Socket, Type};
@@ -62,7 +63,7 @@ pub fn programs(plan: &Plan) -> Vec<(Program, Refusal)> {
     }
     let cells = plan.cells_run();
     let asked = cells.iter().flat_map(|cell| [Role::Sender, Role::Receiver].map(|role| cell.external(role))).flatten();
-    let asked: BTreeSet<Program> = asked.collect();
+    let asked: BTreeSet<Program> = asked.into_set();
     asked.into_iter().filter_map(|one| Some((one, program(one)?))).collect()
 }
 

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::Duration;
 
+use model::order::Order;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::Failed;
@@ -169,7 +170,7 @@ impl Cache {
         let mut held = Vec::new();
         for kind in KINDS {
             let mut of_kind: Vec<Held> = self.names(kind).into_iter().map(|name| self.one(kind, name)).collect();
-            of_kind.sort_by(|a, b| b.idle_s.cmp(&a.idle_s).then_with(|| a.name.cmp(&b.name)));
+            of_kind.order_by(|a, b| b.idle_s.cmp(&a.idle_s).then_with(|| a.name.cmp(&b.name)));
             held.append(&mut of_kind);
         }
         held

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use model::order::Order;
+
 use crate::cache::Cache;
 use crate::embedded;
 use crate::error::Failed;
@@ -153,7 +155,7 @@ impl Emulator {
 /// Those in the cache that can be used, with their names there, the newest first.
 fn in_cache(cache: &Cache) -> impl Iterator<Item = (String, Emulator)> {
     let mut names = cache.names("emulator");
-    names.sort_by_cached_key(|name| std::cmp::Reverse(numbers(name)));
+    names.order_by_key(|name| std::cmp::Reverse(numbers(name)));
     let folder = cache.root().join("emulator");
     names.into_iter().filter_map(move |name| {
         let root = folder.join(&name);

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use model::order::Order;
+
 use crate::cache::Cache;
 use crate::embedded::hash;
 use crate::error::Failed;
@@ -69,7 +71,7 @@ const LARGEST: u64 = 1 << 30;
 /// Series of the kernels in the cache, the oldest first.
 pub fn cached_series(cache: &Cache) -> Vec<String> {
     let mut releases: Vec<Release> = cache.names("kernels").into_iter().map(Release).collect();
-    releases.sort_by(|a, b| a.order().cmp(&b.order()));
+    releases.order_by(|a, b| a.order().cmp(&b.order()));
     let mut all: Vec<String> = releases.iter().map(Release::series).collect();
     all.dedup();
     all

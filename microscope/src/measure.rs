@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use attribution::Rules;
 use attribution::exact::{Absent, Accesses, Counts, ExactRows, Lines, Measured, Provenance, Region, spread};
+use model::order::Gather;
 
 use crate::boot::{Boot, Booted, COMMAND_LINE, ICOUNT_SHIFT, MEMORY};
 use crate::cache::Cache;
@@ -319,7 +320,7 @@ fn region(name: &str, counted: Counted, rules: &Rules, counting: Counting) -> Re
     let of_all = |count: fn(&output::Message) -> u64| spread(counted.messages.iter().map(count));
     let of_usual = |place: usize| spread(usual(&counted).map(|message| message.lines[place]));
     let lines = counting.lines.then(|| Lines { code: of_usual(0), read: of_usual(1), written: of_usual(2) });
-    let courses: std::collections::BTreeSet<u64> = counted.messages.iter().map(|message| message.course).collect();
+    let courses: std::collections::BTreeSet<u64> = counted.messages.iter().map(|message| message.course).into_set();
     Region {
         name: name.to_owned(),
         messages: counted.messages.len() as u64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::order::Order;
 use serde::{Deserialize, Serialize};
 
 /// The facts of one host, gathered before and after a run.
@@ -78,7 +79,7 @@ pub fn hardware_of_many<'a>(hosts: impl IntoIterator<Item = &'a HostFacts>) -> S
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     hosts.into_iter().for_each(|host| *kinds.entry(kind(host)).or_default() += 1);
     let mut kinds: Vec<(String, u32)> = kinds.into_iter().collect();
-    kinds.sort_by_key(|(_, hosts)| std::cmp::Reverse(*hosts));
+    kinds.order_by_key(|(_, hosts)| std::cmp::Reverse(*hosts));
     kinds.into_iter().map(|(words, hosts)| format!("{hosts} x ({words})")).collect::<Vec<_>>().join("; ")
 }
 

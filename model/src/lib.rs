@@ -42,6 +42,7 @@ pub mod check;
 pub mod end;
 pub mod host;
 pub mod kernel;
+pub mod order;
 pub mod printable;
 pub mod profile;
 pub mod program_workload;

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::order::Order;
 use crate::pass::Pass;
 
 /// The block counts after which the intervals are looked at. Sparse, because
@@ -102,7 +103,7 @@ pub fn block(seed: u64, index: u32, shape: Shape) -> Block {
         passes.shuffle(&mut generator);
         if index == 0 {
             // It shows how an end is to be watched.
-            passes.sort_by_key(|pass| !pass.is_clean());
+            passes.order_by_key(|pass| !pass.is_clean());
         }
         for &pass in &passes {
             arms.shuffle(&mut generator);

@@ -4,6 +4,7 @@
 use analysis::stopping::Claim;
 use analysis::variance::{Components, LengthLaw};
 use analysis::verdict::Options;
+use model::order::Order;
 use model::plan::{LOOKS, PlanEnd};
 use model::{Nanos, Plan};
 
@@ -93,7 +94,7 @@ fn arms(plan: &Plan, found: &Components) -> Vec<String> {
     }
     let options = Options { confidence: plan.blocks.confidence, ..Options::default() };
     let mut counts: Vec<u32> = LOOKS.iter().copied().chain([plan.blocks.least, plan.blocks.most]).collect();
-    counts.sort_unstable();
+    counts.order();
     counts.dedup();
     let shown = counts.iter().filter_map(|count| {
         let least = found.arms_show(*count, plan.cells.len(), plan.arms.len(), &options)?;

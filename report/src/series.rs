@@ -6,6 +6,7 @@ use analysis::group_by;
 use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Percentile, Quantity, Term};
 use model::Test;
 use model::cell::Series;
+use model::order::Order;
 
 /// Cells of one series, in the order of the plan.
 pub struct Group<'a> {
@@ -70,7 +71,7 @@ fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_
         _ => false,
     };
     groups.retain(|group| !mapped(group));
-    groups.sort_by_key(|group| !group.test.is_stream());
+    groups.order_by_key(|group| !group.test.is_stream());
     groups
 }
 

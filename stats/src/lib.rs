@@ -23,3 +23,8 @@ pub mod ranks;
 pub mod resample;
 pub mod trend;
 pub mod welch;
+
+/// Sorts figures, the least first; those that are no number stand at an end.
+pub fn sort(values: &mut [f64]) {
+    values.sort_unstable_by(f64::total_cmp);
+}

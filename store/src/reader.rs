@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::attach::{ATTACH_FORMAT, Attachment};
 use model::host::{FACTS_FORMAT, HostFacts};
+use model::order::Order;
 use model::plan::check_stored;
 use model::run::{RUN_FORMAT, Run};
 use model::trial::TrialRecord;
@@ -151,8 +152,8 @@ fn read_hosts(run: &Path) -> Result<Hosts, StoreError> {
         }
     }
     // A directory has no order of its own, and a report must have one.
-    hosts.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
-    warnings.sort_by_key(ToString::to_string);
+    hosts.order_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
+    warnings.order_by_key(ToString::to_string);
     Ok((hosts, warnings))
 }
 
@@ -228,7 +229,7 @@ pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
 pub fn paths(root: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut paths: Vec<PathBuf> = run_names(root)?.iter().map(|name| root.join(name)).collect();
     // Names tell the second; the files of those that share one tell the millisecond.
-    paths.sort_by(|a, b| name_second(a).cmp(&name_second(b)).then_with(|| started(a).cmp(&started(b))));
+    paths.order_by(|a, b| name_second(a).cmp(&name_second(b)).then_with(|| started(a).cmp(&started(b))));
     Ok(paths)
 }
 
@@ -263,7 +264,7 @@ pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
             names.push(name);
         }
     }
-    names.sort();
+    names.order();
     Ok(names)
 }
 

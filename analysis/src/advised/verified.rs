@@ -1,6 +1,7 @@
 //! What an advice saves, by its replays.
 
 use model::Unavailable;
+use model::order::Order;
 use model::replay::Replayed;
 use serde::Serialize;
 use stats::estimate::{Estimate, Interval};
@@ -91,7 +92,7 @@ fn waiting(of: &Replayed) -> f64 {
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
+    stats::sort(&mut values);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
@@ -129,7 +130,7 @@ fn widened(share: Estimate) -> Estimate {
 /// The shown ones first, those that save the largest share before others.
 pub fn ranked(mut all: Vec<Verified>) -> Vec<Verified> {
     let key = |one: &Verified| (one.shown, one.share.map_or(f64::NEG_INFINITY, |share| share.value));
-    all.sort_by(|a, b| {
+    all.order_by(|a, b| {
         let ((shown_a, a), (shown_b, b)) = (key(a), key(b));
         shown_b.cmp(&shown_a).then(b.total_cmp(&a))
     });

@@ -1,6 +1,7 @@
 //! The trials of one series by message size, ready to be resampled.
 
 use model::Bytes;
+use model::order::Order;
 
 use crate::figures::Figures;
 use crate::metric::Metric;
@@ -40,7 +41,7 @@ impl Sizes {
             wakeups: Column::new(&trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
         };
         let mut sizes: Vec<Size> = members.iter().map(size).filter(|size| size.time.median(None).is_some_and(|time| time > 0.0)).collect();
-        sizes.sort_by_key(|size| size.size);
+        sizes.order_by_key(|size| size.size);
         Self { sizes, segment: members.iter().filter_map(|trials| trials.segment).max() }
     }
 
@@ -101,7 +102,7 @@ impl Column {
     }
 
     fn sorted(mut column: Vec<(f64, u32)>) -> Self {
-        column.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        column.order_by(|a, b| a.0.total_cmp(&b.0));
         Self(column)
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::order::Gather;
+
 use super::evidence::Evidence;
 use super::judged::{Comparison, Judged, Overall, Verdict};
 use super::{Design, Direction, Options, Values};
@@ -120,15 +122,16 @@ struct Sample {
 impl Sample {
     fn new(values: &Values, design: Design) -> Self {
         let log = |value: &f64| Some(value.ln()).filter(|log| log.is_finite());
-        let logs = |values: &BTreeMap<u32, f64>| -> BTreeMap<u32, f64> { values.iter().filter_map(|(b, v)| Some((*b, log(v)?))).collect() };
+        let logs =
+            |values: &BTreeMap<u32, f64>| -> BTreeMap<u32, f64> { values.iter().filter_map(|(b, v)| Some((*b, log(v)?))).into_map() };
         let (baseline, candidate) = (logs(&values.baseline), logs(&values.candidate));
         let mut sample = Self { design: Some(design), ..Self::default() };
         match design {
             Design::Paired => {
-                let common: BTreeSet<u32> = baseline.keys().filter(|block| candidate.contains_key(block)).copied().collect();
+                let common: BTreeSet<u32> = baseline.keys().filter(|block| candidate.contains_key(block)).copied().into_set();
                 sample.dropped = values.baseline.keys().filter(|block| values.candidate.contains_key(block)).count() - common.len();
                 sample.medians = medians(&common.iter().map(|b| (baseline[b], candidate[b])).unzip());
-                sample.first = common.iter().map(|block| (*block, candidate[block] - baseline[block])).collect();
+                sample.first = common.iter().map(|block| (*block, candidate[block] - baseline[block])).into_map();
             }
             Design::Separate | Design::Runs => {
                 sample.dropped = values.baseline.len() + values.candidate.len() - baseline.len() - candidate.len();
@@ -184,7 +187,7 @@ fn mean_of(samples: &[Sample], design: Design) -> Sample {
                 (sum.0, sum.1) = (sum.0 + value - centre, sum.1 + 1.0);
             }
         }
-        sums.into_iter().map(|(block, (sum, cells))| (block, sum / cells)).collect()
+        sums.into_iter().map(|(block, (sum, cells))| (block, sum / cells)).into_map()
     };
     Sample { first: means(|sample| &sample.first), second: means(|sample| &sample.second), design: Some(design), ..Sample::default() }
 }

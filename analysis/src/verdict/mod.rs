@@ -41,6 +41,7 @@ pub(crate) use sides::{Sides, compare_sides};
 
 use std::collections::BTreeMap;
 
+use model::order::Gather;
 use serde::Serialize;
 
 /// A difference of up to 2 % is none worth a verdict unless the user says so.
@@ -120,7 +121,7 @@ pub struct Values {
 impl Values {
     /// From pairs of a block and its value.
     pub fn new(baseline: impl IntoIterator<Item = (u32, f64)>, candidate: impl IntoIterator<Item = (u32, f64)>) -> Self {
-        Self { baseline: baseline.into_iter().collect(), candidate: candidate.into_iter().collect() }
+        Self { baseline: baseline.into_iter().into_map(), candidate: candidate.into_iter().into_map() }
     }
 
     /// Returns whether neither arm has any value: the metric is none of this cell.

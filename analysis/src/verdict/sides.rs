@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Cell;
 use model::cell::Series;
+use model::order::Gather;
 use serde::Serialize;
 
 use super::{
@@ -131,8 +132,10 @@ impl Sides<'_> {
                 // Where a percentile is one of the missing answers nothing is shown: the
                 // blocks in which it is known would be the best of them.
                 if values.baseline.values().chain(values.candidate.values()).any(|value| value.is_infinite()) {
-                    values =
-                        Values { baseline: values.baseline.into_keys().map(|block| (block, f64::INFINITY)).collect(), ..Values::default() };
+                    values = Values {
+                        baseline: values.baseline.into_keys().map(|block| (block, f64::INFINITY)).into_map(),
+                        ..Values::default()
+                    };
                 }
                 values
             }
@@ -253,6 +256,6 @@ fn middle(trials: &[Figures], metric: Metric) -> Option<f64> {
 
 /// The blocks that both sides have.
 fn pairs(values: &Values) -> Vec<Pair> {
-    let common: BTreeSet<u32> = values.baseline.keys().filter(|block| values.candidate.contains_key(block)).copied().collect();
+    let common: BTreeSet<u32> = values.baseline.keys().filter(|block| values.candidate.contains_key(block)).copied().into_set();
     common.into_iter().map(|block| Pair { block, baseline: values.baseline[&block], candidate: values.candidate[&block] }).collect()
 }

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use model::order::Gather;
+
 use super::{Comparison, Design, Direction, Options, Question, Values, compare, compare_all};
 use model::schedule::{self, Shape};
 use stats::median;
@@ -149,7 +151,7 @@ impl Family {
     /// One question an arm and metric; all arms have the same baseline.
     fn questions(&self, seed: u64) -> Vec<Question> {
         let mut random = SplitMix(seed.wrapping_mul(0x9e6c_63d0_876a_3f6b));
-        let mut side = || -> BTreeMap<u32, f64> { (0..self.blocks).map(|block| (block, (self.spread * random.normal()).exp())).collect() };
+        let mut side = || -> BTreeMap<u32, f64> { (0..self.blocks).map(|block| (block, (self.spread * random.normal()).exp())).into_map() };
         let mut questions = Vec::new();
         for _ in 0..self.metrics {
             let baselines: Vec<BTreeMap<u32, f64>> = (0..self.cells).map(|_| side()).collect();

@@ -1,5 +1,6 @@
 //! Sizes to measure, so that a workload can be predicted.
 
+use model::order::Order;
 use model::{Cell, Protocol};
 
 /// Sizes that any sweep has: below, at and above what a segment and a datagram
@@ -31,7 +32,7 @@ pub fn sizes_for(cell: &Cell, largest: u64) -> Vec<u64> {
     if cell.protocol() == Protocol::Udp {
         sizes.iter_mut().for_each(|size| *size = (*size).min(cell.family.largest_datagram()));
     }
-    sizes.sort_unstable();
+    sizes.order();
     sizes.dedup();
     sizes
 }

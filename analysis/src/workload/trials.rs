@@ -2,6 +2,7 @@
 
 use model::Cell;
 use model::cell::Series;
+use model::order::Order;
 
 use crate::claim::Claim;
 use crate::grouping::group_by;
@@ -36,9 +37,9 @@ impl StreamTrials {
         let of_one_size = |cell: &Cell| cell.mix.is_none() && cell.rate.is_none() && !cell.bidirectional && !cell.stamp;
         let mut sweeps = group_by(cells(&self.table).filter(|trials| of_one_size(&trials.cell)), |trials| trials.cell.series());
         sweeps.retain(|(_, members)| members.len() > 1);
-        sweeps.sort_by_cached_key(|(series, _)| series.clone());
+        sweeps.order_by_key(|(series, _)| series.clone());
         let sorted = |(_, mut members): (Series, Vec<_>)| {
-            members.sort_by_key(|trials: &&CellTrials| trials.cell.size);
+            members.order_by_key(|trials: &&CellTrials| trials.cell.size);
             members
         };
         sweeps.into_iter().map(sorted).collect()

@@ -8,6 +8,7 @@ use analysis::result::Analysis;
 use attribution::exact::{Measured, Timed};
 use microscope::cache::Cache;
 use microscope::scenario::{self, Scenario};
+use model::order::Gather;
 use report::microscope::Shown;
 
 use super::{Lab, style};
@@ -75,8 +76,8 @@ impl Messages {
             }
         }
         let found: Vec<_> = wanted.iter().filter_map(|(_, found)| found.as_ref().ok()).collect();
-        let names: BTreeSet<&str> = found.iter().map(|one| one.scenario).collect();
-        let sizes: BTreeSet<u64> = found.iter().map(|one| one.size).collect();
+        let names: BTreeSet<&str> = found.iter().map(|one| one.scenario).into_set();
+        let sizes: BTreeSet<u64> = found.iter().map(|one| one.size).into_set();
         if names.is_empty() {
             return Err(Failure::misuse(format!("no message of {} is a scenario of the microscope", self.path.display())));
         }

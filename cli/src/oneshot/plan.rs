@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use model::cell::STAMP;
+use model::order::Gather;
 use model::plan::raw::{RawBlocks, RawTrial};
 use model::plan::{AGENT_PORT, ApprovedPlan, HostAddress, HostPlace, Level, Levels, OnLoss, RawPlan, resolve};
 use model::schedule::Roles;
@@ -181,7 +182,7 @@ fn choose(
     reached: impl FnOnce() -> Result<IpAddr, Failure>,
 ) -> Result<(Family, Option<IpAddr>), Failure> {
     let of = |address: &SocketAddr| if address.is_ipv6() { Family::V6 } else { Family::V4 };
-    let families: BTreeSet<Family> = found.iter().map(of).collect();
+    let families: BTreeSet<Family> = found.iter().map(of).into_set();
     if asked.is_none() && families.len() > 1 {
         let address = reached()?;
         return Ok((if address.is_ipv6() { Family::V6 } else { Family::V4 }, Some(address)));

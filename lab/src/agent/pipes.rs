@@ -16,6 +16,7 @@ use model::control::{FromHost, Limits};
 use model::frame::{Frames, encode};
 use model::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Verdict, Wants};
 use model::hex::Hex;
+use model::order::Order;
 use model::reach::{GO, MOST_NOISE, Ready};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
@@ -200,7 +201,7 @@ fn own_addresses() -> Vec<IpAddr> {
     let up = InterfaceFlags::IFF_UP;
     let all = getifaddrs().into_iter().flatten().filter(|one| one.flags.contains(up) && !one.flags.contains(InterfaceFlags::IFF_LOOPBACK));
     let mut found: Vec<IpAddr> = all.filter_map(|one| address_of(&one.address?)).filter(|address| !is_link_local(*address)).collect();
-    found.sort_by_key(IpAddr::is_ipv6);
+    found.order_by_key(IpAddr::is_ipv6);
     found
 }
 

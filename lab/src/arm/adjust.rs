@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::adjust::{AppliedSetting, Wanted};
 use model::cell::on_off;
+use model::order::Gather;
 use model::plan::Offload;
 
 use super::item::Item;
@@ -98,7 +99,7 @@ impl Adjuster {
 fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, Refusal> {
     let device = &wanted.device;
     let mut targets: BTreeMap<Item, String> =
-        wanted.sysctls.iter().map(|(name, value)| (Item::Sysctl(name.clone()), plain(value))).collect();
+        wanted.sysctls.iter().map(|(name, value)| (Item::Sysctl(name.clone()), plain(value))).into_map();
     if let Some(mtu) = wanted.mtu {
         targets.insert(Item::Mtu { device: device.clone() }, mtu.to_string());
     }

@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use model::json::{self, Layout};
+use model::order::Order;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -265,7 +266,7 @@ fn journals(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ending| ending == ENDING)).collect();
-    paths.sort();
+    paths.order();
     paths
 }
 

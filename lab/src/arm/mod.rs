@@ -18,6 +18,7 @@ use std::fs;
 use model::adjust::{AppliedSetting, ArmReply, ArmRequest, Wanted};
 use model::arm::{HostSettings, Setting};
 use model::control::{FromHost, ToHost};
+use model::order::Gather;
 use model::plan::Factor;
 use model::schedule::Slot;
 use model::socket_option::OptionName;
@@ -87,7 +88,7 @@ impl ArmController {
         let arms: Vec<HostSettings> = plan.arms.iter().map(Arm::host_settings).collect();
         let cells = plan.cells_run();
         let devices = cells.iter().any(|cell| !cell.offloads.is_empty()) || arms.iter().any(|arm| arm.mtu.is_some());
-        let sysctls: BTreeSet<String> = arms.iter().flat_map(|arm| arm.sysctls.keys().cloned()).collect();
+        let sysctls: BTreeSet<String> = arms.iter().flat_map(|arm| arm.sysctls.keys().cloned()).into_set();
         let changes = devices || !sysctls.is_empty();
         // Between machines a plan changes nothing, as its resolution made sure.
         let machine = changes && !session.is_isolated();
@@ -295,7 +296,7 @@ fn not_allowed(plan: &Plan, machine: bool, not_own: &BTreeMap<String, String>) -
     if machine {
         let of_arms = plan.arms.iter().flat_map(|arm| arm.settings.iter().filter(|setting| setting.changes_host()).map(Setting::name));
         let of_cells = plan.cells.iter().flat_map(|cell| cell.offloads.keys().map(|offload| format!("offload.{offload}")));
-        let what: BTreeSet<String> = of_arms.chain(of_cells).collect();
+        let what: BTreeSet<String> = of_arms.chain(of_cells).into_set();
         let why = "the hosts are not set apart from it".to_owned();
         return ArmError::HostWide { what: what.into_iter().collect::<Vec<_>>().join(", "), why };
     }

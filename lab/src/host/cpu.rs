@@ -5,6 +5,7 @@ use std::path::Path;
 
 use model::control::CpuPlace;
 use sys::process::{Stat, processes};
+use model::order::Order;
 
 use super::text::{number_list, read_or_empty};
 
@@ -51,7 +52,7 @@ impl Topology {
         // The mask may name CPUs that are switched off or do not exist.
         let online = number_list(&read_or_empty(system.join("online")));
         let mut ids: Vec<u32> = number_list(allowed).into_iter().filter(|id| online.is_empty() || online.contains(id)).collect();
-        ids.sort_unstable();
+        ids.order();
         ids.dedup();
         let cpu = |id: u32| {
             let topology = system.join(format!("cpu{id}/topology"));
@@ -101,7 +102,7 @@ impl Topology {
             (chosen, spare && cpu.core == 0, !first, cpu.package != home, cpu.id)
         };
         let mut cpus = self.cpus.clone();
-        cpus.sort_by_key(rank);
+        cpus.order_by_key(rank);
         let order: Vec<u32> = cpus.iter().map(|cpu| cpu.id).collect();
         // Every machine has this one.
         if order.is_empty() { vec![a] } else { order }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 use model::control::{FromHost, Route, ToHost};
+use model::order::{Gather, Order};
 use model::plan::{HOST_NAMES, HostAddress, HostPlace};
 use model::{Family, Plan};
 
@@ -27,7 +28,7 @@ use crate::threads::{Stop, on_threads};
 /// # Errors
 /// See [`TrialError`].
 pub(super) fn reach(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Found, TrialError> {
-    let families: BTreeSet<Family> = plan.cells_run().iter().map(|cell| cell.family).collect();
+    let families: BTreeSet<Family> = plan.cells_run().iter().map(|cell| cell.family).into_set();
     // What is asked for over one family alone is controlled over it as well,
     // unless messages take another way.
     let only = families.first().copied().filter(|_| families.len() == 1);
@@ -42,7 +43,7 @@ pub(super) fn reach(plan: &Plan, credentials: &Credentials, listener: &mut dyn L
     if ended.stopped {
         return Err(TrialError::Stopped);
     }
-    ended.done.sort_by_key(|(at, _)| *at);
+    ended.done.order_by_key(|(at, _)| *at);
     let mut reached = ended.done.into_iter().peekable();
     let mut host = |at: usize| match reached.next_if(|(place, _)| *place == at) {
         Some((_, host)) => host,

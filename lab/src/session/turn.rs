@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use model::control::ToHost;
+use model::order::Order;
 use model::warning::Warning;
 
 use super::Session;
@@ -16,7 +17,7 @@ use crate::remote::{HostError, RemoteHost};
 fn order(hosts: &[RemoteHost; 2]) -> Vec<usize> {
     let id = |at: usize| hosts[at].agent().map(|agent| agent.id.id.0);
     let mut agents: Vec<usize> = (0..hosts.len()).filter(|at| id(*at).is_some()).collect();
-    agents.sort_by_key(|at| id(*at));
+    agents.order_by_key(|at| id(*at));
     agents
 }
 

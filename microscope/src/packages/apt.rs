@@ -9,6 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use model::order::Gather;
+
 use super::names::{Package, parse_names};
 use crate::cache::Cache;
 use crate::error::Failed;
@@ -94,7 +96,7 @@ pub fn download_emulator(cache: &Cache, to: &Path) -> Result<String, Failed> {
         .iter()
         .find(|source| !source.suite.contains('-'))
         .map(|source| Source { uri: source.uri.clone(), suite: format!("{}-backports", source.suite) });
-    let mut sources: BTreeSet<Source> = own.into_iter().collect();
+    let mut sources: BTreeSet<Source> = own.into_iter().into_set();
     sources.extend(backports.clone());
     let lists = Lists::open(cache, "emulator", &sources, Path::new("/var/lib/dpkg/status"))?;
     lists.update(false)?;

@@ -1,5 +1,6 @@
 //! Names of kernel packages, and the choice among them.
 
+use model::order::{Gather, Order};
 use std::collections::BTreeSet;
 
 /// A kernel's release, as `uname -r` says it, such as `6.12.117+deb13-cloud-amd64`.
@@ -26,7 +27,7 @@ const MOST_NAMES: usize = 100_000;
 /// Newer kernels come in two packages, one for the image and one for modules; of these
 /// `linux-image-...` is empty.
 pub fn parse_names(text: &str) -> Vec<Package> {
-    let all: BTreeSet<&str> = text.lines().take(MOST_NAMES).filter_map(|line| line.split_ascii_whitespace().next()).collect();
+    let all: BTreeSet<&str> = text.lines().take(MOST_NAMES).filter_map(|line| line.split_ascii_whitespace().next()).into_set();
     let releases: BTreeSet<&str> = all
         .iter()
         .filter_map(|name| name.strip_prefix("linux-binary-").or_else(|| name.strip_prefix("linux-image-")))
@@ -76,14 +77,14 @@ impl Release {
 pub fn choose(known: &[Package], wanted: &str) -> Vec<Package> {
     let mut found: Vec<Package> = known.iter().filter(|package| package.release.is(wanted)).cloned().collect();
     let whole = |package: &Package| package.names.len() > 1 || package.names[0].starts_with("linux-image-");
-    found.sort_by(|a, b| (whole(b), b.release.order()).cmp(&(whole(a), a.release.order())));
+    found.order_by(|a, b| (whole(b), b.release.order()).cmp(&(whole(a), a.release.order())));
     found
 }
 
 /// Every series of which there is a kernel, the oldest first.
 pub fn series(known: &[Package]) -> Vec<String> {
     let mut all: Vec<Vec<u64>> = known.iter().map(|package| package.release.numbers().into_iter().take(2).collect()).collect();
-    all.sort();
+    all.order();
     all.dedup();
     all.iter().filter(|numbers| numbers.len() == 2).map(|numbers| format!("{}.{}", numbers[0], numbers[1])).collect()
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::HOST_NAMES;
 use crate::cell::{Factor, Level};
 use crate::choice::UnknownChoice;
+use crate::order::Order;
 use crate::place::{HostPlace, HostPlaceError};
 
 /// The longest value of a sysctl, and the longest command.
@@ -238,7 +239,7 @@ fn cpu_list(text: &str) -> Option<Vec<u32>> {
         cpus.extend(first..=last);
     }
     let mut seen = cpus.clone();
-    seen.sort_unstable();
+    seen.order();
     seen.dedup();
     (seen.len() == cpus.len()).then_some(cpus)
 }

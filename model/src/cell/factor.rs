@@ -12,6 +12,7 @@ use crate::api::Api;
 use crate::choice::choice;
 use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
 use crate::link::{LinkKind, Offload};
+use crate::order::Order;
 use crate::program::PREFIX;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
@@ -487,7 +488,7 @@ impl Factor {
 
 fn sorted(place: fn(&Factor) -> (usize, usize)) -> Vec<Factor> {
     let mut all = Factor::ALL.to_vec();
-    all.sort_by_key(place);
+    all.order_by_key(place);
     all
 }
 

@@ -13,6 +13,7 @@ use super::error::PlanError;
 use super::{FleetPlan, changes, conditions, link_check};
 use super::{HostPlace, Plan};
 use crate::arm::Setting;
+use crate::order::Gather;
 use crate::program::Program;
 use crate::traffic::Role;
 
@@ -72,7 +73,7 @@ impl Plan {
         // Implementations that nettoll brings along are nettoll.
         let programs = programs.filter(|program| program.shipped().is_none()).map(|program| Action::Program(Program::command(program)));
         let host_wide = self.host_wide.then_some(Action::HostWide);
-        host_wide.into_iter().chain(hosts).chain(members).chain(settings).chain(programs).collect()
+        host_wide.into_iter().chain(hosts).chain(members).chain(settings).chain(programs).into_set()
     }
 
     /// The plan as one that may be carried out, if every action of it is approved. Only the place

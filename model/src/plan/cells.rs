@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::error::PlanError;
 use crate::cell::{Cell, Factor, Level, LevelError};
+use crate::order::Order;
 use crate::quantity::Bytes;
 use crate::traffic::Test;
 
@@ -98,7 +99,7 @@ fn cross(table: &Levels, arms_send: bool) -> Result<Vec<Cell>, PlanError> {
 /// The cell of some levels, one of each factor. They are applied in the order of
 /// the factors: the read size after the message that it may follow from.
 fn cell(mut levels: Vec<&Level>, arms_send: bool) -> Result<Cell, LevelError> {
-    levels.sort_unstable();
+    levels.order();
     let asked = levels.iter().find_map(|level| match level {
         Level::Receive(receive) => Some(*receive),
         Level::Api(ways) => ways.receiver,

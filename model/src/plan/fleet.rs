@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Plan, PlanError};
+use crate::order::Order;
 use crate::place::HostPlace;
 
 /// Most hosts of a fleet.
@@ -54,7 +55,7 @@ impl FleetPlan {
     /// places, in whatever order they were named.
     pub fn fingerprint(&self) -> String {
         let mut hosts: Vec<String> = self.hosts.iter().map(|host| format!("{}={}\n", host.name, host.at.label())).collect();
-        hosts.sort_unstable();
+        hosts.order();
         Sha256::digest(hosts.concat()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 

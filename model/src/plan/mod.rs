@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arm::{Arm, ArmError};
 use crate::cell::Cell;
+use crate::order::Order;
 use crate::pass::Pass;
 use crate::quantity::{Bytes, Nanos};
 use crate::schedule::{Roles, Shape};
@@ -177,7 +178,7 @@ impl Plan {
                 links.push(link);
             }
         }
-        links.sort_by_key(|link| *link != self.link);
+        links.order_by_key(|link| *link != self.link);
         if links.is_empty() { vec![self.link.clone()] } else { links }
     }
 

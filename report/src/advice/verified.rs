@@ -2,6 +2,7 @@
 
 use analysis::advised::{Measure, Observed, Rule, Verified};
 use analysis::result::Estimate;
+use model::order::Order;
 use serde_json::json;
 
 use crate::sinks::json::pretty;
@@ -89,7 +90,7 @@ fn details(page: &mut Page, one: &Verified) {
 fn medians(one: &Verified) -> Option<[f64; 2]> {
     let of = |place: usize| {
         let mut values: Vec<f64> = one.blocks.iter().map(|both| both[place]).filter(|value| value.is_finite()).collect();
-        values.sort_by(f64::total_cmp);
+        values.order_by(f64::total_cmp);
         values.get(values.len() / 2).copied()
     };
     Some([of(0)?, of(1)?])

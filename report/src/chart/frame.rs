@@ -1,6 +1,7 @@
 //! Frame of a chart: grid, ticks, titles, and what is marked on its axis of sizes.
 
 use maud::{Markup, html};
+use model::order::Order;
 
 use crate::chart::layout::{LETTER, Layout, NARROW};
 use crate::chart::marks::{colour, outline, short};
@@ -44,7 +45,7 @@ pub fn landmarks(figure: &Figure, layout: &Layout) -> Markup {
     let marks = figure.sizes.iter().flat_map(|sizes| &sizes.landmarks);
     let placed = marks.filter_map(|mark| Some((layout.across(mark.at)?, mark)));
     let mut placed: Vec<_> = placed.filter(|(at, _)| (layout.ends[0]..=layout.ends[1]).contains(at)).collect();
-    placed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    placed.order_by(|a, b| a.0.total_cmp(&b.0));
     // Names of one place share a text; one that would touch the last stands a line lower.
     let mut names: Vec<(f64, f64, usize, String)> = Vec::new();
     for (at, mark) in &placed {

@@ -3,6 +3,8 @@
 //! Marks of one size stand next to each other, never on one another; one that still has no
 //! room, since sizes lie too close on a linear axis, is drawn as a dot.
 
+use model::order::Order;
+
 use crate::chart::scale::{Scale, Tick, apart};
 use crate::figure::{Figure, Trace, X};
 
@@ -144,7 +146,7 @@ impl<'a> Layout<'a> {
     pub fn points<'t>(&self, traces: &[&'t Trace], panel: usize) -> (Vec<(&'t Trace, Vec<Point>)>, bool) {
         let area = &self.panels[panel];
         let mut columns: Vec<f64> = traces.iter().flat_map(|trace| self.places(trace)).flatten().collect();
-        columns.sort_by(f64::total_cmp);
+        columns.order_by(f64::total_cmp);
         // What no eye tells apart is one place.
         columns.dedup_by(|a, b| (*a - *b).abs() < 0.5);
         let gap = columns.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min).min(self.ends[1] - self.ends[0]);

@@ -3,6 +3,7 @@
 use analysis::result::Metric;
 use analysis::single::{Single, Spread};
 use model::end::{EndReport, FlowReport, OneWay, OptionValue, SocketOption};
+use model::order::Order;
 use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
 
@@ -144,7 +145,7 @@ fn spreads(page: &mut Page, rows: Vec<(String, &Spread)>) {
 pub fn options(page: &mut Page, measured: &Measured) {
     let (sender, receiver) = (&measured.sender.options, &measured.receiver.options);
     let mut names: Vec<&str> = sender.iter().chain(receiver).map(|option| option.name.as_str()).collect();
-    names.sort_unstable();
+    names.order();
     names.dedup();
     if names.is_empty() {
         return;

@@ -4,6 +4,7 @@ use analysis::cost::threshold::frame_payload;
 use analysis::result::{Analysis, CellResult, Estimate, FitOutcome, Metric, Percentile, Piece, Quantity, Term};
 
 use model::Protocol;
+use model::order::Order;
 
 use crate::document::Figure;
 use crate::figure::{Landmark, Panel, SizeAxis, Trace};
@@ -57,7 +58,7 @@ pub fn landmarks(analysis: &Analysis, groups: &[Numbered]) -> Vec<Landmark> {
     }
     all.push(Landmark { name: "page".into(), at: 4096.0, hint: "a page of memory: 4,096 B".into() });
     all.retain(|mark| (least as f64..most as f64).contains(&mark.at));
-    all.sort_by(|a, b| a.at.total_cmp(&b.at));
+    all.order_by(|a, b| a.at.total_cmp(&b.at));
     all.dedup();
     all
 }
@@ -241,7 +242,7 @@ fn percentiles(groups: &[Numbered]) -> Figure {
             points.extend(between.map(|[percent, ns]| {
                 (*percent, format!("p{percent}"), Estimate { value: *ns, interval: None, n: latency.transactions as usize })
             }));
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            points.order_by(|a, b| a.0.total_cmp(&b.0));
             let points = points.into_iter().map(|(percent, label, estimate)| (SizeAxis::nines(percent), label, estimate));
             traces.push(Trace::measured(&name, first + traces.len(), points, NS, number::time));
             let words: Vec<String> = known

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::result::Analysis;
 use model::host::HostFacts;
+use model::order::Order;
 use model::plan::{Plan, PlanEnd, ReceiptPlan};
 
 use super::run::{link, with_settings};
@@ -73,7 +74,7 @@ fn plan(analysis: &Analysis) -> Vec<(&'static str, String)> {
 /// As the cells ask, else as the hosts have it.
 fn congestion(analysis: &Analysis) -> String {
     let mut asked: Vec<String> = analysis.run.plan.cells.iter().filter_map(|cell| cell.cc.clone()).collect();
-    asked.sort();
+    asked.order();
     asked.dedup();
     if !asked.is_empty() {
         return list(&asked);

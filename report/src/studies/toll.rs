@@ -5,6 +5,7 @@ use analysis::result::Analysis;
 use analysis::result::receipt::{Column, ReceiptStudy, SeriesReceipt};
 use attribution::{Category, Figure, Layer};
 use maud::{Markup, html};
+use model::order::Order;
 use model::printable::{Keep, printable};
 use model::{Bytes, Role, Test};
 
@@ -88,7 +89,7 @@ fn pairs(study: &ReceiptStudy) -> Vec<Pair<'_>> {
         })
         .filter(|pair| !pair.sizes().is_empty())
         .collect();
-    pairs.sort_by_key(|pair| pair.test != Test::UdpStream);
+    pairs.order_by_key(|pair| pair.test != Test::UdpStream);
     pairs
 }
 
@@ -111,7 +112,7 @@ pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPic
     let found = pairs.iter().find_map(|pair| Some((pair, wanted(pair)?)));
     let Some((pair, size)) = found else {
         let mut sizes: Vec<Bytes> = pairs.iter().flat_map(Pair::sizes).collect();
-        sizes.sort_unstable();
+        sizes.order();
         sizes.dedup();
         let known: Vec<String> = sizes.iter().map(|size| number::whole(size.get())).collect();
         return Err(NoPicture(format!("{id} has no receipt of that size; ask for one of {} B", known.join(", "))));

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use model::order::Order;
 use model::plan::LinkKind;
 use model::{Bytes, Cell};
 
@@ -30,7 +31,7 @@ pub(super) fn map(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSa
     let sizes = |of: fn(&Cell) -> Option<Bytes>| {
         let mut sizes: Vec<Option<Bytes>> = given.iter().map(|(cell, _)| of(cell)).collect();
         // What is left to the kernel grows beyond what anybody asks for.
-        sizes.sort_by_key(|size| size.map_or(u64::MAX, Bytes::get));
+        sizes.order_by_key(|size| size.map_or(u64::MAX, Bytes::get));
         sizes.dedup();
         sizes
     };
@@ -38,7 +39,7 @@ pub(super) fn map(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSa
     let place = |axis: usize, size: Option<Bytes>| axes[axis].iter().position(|level| *level == size).unwrap_or(0);
     let mut trials: Vec<([usize; 2], &Vec<TrialSample>)> =
         given.iter().map(|(cell, trials)| ([place(0, cell.sndbuf), place(1, cell.rcvbuf)], *trials)).collect();
-    trials.sort_by_key(|(places, _)| *places);
+    trials.order_by_key(|(places, _)| *places);
     let levels = |end: usize| {
         let one = |(own, asked): (usize, &Option<Bytes>)| {
             let with = trials.iter().filter(|(places, _)| places[end] == own);

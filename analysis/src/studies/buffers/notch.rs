@@ -102,11 +102,11 @@ impl Nulls {
         let random = &mut self.random;
         let mut cell = || {
             let mut trials: Vec<f64> = (0..n).map(|_| pool[random.random_range(0..pool.len())]).collect();
-            trials.sort_unstable_by(f64::total_cmp);
+            stats::sort(&mut trials);
             of_sorted(&trials).unwrap_or(0.0)
         };
         let mut drawn: Vec<f64> = (0..DRAWS).map(|_| cell() - cell()).collect();
-        drawn.sort_unstable_by(f64::total_cmp);
+        stats::sort(&mut drawn);
         drawn
     }
 }

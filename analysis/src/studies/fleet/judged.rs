@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Cell;
+use model::order::{Gather, Order};
 use stats::fleet::{self, Design, Effect, Effort, Judged, judge};
 use stats::median;
 
@@ -102,7 +103,7 @@ fn judge_by(question: &Question, scale: Scale, hosts: usize, trials: impl Iterat
 
 fn hosts(judged: &Judged, scale: Scale) -> Vec<HostChange> {
     let mut worst: Vec<_> = judged.hosts.iter().collect();
-    worst.sort_by(|a, b| b.both.value.total_cmp(&a.both.value));
+    worst.order_by(|a, b| b.both.value.total_cmp(&a.both.value));
     let of = |effect: &Effect| scale.change(effect);
     let change = |host: &fleet::HostEffect| HostChange {
         host: host.host,
@@ -116,12 +117,12 @@ fn hosts(judged: &Judged, scale: Scale) -> Vec<HostChange> {
 
 /// Pairs and directions that fall out, and the worst of the others.
 fn links(judged: &Judged, scale: Scale) -> Vec<LinkChange> {
-    let out: BTreeSet<[usize; 2]> = judged.links.iter().filter(|link| link.effect.falls_out).map(|link| link.hosts).collect();
+    let out: BTreeSet<[usize; 2]> = judged.links.iter().filter(|link| link.effect.falls_out).map(|link| link.hosts).into_set();
     let both = judged.links.iter().map(|link| (link.effect, link.hosts, false));
     // Of a pair that falls out in both directions neither is told apart.
     let alone = judged.directions.iter().filter(|one| one.effect.falls_out && !out.contains(&sorted([one.sender, one.receiver])));
     let mut all: Vec<_> = both.chain(alone.map(|one| (one.effect, [one.sender, one.receiver], true))).collect();
-    all.sort_by(|a, b| (b.0.falls_out, b.0.value).partial_cmp(&(a.0.falls_out, a.0.value)).unwrap_or(std::cmp::Ordering::Equal));
+    all.order_by(|a, b| (b.0.falls_out, b.0.value).partial_cmp(&(a.0.falls_out, a.0.value)).unwrap_or(std::cmp::Ordering::Equal));
     let out = all.iter().filter(|one| one.0.falls_out).count();
     all.truncate(out.max(MOST_LINKS));
     all.into_iter().map(|(effect, hosts, one_way)| LinkChange { hosts, one_way, change: scale.change(&effect) }).collect()
@@ -161,7 +162,7 @@ fn racks(question: &Question, scale: Scale, trials: &[Measured]) -> Vec<RackChan
         .map(|rack| RackChange { rack: names[rack].to_owned(), hosts: sizes[names[rack]], within: within(rack), between: effect(rack) })
         .collect();
     let size = |rack: &RackChange| rack.between.map_or(f64::NEG_INFINITY, |change| scale.value(1.0 + change.change));
-    racks.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    racks.order_by(|a, b| size(b).total_cmp(&size(a)));
     racks
 }
 
@@ -191,7 +192,7 @@ pub(super) fn named(hosts: &[FleetHostResult], figures: &[FleetFigure]) -> Vec<N
             }
         }
     }
-    named.sort_by(|a, b| b.change.change.ln_1p().abs().total_cmp(&a.change.change.ln_1p().abs()));
+    named.order_by(|a, b| b.change.change.ln_1p().abs().total_cmp(&a.change.change.ln_1p().abs()));
     named
 }
 
@@ -214,7 +215,7 @@ fn of_host(host: &HostChange) -> Option<(Fault, Change)> {
 impl FleetFigure {
     /// Pairs that were measured in both directions.
     pub(super) fn pairs(&self) -> usize {
-        let ways: BTreeSet<[usize; 2]> = self.matrix.iter().map(|square| [square.sender, square.receiver]).collect();
+        let ways: BTreeSet<[usize; 2]> = self.matrix.iter().map(|square| [square.sender, square.receiver]).into_set();
         ways.iter().filter(|[sender, receiver]| sender < receiver && ways.contains(&[*receiver, *sender])).count()
     }
 }

@@ -7,6 +7,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use model::order::Gather;
 use model::trial::Outcome;
 use model::{Plan, TrialRecord};
 
@@ -58,7 +59,7 @@ impl Study for Fleet {
             plan.cells.iter().enumerate().flat_map(|(place, cell)| metrics(cell).iter().map(move |metric| (place, *metric, Vec::new())));
         Some(Self {
             hosts: fleet.hosts.iter().map(host).collect(),
-            places: fleet.hosts.iter().enumerate().map(|(place, host)| (host.name.clone(), place)).collect(),
+            places: fleet.hosts.iter().enumerate().map(|(place, host)| (host.name.clone(), place)).into_map(),
             figures: figures.collect(),
         })
     }

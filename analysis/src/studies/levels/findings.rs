@@ -1,5 +1,6 @@
 //! Ratios beyond a factor of two.
 
+use model::order::Order;
 use model::plan::Factor;
 
 use stats::estimate::Estimate;
@@ -61,5 +62,5 @@ fn distance(ratio: &Estimate) -> f64 {
 
 /// Sorts what is shown first, then the farthest.
 pub fn sort(findings: &mut [LevelFinding]) {
-    findings.sort_by(|a, b| b.shown.cmp(&a.shown).then(distance(&b.ratio).total_cmp(&distance(&a.ratio))));
+    findings.order_by(|a, b| b.shown.cmp(&a.shown).then(distance(&b.ratio).total_cmp(&distance(&a.ratio))));
 }

@@ -23,6 +23,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use model::condition::Conditions;
+use model::order::Order;
 use model::plan::{Factor, LinkKind};
 use model::{Bytes, Cell, Plan};
 
@@ -115,7 +116,7 @@ impl Levels {
         let base = levels.iter().position(|(cell, _)| but_for(cell, &[factor]) == *cell).unwrap_or(0);
         levels[..=base].rotate_right(1);
         let mut sizes: Vec<Bytes> = levels[0].1.iter().map(|(_, cell)| cell.size).collect();
-        sizes.sort_unstable();
+        sizes.order();
         sizes.dedup();
         let test = levels[0].0.test;
         let at = |(cell, members): (Cell, Vec<(usize, &Cell)>)| {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::order::Gather;
 use model::plan::{Factor, LinkKind};
 use model::{Bytes, Cell, Test};
 
@@ -192,7 +193,7 @@ fn differences(base: &[BTreeMap<u32, f64>], own: &[BTreeMap<u32, f64>], claim: C
         own.iter().filter_map(|(block, own)| Some((*block, own - base.get(block)?))).collect()
     };
     let all: Vec<BTreeMap<u32, f64>> = base.iter().zip(own).map(|(base, own)| pairs(base, own)).collect();
-    let blocks: BTreeSet<u32> = all.iter().flat_map(BTreeMap::keys).copied().collect();
+    let blocks: BTreeSet<u32> = all.iter().flat_map(BTreeMap::keys).copied().into_set();
     let mean = |block: u32| {
         let known: Vec<f64> = all.iter().filter_map(|size| size.get(&block).copied()).collect();
         known.iter().sum::<f64>() / known.len() as f64

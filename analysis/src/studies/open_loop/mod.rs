@@ -9,6 +9,7 @@ mod result;
 #[cfg(test)]
 mod tests;
 
+use model::order::Order;
 use model::plan::Factor;
 use model::{Arrivals, Cell, Pacing, Plan};
 
@@ -57,7 +58,7 @@ impl Study for OpenLoop {
 
 fn one(cells: &[CellResult], key: &Cell, places: &[usize], curves: &impl Fn(usize) -> Curves) -> OpenLoopSeries {
     let mut rates: Vec<RateResult> = places.iter().filter_map(|place| rate(&cells[*place], *place, curves(*place))).collect();
-    rates.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+    rates.order_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
     let closed = Cell { pacing: Pacing::Sleep, arrivals: Arrivals::Periodic, ..key.clone() };
     OpenLoopSeries {
         series: key.series().to_string(),

@@ -4,6 +4,7 @@ mod result;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::order::{Gather, Order};
 use model::{Bytes, Cell, Plan, Protocol, Receive, Test, cell};
 
 use super::buffers::BufferMap;
@@ -41,7 +42,7 @@ impl super::Study for Repeated {
         let reference = literature::analyse(study, 0).ok()?;
         let streams = analysis.cells.iter().filter(|cell| cell.cell.test.is_stream());
         let mut series = group_by(streams, |cell| cell.cell.series());
-        series.sort_by_cached_key(|(series, _)| series.to_string());
+        series.order_by_key(|(series, _)| series.to_string());
         let maps = || analysis.buffers().iter().enumerate();
         Some(Published {
             name: study.name().to_owned(),
@@ -58,7 +59,7 @@ fn sizes(reference: &ReferenceAnalysis, series: &cell::Series, cells: &[&CellRes
     // What is not of TCP is of UDP, as all of the study of 2007.
     let theirs: Vec<_> = reference.series.iter().filter(|theirs| theirs.tcp == (series.test().protocol() == Protocol::Tcp)).collect();
     let rate = |cell: &&CellResult| Some((cell.cell.size.get(), *cell.metrics.get(&Metric::MessagesPerS)?));
-    let ours: BTreeMap<u64, Estimate> = cells.iter().filter_map(rate).collect();
+    let ours: BTreeMap<u64, Estimate> = cells.iter().filter_map(rate).into_map();
     let all: BTreeSet<u64> =
         ours.keys().copied().chain(theirs.iter().flat_map(|series| series.sizes.iter().map(|size| size.message_bytes))).collect();
     let row = |message_bytes: u64| PublishedSize {
@@ -102,8 +103,8 @@ fn buffers(curve: &BufferCurve, place: usize, map: &BufferMap) -> PublishedBuffe
             today.entry(packets.round() as u64).or_insert_with(|| scaled(cell.goodput_bit_per_s, 1.0 / (8.0 * KB)));
         }
     }
-    let published: BTreeMap<u64, f64> = curve.points.iter().map(|point| (point.packets.round() as u64, point.kbytes_per_s)).collect();
-    let all: BTreeSet<u64> = published.keys().chain(today.keys()).copied().collect();
+    let published: BTreeMap<u64, f64> = curve.points.iter().map(|point| (point.packets.round() as u64, point.kbytes_per_s)).into_map();
+    let all: BTreeSet<u64> = published.keys().chain(today.keys()).copied().into_set();
     let row = |packets: u64| PublishedBuffer {
         packets,
         published_kbytes_per_s: published.get(&packets).copied(),

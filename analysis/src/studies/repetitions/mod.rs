@@ -15,6 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use model::order::{Gather, Order};
 use model::plan::{Factor, PlanEnd, TrialEnd};
 use model::{Cell, Plan};
 use stats::bootstrap::Batches;
@@ -69,7 +70,7 @@ impl Study for Repetitions {
         let cells = (0..plan.cells.len()).filter(|place| counted(&plan.cells[*place]));
         let mut series = group_by(cells, |place| but_for(&plan.cells[*place], &[Factor::Count]));
         series.retain(|(_, places)| places.len() > 1);
-        let cells = series.iter().flat_map(|(_, places)| places).map(|place| (*place, Totals::default())).collect();
+        let cells = series.iter().flat_map(|(_, places)| places).map(|place| (*place, Totals::default())).into_map();
         (!series.is_empty()).then_some(Self { end: plan.end, cells, series })
     }
 
@@ -103,7 +104,7 @@ impl Repetitions {
             TrialEnd::Length(_) => 0,
         };
         let mut places = places.to_vec();
-        places.sort_by_key(count);
+        places.order_by_key(count);
         let counts: Vec<(u64, &BTreeMap<u32, f64>)> = places.iter().map(|place| (count(place), &self.cells[place].whole)).collect();
         let series = CountSeries { counts, batches, claim, seed: plan.seed };
         let results = series.counts.iter().zip(&places).map(|((count, totals), place)| {

@@ -22,8 +22,9 @@ mod result;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use model::order::{Gather, Order};
 use model::plan::Factor;
 use model::{Api, Bytes, Cell, Plan};
 use stats::bootstrap::{self, Batches};
@@ -134,18 +135,18 @@ impl<'a> Costs<'a> {
                 let trials = figures(place).iter().filter(|trial| trial.swapped == swapped);
                 let mut trials: Vec<(usize, f64)> =
                     trials.filter_map(|trial| Some((batches.of_block(trial.block)?, cost(trial)?))).collect();
-                trials.sort_by(|a, b| a.1.total_cmp(&b.1));
+                trials.order_by(|a, b| a.1.total_cmp(&b.1));
                 trials
             })
         };
-        let of_members = |members: &Members<'a>| members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).collect();
+        let of_members = |members: &Members<'a>| members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).into_map();
         let mut measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(of_members).collect();
         let roles: Vec<usize> =
             (0..2).filter(|role| measured.iter().flat_map(BTreeMap::values).any(|trials| !trials[*role].is_empty())).collect();
         for way in &mut measured {
             way.retain(|_, trials| !roles.is_empty() && roles.iter().all(|role| !trials[*role].is_empty()));
         }
-        let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().into_set().into_iter().collect();
         let of_way = |way: &BTreeMap<Bytes, Trials>| sizes.iter().map(|size| way.get(size).cloned().unwrap_or_default()).collect();
         let trials = measured.iter().map(of_way).collect();
         let waits_of = |members: &Members<'a>, size: &Bytes| {
@@ -173,7 +174,7 @@ impl<'a> Costs<'a> {
 
     /// Batches in which a way was measured at a size.
     fn batches_of(&self, way: usize, size: usize) -> usize {
-        self.trials[way][size].iter().flatten().map(|(batch, _)| batch).collect::<BTreeSet<_>>().len()
+        self.trials[way][size].iter().flatten().map(|(batch, _)| batch).into_set().len()
     }
 
     fn series(&self, name: String, claim: Claim, seed: u64) -> WaySeries {
@@ -181,7 +182,7 @@ impl<'a> Costs<'a> {
         let draws: Vec<Vec<Vec<f64>>> = bootstrap::draws(self.batches.len(), seed).map(|times| self.by_size(Some(&times))).collect();
         let known = Known { costs: self, found: &found, draws: &draws, claim };
         let pairs = (0..self.ways.len()).flat_map(|one| (one + 1..self.ways.len()).map(move |other| [one, other]));
-        let gaps: BTreeMap<[usize; 2], Vec<Gap>> = pairs.map(|pair| (pair, known.gaps(pair))).collect();
+        let gaps: BTreeMap<[usize; 2], Vec<Gap>> = pairs.map(|pair| (pair, known.gaps(pair))).into_map();
         let way = |(place, cell): (usize, &&Cell)| {
             let each = |of: &dyn Fn(&[Vec<f64>], usize) -> f64| {
                 (0..self.sizes.len()).map(|size| known.estimate(&|costs| of(costs, size))).collect()
@@ -257,7 +258,7 @@ impl Known<'_> {
     fn cheapest(&self, size: usize, gaps: &BTreeMap<[usize; 2], Vec<Gap>>) -> Option<Cheapest> {
         let mut by_cost: Vec<(usize, f64)> =
             self.found.iter().map(|way| way[size]).enumerate().filter(|(_, cost)| cost.is_finite()).collect();
-        by_cost.sort_by(|a, b| a.1.total_cmp(&b.1));
+        by_cost.order_by(|a, b| a.1.total_cmp(&b.1));
         let (way, _) = *by_cost.first()?;
         let dearer = |other: usize| {
             let pair = [way.min(other), way.max(other)];

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::kernel::{CpuTicks, IpCounters, LinkCounters, TcpCounters, UdpCounters};
+use model::order::Gather;
 
 /// Fault of a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +69,7 @@ pub fn parse_snmp6(text: &str) -> Result<(UdpCounters, IpCounters), Malformed> {
         }
     }
     let part = |prefix: &'static str| {
-        let named: BTreeMap<&str, &str> = values.iter().filter_map(|(name, value)| Some((name.strip_prefix(prefix)?, *value))).collect();
+        let named: BTreeMap<&str, &str> = values.iter().filter_map(|(name, value)| Some((name.strip_prefix(prefix)?, *value))).into_map();
         if named.is_empty() { Err(Malformed::Missing(prefix)) } else { Ok(Columns(named)) }
     };
     Ok((udp_counters(&part("Udp6")?)?, ip_counters(&part("Ip6")?)?))

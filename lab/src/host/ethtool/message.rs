@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::order::Gather;
 use netlink_packet_core::DefaultNla;
 
 use super::Features;
@@ -48,9 +49,9 @@ pub fn features(body: &[u8]) -> Option<Features> {
     let (mut hardware, mut active) = (BTreeMap::new(), BTreeSet::new());
     for (kind, value) in attributes(body.get(4..)?) {
         match kind {
-            HARDWARE => hardware = bits(value).collect(),
+            HARDWARE => hardware = bits(value).into_map(),
             // This set lists only what is on; whether with a value, differs.
-            ACTIVE => active = bits(value).map(|(name, _)| name).collect(),
+            ACTIVE => active = bits(value).map(|(name, _)| name).into_set(),
             _ => {}
         }
     }
@@ -59,8 +60,8 @@ pub fn features(body: &[u8]) -> Option<Features> {
         return None;
     }
     Some(Features {
-        active: hardware.keys().map(|name: &String| (name.clone(), active.contains(name))).collect(),
-        changeable: hardware.into_iter().filter_map(|(name, can)| can.then_some(name)).collect(),
+        active: hardware.keys().map(|name: &String| (name.clone(), active.contains(name))).into_map(),
+        changeable: hardware.into_iter().filter_map(|(name, can)| can.then_some(name)).into_set(),
     })
 }
 

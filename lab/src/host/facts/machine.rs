@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use model::order::Order;
+
 use crate::host::text::{number_list, read_or_empty};
 
 /// The CPU's model, from /proc/cpuinfo. Architectures name it differently; ARM
@@ -54,7 +56,7 @@ pub(super) fn governor(endpoint_cpus: &[u32]) -> String {
         endpoint_cpus.iter().map(|cpu| read_or_empty(path(cpu))).collect()
     };
     governors.retain(|governor| !governor.is_empty());
-    governors.sort_unstable();
+    governors.order();
     governors.dedup();
     governors.join(", ")
 }

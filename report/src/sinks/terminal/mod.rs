@@ -12,6 +12,7 @@ use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Masthead, Sec
 use crate::interval;
 use crate::number::{NOTHING, tight};
 use crate::words::{capital, plural};
+use model::order::Order;
 
 /// The whole document; ends with a newline.
 pub fn render(document: &Document, style: Style) -> String {
@@ -24,7 +25,7 @@ pub fn render(document: &Document, style: Style) -> String {
 pub fn document(page: &mut Page, document: &Document) {
     masthead(page, &document.masthead);
     let mut ranked: Vec<&Section> = document.sections.iter().collect();
-    ranked.sort_by_key(|one| one.rank);
+    ranked.order_by_key(|one| one.rank);
     ranked.into_iter().for_each(|one| section(page, one));
 }
 

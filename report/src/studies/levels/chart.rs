@@ -2,6 +2,7 @@
 
 use analysis::result::levels::{Compared, Level, SeriesLevels};
 use analysis::result::{Estimate, LevelStudy};
+use model::order::Order;
 use model::plan::Factor;
 
 use super::words;
@@ -39,7 +40,7 @@ impl<'a> Places<'a> {
             return Self { ladders: vec![""], at: vec![None; at.len()] };
         }
         let mut ladders: Vec<&str> = at.iter().flatten().filter_map(|(ladder, _)| *ladder).collect();
-        ladders.sort_by_key(|ladder| ["sender", "receiver", "both"].iter().position(|known| known == ladder));
+        ladders.order_by_key(|ladder| ["sender", "receiver", "both"].iter().position(|known| known == ladder));
         ladders.dedup();
         if ladders.is_empty() {
             ladders.push("");
@@ -54,7 +55,7 @@ impl<'a> Places<'a> {
             None => Some((place as u32, place, series.levels[place].name.clone())),
         };
         let mut members: Vec<_> = self.at.iter().enumerate().filter_map(belongs).collect();
-        members.sort_by_key(|(units, ..)| *units);
+        members.order_by_key(|(units, ..)| *units);
         members.into_iter().map(|(_, place, name)| (place, name)).collect()
     }
 

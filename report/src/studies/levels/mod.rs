@@ -5,6 +5,7 @@ mod words;
 
 use analysis::result::levels::{Compared, Level, SeriesLevels};
 use analysis::result::{Analysis, LevelStudy};
+use model::order::Order;
 use model::plan::Factor;
 
 use crate::document::{Part, Section, Table, Tone};
@@ -82,7 +83,7 @@ fn part(factor: Factor, series: &SeriesLevels, first: bool) -> Part {
 fn notes(series: &SeriesLevels) -> Vec<String> {
     let took = || series.levels.iter().filter_map(|level| level.took.as_ref());
     let mut replaced: Vec<&String> = took().flat_map(|took| &took.replaced).collect();
-    replaced.sort_unstable();
+    replaced.order();
     replaced.dedup();
     let replaced: Vec<String> = replaced.into_iter().cloned().collect();
     let mut notes = Vec::new();

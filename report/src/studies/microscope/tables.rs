@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use attribution::exact::{Counts, ExactRow, Lines, Measured, Region};
+use model::order::Order;
 
 use super::words::{by_scenario, standing};
 use crate::document::{Block, Cut, Head, Keeps, Kind, Table};
@@ -105,7 +106,7 @@ fn by_key<K: Ord + Copy + Display>(title: String, heads: Vec<String>, columns: &
         *all = all.saturating_add(of(&row.counts));
     }
     let mut order: Vec<(K, u64)> = keys.into_iter().filter(|(_, all)| *all > 0).collect();
-    order.sort_by_key(|(key, all)| (std::cmp::Reverse(*all), *key));
+    order.order_by_key(|(key, all)| (std::cmp::Reverse(*all), *key));
     let count = |column: &Vec<ExactRow<K>>, key: K| column.iter().find(|row| row.key == key).map_or(0, |row| of(&row.counts));
     let row = |(key, _): &(K, u64)| -> Vec<String> {
         std::iter::once(key.to_string()).chain(columns.iter().map(|column| whole(count(column, *key)))).collect()

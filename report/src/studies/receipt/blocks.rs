@@ -2,6 +2,7 @@
 //! a terminal chooses those that fit.
 
 use analysis::result::receipt::{ReceiptStudy, WorkloadReceipt};
+use model::order::Order;
 
 use super::{chart, figure, rules, words};
 use crate::document::{Alert, Block, Cell, Finding, Head, Rows, Span, Text, Tone};
@@ -97,7 +98,7 @@ fn workloads(study: &ReceiptStudy) -> Option<Block> {
         .labelled("Workloads", "Receipts weighted by workloads")
         .styled("every");
     let mut titles: Vec<String> = study.workloads.iter().map(|workload| format!("{} {}", workload.workload, workload.title)).collect();
-    titles.sort();
+    titles.order();
     titles.dedup();
     let page = "Between two measured sizes a row lies on a straight line; below the CPU time, where it would lie if it were anywhere between \
                 its two values. Messages beyond the largest size are left out.";

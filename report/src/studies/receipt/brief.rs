@@ -7,6 +7,7 @@ use analysis::group_by;
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
 use attribution::Layer;
 use model::Role;
+use model::order::{Gather, Order};
 
 use super::tables::{self, Entry, Line};
 use super::{figure, words};
@@ -64,7 +65,7 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
     let others: Vec<Layer> = largest.iter().filter(|(_, (_, is_borne))| !is_borne).map(|(layer, _)| *layer).collect();
     let mut layers: Vec<(Layer, f64)> =
         largest.into_iter().filter(|(_, (_, is_borne))| *is_borne).map(|(layer, (share, _))| (layer, share)).collect();
-    layers.sort_by(|a, b| b.1.total_cmp(&a.1));
+    layers.order_by(|a, b| b.1.total_cmp(&a.1));
     let other = (!others.is_empty()).then_some(Row::Other);
     let rows: Vec<Row> =
         layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain([Row::Unsampled, Row::Billed, Row::Cpu]).collect();
@@ -74,7 +75,7 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
     }];
     for end in ends {
         let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::Unsampled, Row::Billed, Row::Cpu]);
-        let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).collect();
+        let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).into_map();
         lines.insert(Row::Other, tables::sum_of_layers(end, &others));
         let mut places = vec![0, end.columns.len().saturating_sub(1)];
         places.truncate(sizes);
@@ -113,7 +114,7 @@ fn costliest(end: &SeriesReceipt) -> String {
     let place = end.columns.len().saturating_sub(1);
     let mut rows: Vec<(&str, f64)> =
         end.functions.rows.iter().filter_map(|row| Some((row.function.as_str(), row.cells.get(place)?.share))).collect();
-    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    rows.order_by(|a, b| b.1.total_cmp(&a.1));
     let named: Vec<String> = rows.iter().take(ROUTINES).map(|(name, share)| format!("{name} {}", figure::share(*share))).collect();
     let size = end.columns.get(place).map_or(String::new(), |column| number::whole(column.size.get()));
     let whose = if end.role == Role::Sender { "Sender" } else { "Receiver" };

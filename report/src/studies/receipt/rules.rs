@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::result::Analysis;
 use analysis::result::receipt::{CellReceipt, ReceiptStudy};
+use model::order::Order;
 
 use super::{figure, words};
 use crate::document::{Block, Document, Head, Masthead, Rows, Section, Table};
@@ -36,7 +37,7 @@ fn decided(study: &ReceiptStudy) -> Vec<Decided> {
     let rest = [0, 1].map(|axis| (1.0 - shares.values().map(|sum| sum[axis]).sum::<f64>()).max(0.0));
     let mut rules: Vec<Decided> =
         shares.into_iter().map(|(name, [layer, category])| Decided { name: name.to_owned(), layer, category }).collect();
-    rules.sort_by(|a, b| (b.layer + b.category).total_cmp(&(a.layer + a.category)));
+    rules.order_by(|a, b| (b.layer + b.category).total_cmp(&(a.layer + a.category)));
     if all > 0.0 {
         rules.push(Decided { name: "no rule".into(), layer: rest[0], category: rest[1] });
     }

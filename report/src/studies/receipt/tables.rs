@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use analysis::result::receipt::{Column, EndReceipt, ReceiptStudy, SeriesReceipt, SizeRow};
 use attribution::{Bound, Figure, FunctionRow, Growth, Path, Receipt, Shape, SizeCell};
+use model::order::Gather;
 
 use super::{figure, words};
 use crate::number;
@@ -174,7 +175,7 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
         row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
         row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];
-    let calls: BTreeSet<&str> = ends.iter().flat_map(|end| &end.softirq).map(|call| call.call.as_str()).collect();
+    let calls: BTreeSet<&str> = ends.iter().flat_map(|end| &end.softirq).map(|call| call.call.as_str()).into_set();
     lines.extend(calls.into_iter().map(|name| softirq(name, &ends)));
     let repeat = |end: &&EndReceipt| {
         end.repeat.map(|repeat| Entry { title: format!("{} by chance", figure::ratio(repeat.by_chance)), ..ratio(repeat.total_variation) })

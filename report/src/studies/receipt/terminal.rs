@@ -1,6 +1,7 @@
 //! The receipts of a series in a terminal: a few sizes, as many as fit.
 
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
+use model::order::Order;
 use model::profile::CountTier;
 
 use super::tables::{self, Entry, Line};
@@ -117,7 +118,7 @@ fn sizes(series: &SeriesReceipt, room: usize) -> Vec<usize> {
             picked.push(place);
         }
     }
-    picked.sort_unstable();
+    picked.order();
     picked
 }
 

@@ -6,6 +6,7 @@ use analysis::group_by;
 use analysis::result::Estimate;
 use analysis::result::receipt::{Absence, Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
 use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt};
+use model::order::Order;
 use model::profile::{CountTier, SampleSource};
 use model::{Role, Unavailable};
 
@@ -30,7 +31,7 @@ pub fn source(receipt: &Receipt) -> String {
 /// The ways of sampling in the study: `a sample every ...`.
 pub fn sources(study: &ReceiptStudy) -> String {
     let mut found: Vec<String> = study.cells.iter().flat_map(CellReceipt::receipts).map(source).collect();
-    found.sort();
+    found.order();
     found.dedup();
     if found.is_empty() { "nothing was sampled".to_owned() } else { found.join("; ") }
 }
@@ -78,7 +79,7 @@ pub fn reds(study: &ReceiptStudy) -> Vec<Red<'_>> {
 /// The remedies, each once.
 pub fn red_remedies(study: &ReceiptStudy) -> Vec<&'static str> {
     let mut remedies: Vec<&str> = reds(study).iter().flat_map(|red| &red.doubts).map(|doubt| doubt.remedy()).collect();
-    remedies.sort_unstable();
+    remedies.order();
     remedies.dedup();
     remedies
 }

@@ -19,6 +19,7 @@ use literature::cost::CostPiece;
 use literature::jacobson::BufferCurve;
 use literature::sweep::{SeriesResult, SizeResult};
 use literature::{Comparison, ReferenceAnalysis, Resampled, Ruling, Statement as Claim, Study};
+use model::order::Gather;
 
 use crate::document::{
     Block, Cell, Document, Estimated, Figure, Head, Kind, Link, Masthead, Rows, Section, Shown, Span, Statement, Table, Text,
@@ -79,7 +80,7 @@ impl Machine<'_> {
     /// Every size of any of its series, rising.
     fn sizes(&self) -> Vec<u64> {
         let all = self.series.iter().flat_map(|series| &series.sizes).map(|size| size.message_bytes);
-        all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+        all.into_set().into_iter().collect()
     }
 }
 
@@ -354,7 +355,7 @@ fn compared(analysis: &ReferenceAnalysis, (place, comparison): (usize, &Comparis
     let mut terminal = vec![sentences(remarks().collect())];
     terminal.extend(machines(&comparison.series).iter().map(|machine| sweep(machine, Vec::new())));
     terminal.extend(comparison.buffers.iter().map(buffers));
-    let names: std::collections::BTreeSet<&str> = comparison.pairs.iter().map(|pair| pair.candidate.as_str()).collect();
+    let names: std::collections::BTreeSet<&str> = comparison.pairs.iter().map(|pair| pair.candidate.as_str()).into_set();
     for name in names {
         let own: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.candidate == name).collect();
         terminal.extend([Block::Heading(format!("{name}, over the reference").into()), ratios(&own).into()]);

@@ -5,6 +5,7 @@ use literature::comparison::{BufferPair, Pair};
 use literature::jacobson::BufferCurve;
 use literature::sweep::SeriesResult;
 use literature::{ReferenceAnalysis, Resampled, Ruling};
+use model::order::Order;
 
 use crate::number::{self, NOTHING};
 
@@ -164,7 +165,7 @@ fn clean(text: &str) -> String {
 /// Every load of any of these curves, rising, each once.
 pub fn units(curves: &[LoadCurve]) -> Vec<f64> {
     let mut units: Vec<f64> = curves.iter().flat_map(|curve| &curve.points).map(|point| point[0]).collect();
-    units.sort_by(f64::total_cmp);
+    units.order_by(f64::total_cmp);
     units.dedup();
     units.truncate(12);
     units

@@ -4,6 +4,7 @@
 use analysis::result::Metric;
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 use analysis::verdict::{COMPARED, Compared, Design, Judged, MetricComparison, Verdict};
+use model::order::Order;
 
 use super::words;
 use crate::document::{Block, Head, Table};
@@ -25,10 +26,10 @@ pub fn blocks(compared: &Compared, labels: &[String]) -> Vec<Block> {
     for (metric, one) in gate.iter().enumerate() {
         changed.extend(one.comparison.cells.iter().enumerate().filter(|(_, judged)| is_changed(judged)).map(|(cell, _)| (metric, cell)));
     }
-    changed.sort_by(|a, b| size(&gate[b.0].comparison.cells[b.1]).total_cmp(&size(&gate[a.0].comparison.cells[a.1])));
+    changed.order_by(|a, b| size(&gate[b.0].comparison.cells[b.1]).total_cmp(&size(&gate[a.0].comparison.cells[a.1])));
     let left = changed.len().saturating_sub(MOST_CELLS);
     changed.truncate(MOST_CELLS);
-    changed.sort_unstable();
+    changed.order();
     let mut rows = Vec::new();
     for (place, metric) in gate.iter().enumerate() {
         let comparison = &metric.comparison;
@@ -91,7 +92,7 @@ pub fn unpaired(name: &str, cells: &[String]) -> Option<Block> {
 pub fn receipts(receipts: &ReceiptComparison) -> Block {
     let shown = |pair: &&ReceiptPair| pair.categories.cpu.verdict == attribution::Verdict::NotShown;
     let mut pairs: Vec<&ReceiptPair> = receipts.pairs.iter().collect();
-    pairs.sort_by_key(shown);
+    pairs.order_by_key(shown);
     let left = pairs.len().saturating_sub(MOST_CELLS);
     pairs.truncate(MOST_CELLS);
     let rows = pairs.iter().map(|pair| receipt(pair)).collect();
