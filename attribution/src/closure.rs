@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use model::order::Gather;
 use model::plan::receipt::COST;
 use serde::Serialize;
 
@@ -76,7 +77,7 @@ impl Observer {
 
     /// Pairs passes by their block; `None` where no block has both.
     pub fn from_passes(time: &[TimePass], clean: &[CleanPass]) -> Option<Self> {
-        let of_block: BTreeMap<u32, f64> = clean.iter().map(|pass| (pass.block, pass.cpu.get() as f64 / pass.messages)).collect();
+        let of_block: BTreeMap<u32, f64> = clean.iter().map(|pass| (pass.block, pass.cpu.get() as f64 / pass.messages)).into_map();
         let pair = |pass: &TimePass| of_block.get(&pass.block).map(|clean| pass.cpu.get() as f64 / pass.messages / clean);
         let ratios: Vec<f64> = time.iter().filter_map(pair).collect();
         median::estimate(&ratios, Self::CONFIDENCE).map(|ratio| Self { ratio })

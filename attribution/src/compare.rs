@@ -1,5 +1,6 @@
 //! Two receipts, row by row.
 
+use model::order::Order;
 use serde::Serialize;
 
 use crate::attributes::Layer;
@@ -72,7 +73,7 @@ pub fn compare<K: Ord + Clone>(a: &Receipt, b: &Receipt, of: impl Fn(&Receipt) -
     }
     let least = LEAST_SHARE * a.cpu.value;
     rows.iter_mut().for_each(|row| row.judge(least));
-    rows.sort_by(|a, b| b.difference.value.abs().total_cmp(&a.difference.value.abs()));
+    rows.order_by(|a, b| b.difference.value.abs().total_cmp(&a.difference.value.abs()));
     let mut cpu = difference((), a.cpu, b.cpu);
     cpu.p_adjusted = cpu.p;
     cpu.judge(least);

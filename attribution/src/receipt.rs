@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::order::{Gather, Order};
 use model::profile::{Account, CountTier, SampleSource, Waits};
 use model::{Bytes, Nanos, Role};
 use serde::Serialize;
@@ -282,7 +283,7 @@ impl Receipt {
         if layer > MOST_OTHER || category > MOST_OTHER {
             doubts.push(Doubt::Undecided { layer, category });
         }
-        doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.gravity()));
+        doubts.order_by_key(|doubt| std::cmp::Reverse(doubt.gravity()));
         doubts
     }
 }
@@ -347,7 +348,7 @@ fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
     let (clean, [level, presence]) = (ratio(&pairs).figure(), [level(&times, |pass| pass.sampled), level(&times, |pass| pass.on_cpu)]);
     let blocks: Vec<u32> = passes.time.iter().map(|pass| pass.block).collect();
     let clean_moved = moved(&passes.clean.iter().map(|pass| pass.block).collect::<Vec<_>>(), &pairs);
-    let mut on_cpu_moved: Moved = clean_moved.iter().map(|(block, by)| (*block, by * level.value)).collect();
+    let mut on_cpu_moved: Moved = clean_moved.iter().map(|(block, by)| (*block, by * level.value)).into_map();
     for (block, by) in moved(&blocks, &levels(&times, |pass| pass.sampled)) {
         *on_cpu_moved.entry(block).or_default() += by * clean.value;
     }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Bytes;
+use model::order::{Gather, Order};
 use serde::Serialize;
 
 use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
@@ -174,7 +175,7 @@ impl Basis {
         let (samples, of) = (counts.iter().sum(), self.all());
         let part = share(ratio(&pairs), Sampling { samples, of, each: 1.0 / of.max(1) as f64 });
         let passes = pairs.iter().map(|(count, of)| count / of.max(1.0) * self.on_cpu.value).collect();
-        let mut moved: Moved = moved(&self.blocks, &pairs).into_iter().map(|(block, by)| (block, by * self.on_cpu.value)).collect();
+        let mut moved: Moved = moved(&self.blocks, &pairs).into_iter().map(|(block, by)| (block, by * self.on_cpu.value)).into_map();
         for (block, by) in &self.on_cpu_moved {
             *moved.entry(*block).or_default() += by * part.value;
         }
@@ -183,11 +184,11 @@ impl Basis {
 
     /// A row for each key met in any pass, the costliest first.
     pub fn rows<K: Ord + Clone>(&self, tallies: &[&BTreeMap<K, u64>]) -> Vec<Row<K>> {
-        let keys: BTreeSet<&K> = tallies.iter().flat_map(|tally| tally.keys()).collect();
+        let keys: BTreeSet<&K> = tallies.iter().flat_map(|tally| tally.keys()).into_set();
         let counts = |key: &K| tallies.iter().map(|tally| tally.get(key).copied().unwrap_or(0)).collect::<Vec<u64>>();
         let mut rows: Vec<Row<K>> = keys.into_iter().map(|key| self.row(key.clone(), &counts(key))).collect();
         // Stable: keys of equal cost stay in their own order.
-        rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
+        rows.order_by_key(|row| std::cmp::Reverse(row.samples));
         rows
     }
 }

@@ -1,6 +1,7 @@
 //! The table of 1984: function by size, time and calls.
 
 use model::Bytes;
+use model::order::Order;
 use model::profile::CountTier;
 use serde::Serialize;
 
@@ -51,13 +52,13 @@ impl FunctionTable {
     /// The table of receipts of one end, one a size.
     pub fn from_receipts(receipts: &[&Receipt]) -> Self {
         let mut receipts = receipts.to_vec();
-        receipts.sort_by_key(|receipt| receipt.size);
+        receipts.order_by_key(|receipt| receipt.size);
         let rows = by_key(&receipts, |receipt| &receipt.rows.functions);
         let mut rows: Vec<FunctionRow> = rows.into_iter().map(|(name, rows)| function(name, &receipts, &rows)).collect();
         settle(&mut rows.iter_mut().filter_map(|row| row.time.as_mut()).collect::<Vec<_>>());
         settle(&mut rows.iter_mut().filter_map(|row| row.calls.as_mut()).collect::<Vec<_>>());
         let cost = |row: &FunctionRow| row.cells.iter().map(|cell| cell.share).sum::<f64>();
-        rows.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+        rows.order_by(|a, b| cost(b).total_cmp(&cost(a)));
         Self { sizes: receipts.iter().map(|receipt| receipt.size).collect(), rows }
     }
 }

@@ -1,6 +1,7 @@
 //! Receipts weighted by how often a workload sends each size.
 
 use model::Bytes;
+use model::order::Order;
 use serde::Serialize;
 
 use crate::figure::{ErrorMethod, Figure, satterthwaite};
@@ -208,7 +209,7 @@ pub fn weigh<K: Ord + Clone>(
     of: impl Fn(&Receipt) -> &[Row<K>],
 ) -> Result<Weighted<K>, WorkloadError> {
     let mut receipts = receipts.to_vec();
-    receipts.sort_by_key(|receipt| receipt.size);
+    receipts.order_by_key(|receipt| receipt.size);
     let sizes: Vec<u64> = receipts.iter().map(|receipt| receipt.size.get()).collect();
     let (Some(smallest), Some(largest)) = (sizes.first(), sizes.last()) else { return Err(WorkloadError::NoReceipts) };
     let share =
@@ -230,7 +231,7 @@ pub fn weigh<K: Ord + Clone>(
         row
     };
     let mut rows: Vec<WeightedRow<K>> = by_key(&receipts, of).into_iter().map(row).collect();
-    rows.sort_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
+    rows.order_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
     let measured = share(&|size| sizes.contains(&size));
     let below = share(&|size| size < *smallest);
     let bytes = |wanted: &dyn Fn(u64) -> bool| {

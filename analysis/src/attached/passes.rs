@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use attribution::{Figure, ReceiptError, ratio};
 use model::attach::{Attachment, CHILDREN, CallKind, Look, Messages, Pattern, Way, WindowRecord};
 use model::end::CpuTime;
+use model::order::Order;
 use model::profile::{CallCounts, CountTier, Observation};
 use model::{Bytes, Nanos, Pass, Role};
 
@@ -198,7 +199,7 @@ pub fn calls(windows: &[&WindowRecord]) -> Vec<Call> {
         }
     };
     let mut calls: Vec<Call> = kinds.into_values().map(call).collect();
-    calls.sort_by(|a, b| b.per_request.value.total_cmp(&a.per_request.value).then_with(|| a.call.cmp(&b.call)));
+    calls.order_by(|a, b| b.per_request.value.total_cmp(&a.per_request.value).then_with(|| a.call.cmp(&b.call)));
     calls
 }
 
@@ -216,7 +217,7 @@ pub fn patterns(windows: &[&WindowRecord]) -> (Vec<Pattern>, u64) {
         }
     }
     let whole = all.iter().map(|pattern| pattern.count).sum();
-    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cmp(b)));
+    all.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cmp(b)));
     all.truncate(PATTERNS);
     (all, whole)
 }

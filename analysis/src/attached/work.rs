@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use attribution::{Figure, Receipt, Symbol};
 use model::attach::{OwnCode, WindowRecord};
 use model::choice;
+use model::order::{Gather, Order};
 use model::profile::{Profile, Stack};
 use serde::Serialize;
 
@@ -62,7 +63,7 @@ pub fn rows(sampled: &[&WindowRecord], receipt: &Receipt) -> Vec<WorkRow> {
         (row.samples > 0).then_some(WorkRow { work, share: row.share, ns: row.ns })
     };
     let mut rows: Vec<WorkRow> = Work::ALL.iter().filter_map(|work| row(*work)).collect();
-    rows.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
+    rows.order_by(|a, b| b.share.value.total_cmp(&a.share.value));
     rows
 }
 
@@ -85,13 +86,13 @@ pub fn own_rows(sampled: &[&WindowRecord], receipt: &Receipt) -> Vec<OwnRow> {
         let row = receipt.basis.row((), &sampled.iter().map(|own| of(own)).collect::<Vec<_>>());
         (row.samples > 0).then_some(OwnRow { function, share: row.share, ns: row.ns })
     };
-    let names: BTreeSet<&String> = sampled.iter().flat_map(|own| own.functions.iter().map(|(name, _)| name)).collect();
+    let names: BTreeSet<&String> = sampled.iter().flat_map(|own| own.functions.iter().map(|(name, _)| name)).into_set();
     let named = names.into_iter().filter_map(|name| {
         row(Some(name.clone()), &|own| own.functions.iter().filter(|(one, _)| one == name).map(|(_, count)| count).sum())
     });
     let mut rows: Vec<OwnRow> = named.collect();
     rows.extend(row(None, &|own| own.unnamed.saturating_add(own.rest)));
-    rows.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
+    rows.order_by(|a, b| b.share.value.total_cmp(&a.share.value));
     rows
 }
 

@@ -3,6 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
+use model::order::Order;
 use serde::{Deserialize, Serialize};
 
 /// What was executed.
@@ -81,7 +82,7 @@ pub struct Spread {
 /// The spread of a count; zeros of no message.
 pub fn spread(counts: impl IntoIterator<Item = u64>) -> Spread {
     let mut counts: Vec<u64> = counts.into_iter().collect();
-    counts.sort_unstable();
+    counts.order();
     let at = |place: usize| counts.get(place).copied().unwrap_or(0);
     Spread { least: at(0), median: at(counts.len().saturating_sub(1) / 2), most: at(counts.len().saturating_sub(1)) }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::order::{Gather, Order};
 use serde::{Deserialize, Serialize};
 
 use super::{CallTree, Counts, Measured, Region, Spread, spread};
@@ -104,7 +105,7 @@ fn region(name: &str, before: &[Region], after: &[Region]) -> RegionDiff {
 }
 
 fn layers(region: &Region) -> BTreeMap<Layer, u64> {
-    region.rows.layers.iter().map(|row| (row.key, row.counts.instructions)).collect()
+    region.rows.layers.iter().map(|row| (row.key, row.counts.instructions)).into_map()
 }
 
 /// By name as [`Symbol`] has it now: counts that an older nettoll stored may have others.
@@ -118,14 +119,14 @@ fn functions(region: &Region) -> BTreeMap<String, u64> {
 
 /// Rows whose ranges lie apart, the largest difference first.
 fn changes<K: Ord + Clone>([before, after]: [Vec<BTreeMap<K, u64>>; 2]) -> Vec<Change<K>> {
-    let keys: BTreeSet<&K> = before.iter().chain(&after).flat_map(BTreeMap::keys).collect();
+    let keys: BTreeSet<&K> = before.iter().chain(&after).flat_map(BTreeMap::keys).into_set();
     let range = |side: &[BTreeMap<K, u64>], key: &K| spread(side.iter().map(|one| one.get(key).copied().unwrap_or(0)));
     let mut found: Vec<Change<K>> = keys
         .into_iter()
         .map(|key| Change { key: key.clone(), before: range(&before, key), after: range(&after, key) })
         .filter(Change::counts)
         .collect();
-    found.sort_by_key(|change| std::cmp::Reverse(change.difference().unsigned_abs()));
+    found.order_by_key(|change| std::cmp::Reverse(change.difference().unsigned_abs()));
     found
 }
 
@@ -173,7 +174,7 @@ fn inclusive_by_path(tree: &CallTree) -> BTreeMap<Path, u64> {
 /// The path on which a function changed most.
 fn explained(function: Change<String>, [before, after]: &[Vec<BTreeMap<Path, u64>>; 2]) -> PathChange {
     let ends_here = |path: &&Path| path.last() == Some(&function.key);
-    let paths: BTreeSet<&Path> = before.iter().chain(after).flat_map(BTreeMap::keys).filter(ends_here).collect();
+    let paths: BTreeSet<&Path> = before.iter().chain(after).flat_map(BTreeMap::keys).filter(ends_here).into_set();
     let median =
         |side: &[BTreeMap<Path, u64>], path: &Path| spread(side.iter().map(|one| one.get(path).copied().unwrap_or(0))).median as i64;
     let differences = paths.into_iter().map(|path| (path, median(after, path) - median(before, path)));
@@ -189,7 +190,7 @@ fn explained(function: Change<String>, [before, after]: &[Vec<BTreeMap<Path, u64
 fn one_sided([before, after]: [Vec<BTreeMap<Path, u64>>; 2]) -> Vec<Change<Path>> {
     let found = changes([before, after]);
     let gone_or_new: Vec<&Change<Path>> = found.iter().filter(|change| change.before.most == 0 || change.after.most == 0).collect();
-    let known: BTreeSet<&Path> = gone_or_new.iter().map(|change| &change.key).collect();
+    let known: BTreeSet<&Path> = gone_or_new.iter().map(|change| &change.key).into_set();
     let below = |path: &Path| (1..path.len()).any(|length| known.contains(&path[..length].to_vec()));
     gone_or_new.into_iter().filter(|change| !below(&change.key)).cloned().collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::order::Order;
 use serde::{Deserialize, Serialize};
 
 use super::{CallTree, Counts};
@@ -69,7 +70,7 @@ impl ExactRows {
             *functions.entry(name).or_default().entry((found.layer, found.category)).or_default() += node.own;
         }
         let mut functions: Vec<ExactFunction> = functions.into_iter().filter_map(|(name, kinds)| function(name, &kinds)).collect();
-        functions.sort_by(|a, b| b.counts.instructions.cmp(&a.counts.instructions).then_with(|| a.name.cmp(&b.name)));
+        functions.order_by(|a, b| b.counts.instructions.cmp(&a.counts.instructions).then_with(|| a.name.cmp(&b.name)));
         Self { layers: rows(layers), categories: rows(categories), contexts: rows(contexts), directions: rows(directions), functions }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use model::order::Order;
 use serde::Serialize;
 
 use super::Region;
@@ -79,7 +80,7 @@ pub fn timed(cell: &str, ends: &[&[Row<Layer>]], region: &Region) -> Timed {
         }
     };
     let mut rows: Vec<TimedRow> = layers.into_iter().map(row).collect();
-    rows.sort_by(|a, b| b.ns.value.total_cmp(&a.ns.value).then_with(|| b.instructions.cmp(&a.instructions)));
+    rows.order_by(|a, b| b.ns.value.total_cmp(&a.ns.value).then_with(|| b.instructions.cmp(&a.instructions)));
     Timed { cell: cell.to_owned(), region: region.name.clone(), ns, instructions, per_instruction, rows }
 }
 

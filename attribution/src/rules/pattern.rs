@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use model::order::Order;
+
 use super::error::{LEAST_LETTERS, LONGEST_NAME, Problem};
 
 /// A name, or the beginning of names. There is no pattern that any name matches.
@@ -79,7 +81,7 @@ impl Index {
             }
         }
         index.lengths = index.prefix.keys().map(String::len).collect();
-        index.lengths.sort_unstable();
+        index.lengths.order();
         index.lengths.dedup();
         index
     }
@@ -94,7 +96,7 @@ impl Index {
                 found.extend(self.prefix.get(beginning).into_iter().flatten());
             }
         }
-        found.sort_unstable();
+        found.order();
         found.dedup();
         found
     }

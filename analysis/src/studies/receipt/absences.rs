@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Unavailable;
+use model::order::Order;
 
 use super::Absence;
 
@@ -81,7 +82,7 @@ impl Absences {
                 trials: self.further,
             });
         }
-        all.sort_by_key(|absence| std::cmp::Reverse(absence.trials));
+        all.order_by_key(|absence| std::cmp::Reverse(absence.trials));
         all
     }
 }

@@ -8,6 +8,7 @@
 //! | `GSO` | the most that TCP hands over at once: whole segments below `gso_max_size` less the headers (net/ipv4/tcp.c, `tcp_xmit_size_goal`) | TCP |
 
 use model::host::HostFacts;
+use model::order::Order;
 use model::plan::Offload;
 use model::{Bytes, Cell, Family, Protocol, Run};
 
@@ -92,7 +93,7 @@ pub fn boundaries(cell: &Cell, segment: Option<Bytes>, stack: &Stack, sizes: &[B
         Protocol::Udp => udp(cell, payload, stack),
         Protocol::Tcp => tcp(payload, stack),
     };
-    found.sort_by_key(|(_, last, _)| *last);
+    found.order_by_key(|(_, last, _)| *last);
     let boundary = |(name, last, why): (&str, u64, String)| {
         let below = sizes.iter().filter(|size| size.get() <= last).count();
         Boundary { name: name.to_owned(), last: Bytes::new(last), below, why }

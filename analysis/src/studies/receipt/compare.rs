@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::order::Gather;
 use model::{Cell, Role};
 
 use super::{ReceiptComparison, ReceiptPair, ReceiptStudy};
@@ -20,8 +21,8 @@ type End<'a> = (Key<'a>, &'a str, &'a Receipt);
 /// are the second's less the first's.
 pub fn compare_studies(a: &ReceiptStudy, b: &ReceiptStudy) -> ReceiptComparison {
     let (of_a, of_b) = (ends(a), ends(b));
-    let found: BTreeMap<Key, &Receipt> = of_b.iter().map(|(key, _, receipt)| (*key, *receipt)).collect();
-    let known: BTreeSet<Key> = of_a.iter().map(|(key, _, _)| *key).collect();
+    let found: BTreeMap<Key, &Receipt> = of_b.iter().map(|(key, _, receipt)| (*key, *receipt)).into_map();
+    let known: BTreeSet<Key> = of_a.iter().map(|(key, _, _)| *key).into_set();
     let pairs = of_a.iter().filter_map(|(key, label, receipt)| Some(pair(label, receipt, found.get(key)?)));
     let unpaired = |(_, label, receipt): &End| format!("{label}, {}", receipt.role);
     ReceiptComparison {

@@ -1,6 +1,7 @@
 //! Trials of one end of one cell, as they are kept.
 
 use model::end::CpuTime;
+use model::order::Order;
 use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
 use model::{Nanos, Pass, Role};
 
@@ -93,10 +94,10 @@ impl KeptEnd {
     /// Puts the trials into the order of their blocks, in which their sums do
     /// not depend on the order in which they came.
     pub fn sort(&mut self) {
-        self.clean.sort_by_key(|edges| edges.block);
-        self.time.sort_by_key(|pass| pass.edges.block);
-        self.waits.sort_by_key(|pass| pass.edges.block);
-        self.counts.sort_by_key(|pass| pass.block);
+        self.clean.order_by_key(|edges| edges.block);
+        self.time.order_by_key(|pass| pass.edges.block);
+        self.waits.order_by_key(|pass| pass.edges.block);
+        self.counts.order_by_key(|pass| pass.block);
     }
 
     /// Keeps a trial: its measured part, the messages of the whole of it, and

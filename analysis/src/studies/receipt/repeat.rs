@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use model::order::Order;
+
 use super::Repeat;
 use super::kept::KeptTime;
 use attribution::Layer;
@@ -12,7 +14,7 @@ use attribution::Tally;
 pub fn repeat(time: &[KeptTime], tallies: &[Tally]) -> Option<Repeat> {
     let mut order: Vec<(u32, &Tally)> = time.iter().zip(tallies).map(|(pass, tally)| (pass.edges.block, tally)).collect();
     order.retain(|(_, tally)| tally.samples > 0);
-    order.sort_by_key(|(block, _)| *block);
+    order.order_by_key(|(block, _)| *block);
     if order.len() < 2 {
         return None;
     }

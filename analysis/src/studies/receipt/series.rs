@@ -2,6 +2,7 @@
 
 use model::Bytes;
 use model::cell::Series;
+use model::order::Order;
 
 use super::boundaries::{Stack, boundaries};
 use super::labelled;
@@ -22,7 +23,7 @@ pub fn series(cells: &[CellReceipt], segments: &[Option<Bytes>], stack: &Stack) 
 }
 
 fn one(series: &Series, arm: Option<String>, mut places: Vec<Place>, segments: &[Option<Bytes>], stack: &Stack) -> SeriesReceipt {
-    places.sort_by_key(|(.., receipt)| receipt.size);
+    places.order_by_key(|(.., receipt)| receipt.size);
     let receipts: Vec<&Receipt> = places.iter().map(|(.., receipt)| *receipt).collect();
     let sizes: Vec<Bytes> = receipts.iter().map(|receipt| receipt.size).collect();
     let segment = places.iter().filter_map(|(place, ..)| segments[*place]).max();
@@ -64,7 +65,7 @@ fn table<K: Ord + Clone>(receipts: &[&Receipt], of: impl Fn(&Receipt) -> &[Row<K
     let mut rows: Vec<SizeRow<K>> = by_key(receipts, of).into_iter().map(|(key, rows)| row(key.clone(), receipts, &rows)).collect();
     settle(&mut rows.iter_mut().filter_map(|row| row.growth.as_mut()).collect::<Vec<_>>());
     let cost = |row: &SizeRow<K>| row.cells.iter().map(|cell| cell.share).sum::<f64>();
-    rows.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    rows.order_by(|a, b| cost(b).total_cmp(&cost(a)));
     let grows = |row: &&SizeRow<K>| row.growth.is_some_and(|growth| growth.shape == Shape::Grows);
     let growing = (0..receipts.len()).map(|size| rows.iter().filter(grows).map(|row| row.cells[size].ns.value).sum()).collect();
     SizeTable { rows, growing }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use model::order::Order;
+
 use super::SoftirqOfCall;
 use super::kept::KeptTime;
 use super::known::Known;
@@ -35,6 +37,6 @@ pub fn softirq(time: &[KeptTime], known: &mut Known) -> Vec<SoftirqOfCall> {
         SoftirqOfCall { call, samples, share: share(ratio(&passes), sampling) }
     };
     let mut found: Vec<SoftirqOfCall> = calls.into_iter().map(share).filter(|call| call.samples >= LEAST).collect();
-    found.sort_by_key(|call| std::cmp::Reverse(call.samples));
+    found.order_by_key(|call| std::cmp::Reverse(call.samples));
     found
 }
