@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Format, lints, every test of the workspace and a short fuzz, each run whatever
-# became of those before it. Ends with a count and the names of skipped tests.
+# Format, lints, what keeps the program lean, every test of the workspace and a short fuzz, each
+# run whatever became of those before it. Ends with a count and the names of skipped tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin:/sbin
@@ -53,10 +53,13 @@ programs() {
 # Output is not captured: a test that skips itself says so there and nowhere else.
 # One program after the other, since some measure.
 run_programs() { # reads lines of programs
-    local folder program bad=0
+    local folder program begun bad=0
     while read -r folder program; do
         echo "     Running ${program##*/} of ${folder##*/}"
+        begun=$SECONDS
         (cd "$folder" && CARGO_MANIFEST_DIR=$folder "$program" --nocapture </dev/null 2>&1) || bad=1
+        program=${program##*/}
+        printf 'RAN: %6d s %s of %s\n' $((SECONDS - begun)) "${program%-*}" "${folder##*/}"
     done
     return $bad
 }
@@ -77,9 +80,14 @@ run_tests() {
     run_programs <"$scratch/programs" | tee "$log"
 }
 
+lean() {
+    scripts/lean.sh "$CARGO_TARGET_DIR/debug/nettoll" "$(ls -t "$CARGO_TARGET_DIR"/debug/deps/libengine-*.rlib | head -1)"
+}
+
 touch "$log"
 step format cargo fmt --all --check
 step build build
+step lean lean
 step tests run_tests
 step fuzz env FUZZ=smoke fuzz/short.sh
 
@@ -96,7 +104,17 @@ bad=$(count failed)
 # The runner counts a test that skipped itself among those that passed.
 passed=$((ran - ${#skipped[@]} + $(count ignored)))
 
+# The slowest, by the seconds that a line begins with.
+slowest() { # MARK
+    sed -n "s/^$1: *//p" "$log" | sort -rn | sed -n '1,10s/^/  /p'
+}
+
 echo
+if [ "$ran" -gt 0 ]; then
+    echo "The slowest ten programs, and the slowest ten claims:"
+    slowest RAN
+    slowest TOOK
+fi
 if [ ${#skipped[@]} -gt 0 ]; then
     echo "Skipped, with the reason:"
     printf '  %s\n' "${skipped[@]#SKIPPED: }"

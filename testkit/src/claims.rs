@@ -3,6 +3,7 @@
 
 use std::panic;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Trial};
@@ -41,7 +42,7 @@ macro_rules! claims {
 }
 
 /// Tests the claims of modules as the command line asks, and prints `SKIPPED:
-/// name: reason` for each that this machine does not allow. A module without a
+/// name: reason` for each that this machine does not allow, and `TOOK: seconds s name` of each that ran. A module without a
 /// name adds nothing to the names of its claims.
 pub fn test(modules: &[(&str, Claims)]) -> ExitCode {
     test_with(Arguments::from_args(), modules)
@@ -55,17 +56,30 @@ pub fn test_in_turn(modules: &[(&str, Claims)]) -> ExitCode {
 
 fn test_with(arguments: Arguments, modules: &[(&str, Claims)]) -> ExitCode {
     let claims = modules.iter().flat_map(|(module, claims)| claims.iter().map(move |claim| (*module, *claim)));
+    let times: Arc<Mutex<Vec<String>>> = Arc::default();
     let trials = claims.map(|(module, (name, claim))| {
         let name = if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") };
-        Trial::ignorable_test(name.clone(), move || match attempt(&name, claim) {
-            Ok(()) => Ok(Completion::Completed),
-            Err(Skip(reason)) => {
-                println!("SKIPPED: {name}: {reason}");
-                Ok(Completion::ignored_with(reason))
+        let times = Arc::clone(&times);
+        Trial::ignorable_test(name.clone(), move || {
+            let begun = Instant::now();
+            let answer = attempt(&name, claim);
+            let took = format!("TOOK: {:6.1} s {name}", begun.elapsed().as_secs_f64());
+            times.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+            match answer {
+                Ok(()) => Ok(Completion::Completed),
+                Err(Skip(reason)) => {
+                    println!("SKIPPED: {name}: {reason}");
+                    Ok(Completion::ignored_with(reason))
+                }
             }
         })
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    let trials = trials.collect();
+    let ended = libtest_mimic::run(&arguments, trials);
+    // Not before: one claim's line may end where another's result belongs. The test script lists
+    // the slowest.
+    times.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|took| println!("{took}"));
+    ended.exit_code()
 }
 
 /// Tries a claim up to [`ATTEMPTS`] times, and prints `REPEATED: name` after each attempt
