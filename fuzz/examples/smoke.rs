@@ -1,8 +1,9 @@
 //! Fuzzing for a compiler that cannot: every target with its seeds, then with
 //! seeds that are changed at random, the same ones each time.
 //!
-//! `smoke RUNS SECONDS [TARGET]...`: for each target so many inputs, or so many
-//! seconds, but no fewer than [`LEAST`] inputs.
+//! `smoke RUNS SECONDS [SHARE] [TARGET]...`: for each target so many inputs, or so many
+//! seconds, but no fewer than [`LEAST`] inputs. A share `2/3` is every third target from the
+//! second on.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,9 +25,18 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let mut number = |usual| arguments.next().and_then(|number| number.parse().ok()).unwrap_or(usual);
     let (runs, seconds): (u64, u64) = (number(20_000), number(10));
-    let wanted: Vec<String> = arguments.collect();
+    let mut wanted: Vec<String> = arguments.collect();
+    let share = wanted.first().and_then(|first| share(first));
+    let (first, every) = share.unwrap_or((0, 1));
+    wanted.drain(..usize::from(share.is_some()));
+    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    let targets: Vec<_> = TARGETS.iter().skip(first).step_by(every).filter(|(name, _)| named(name)).collect();
+    if targets.is_empty() {
+        println!("no target has such a name: {}", wanted.join(", "));
+        return ExitCode::FAILURE;
+    }
     let mut exit = ExitCode::SUCCESS;
-    for (name, target) in TARGETS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)) {
+    for (name, target) in targets {
         let seeds = seeds(name);
         if *name == "control" && seeds.iter().any(|seed| understood(seed).is_none()) {
             println!("{name}: a seed does not hold messages of this version");
@@ -58,6 +68,13 @@ fn main() -> ExitCode {
         }
     }
     exit
+}
+
+/// The first target of a share such as `2/3`, from 0 on, and the step to the next.
+fn share(word: &str) -> Option<(usize, usize)> {
+    let (share, shares) = word.split_once('/')?;
+    let (share, shares) = (share.parse::<usize>().ok()?, shares.parse().ok()?);
+    (1..=shares).contains(&share).then_some((share - 1, shares))
 }
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {
