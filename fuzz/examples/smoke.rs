@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 fn share(word: &str) -> Option<(usize, usize)> {
     let (share, shares) = word.split_once('/')?;
     let (share, shares) = (share.parse::<usize>().ok()?, shares.parse().ok()?);
-    (1..=shares).contains(&share).then_some((share - 1, shares))
+    (1..=shares).contains(&share).then(|| (share - 1, shares))
 }
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {
