@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use model::Test;
-use model::order::{Gather, Order};
 use model::trial::Measured;
 use serde::Serialize;
 
@@ -200,7 +199,7 @@ impl RoundTrips {
         announces_what_it_holds(&bytes)?;
         let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(LatencyError::Histogram)?;
         let recorded = histogram.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()));
-        Ok(Self { counts: recorded.into_map(), missing: BTreeMap::new() })
+        Ok(Self { counts: recorded.collect(), missing: BTreeMap::new() })
     }
 
     /// Adds the times of another.
@@ -362,7 +361,7 @@ impl HistogramSet {
         for (batch, times) in self.batches.values().enumerate() {
             steps.extend(times.counts.iter().map(|(time, count)| (*time, batch, *count)));
         }
-        steps.order();
+        steps.sort_unstable();
         let sizes: Vec<u64> = self.batches.values().map(RoundTrips::total).collect();
         let one = |times: Vec<u32>| {
             let total =
