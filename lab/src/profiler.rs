@@ -4,7 +4,6 @@
 //! While messages flow nothing of it runs in this process: the kernel samples
 //! and counts into memory that is read afterwards.
 
-
 use model::control::Observe;
 use model::end::Window;
 use model::profile::{Observation, Waits};

@@ -207,8 +207,8 @@ fn what_cannot_be_counted_is_said_to_be_so() {
 }
 
 #[test]
-fn one_sample_in_twenty_dropped_turns_it_red() {
-    let found = made(0.95);
+fn one_sample_in_ten_dropped_turns_it_red() {
+    let found = made(0.9);
     let doubts = found.states[0].doubts();
     assert!(found.states[0].is_red() && doubts.iter().any(|doubt| matches!(doubt, Doubt::Dropped { .. })), "{doubts:?}");
 }

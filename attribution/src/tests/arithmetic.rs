@@ -68,8 +68,13 @@ fn what_is_dropped_turns_it_red() {
             stack.count = kept.max(1);
         }
     }
-    let red = receipt(&fewer);
+    let (red, whole) = (receipt(&fewer), receipt(&sound()));
     assert!(red.is_red(), "{:?}", red.closure);
+    // Each row lacks the samples that it lost, and no row stands in for them.
+    let unsampled = red.off_cpu.unsampled.unwrap().value;
+    assert!((0.095..0.105).contains(&(unsampled / red.cpu.value)), "{unsampled} of {:?}", red.cpu);
+    let ip = |receipt: &Receipt| receipt.rows.layers.iter().find(|row| row.key == Layer::Ip).unwrap().ns.value;
+    assert!((0.88..0.92).contains(&(ip(&red) / ip(&whole))));
     assert!(matches!(red.doubts[0], Doubt::Dropped { closure, .. } if (0.895..0.905).contains(&closure)), "{:?}", red.doubts);
 
     let mut waitless = sound();
@@ -157,7 +162,9 @@ fn what_is_billed_before_it_runs_is_a_row_of_its_own() {
     let charged = receipt.off_cpu.charged.unwrap().value;
     assert!((charged - 75.3).abs() < 1.0 && (receipt.off_cpu.runnable.unwrap().value - 50.0).abs() < 1.0, "{:?}", receipt.off_cpu);
     let rows: f64 = receipt.rows.layers.iter().map(|row| row.ns.value).sum();
-    assert!((rows + charged - receipt.cpu.value).abs() < 1e-6 * receipt.cpu.value);
+    let unsampled = receipt.off_cpu.unsampled.unwrap().value;
+    assert!((0.0..0.01 * receipt.cpu.value).contains(&unsampled), "{unsampled}");
+    assert!((rows + unsampled + charged - receipt.cpu.value).abs() < 1e-6 * receipt.cpu.value);
     assert!((receipt.closure.sampler.unwrap().value - 1.0).abs() < 0.01 && (receipt.closure.wall.unwrap() - 1.0).abs() < 0.01);
     assert!(receipt.doubts.is_empty(), "{:?}", receipt.doubts);
 }
@@ -286,7 +293,9 @@ proptest! {
             prop_assert_eq!(made.time.iter().map(|pass| pass.profile.samples()).sum::<u64>(), 0);
             return Ok(());
         };
-        let whole = receipt.cpu.value - receipt.off_cpu.charged.unwrap().value;
+        let unsampled = receipt.off_cpu.unsampled.unwrap().value;
+        prop_assert!(unsampled >= 0.0);
+        let whole = receipt.cpu.value - receipt.off_cpu.charged.unwrap().value - unsampled;
         fn sum<K>(rows: &[crate::Row<K>]) -> f64 { rows.iter().map(|row| row.ns.value).sum() }
         for sum in [sum(&receipt.rows.categories), sum(&receipt.rows.layers), sum(&receipt.rows.paths), sum(&receipt.rows.functions), sum(&receipt.split.directions)] {
             prop_assert!((sum - whole).abs() < 1e-6 * whole.abs().max(1.0), "{} {}", sum, whole);

@@ -143,7 +143,8 @@ proptest! {
         let workload = SizeDistribution::parse(&format!("{HEAD}{lines}")).unwrap();
         let weighted = weigh(&workload, &receipts.iter().collect::<Vec<_>>(), |receipt| &receipt.rows.categories).unwrap();
         let sampled: f64 = weighted.rows.iter().map(|row| row.ns.value).sum();
-        prop_assert!((sampled / weighted.cpu.ns.value - 1.0).abs() < 1e-9);
+        // Less what no sample shows, which is some samples by chance.
+        prop_assert!((0.99..1.0 + 1e-9).contains(&(sampled / weighted.cpu.ns.value)));
     }
 
     #[test]

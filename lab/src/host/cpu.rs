@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use model::control::CpuPlace;
-use sys::process::{Stat, processes};
 use model::order::Order;
+use sys::process::{Stat, processes};
 
 use super::text::{number_list, read_or_empty};
 

@@ -110,7 +110,8 @@ fn symbols_that_were_taken_off_are_found_by_their_build_id() {
     std::fs::create_dir_all(symbols.parent().unwrap()).unwrap();
     elf::with_functions(3, b"taken_off").stripped().write(&program);
     let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&program).unwrap());
-    let mapping = super::Mapping { start: 0x1000, end: 0x2000, offset: 0, inode, path: program };
+    let path = program.to_str().unwrap();
+    let mapping = super::Line { start: 0x1000, end: 0x2000, offset: 0, inode, path };
     let place_of_name = |with: bool| {
         let mut names = Names::new(BOUNDS, &GO_ON);
         names.symbols = place.strip_prefix("/").unwrap().to_owned();

@@ -9,7 +9,7 @@ use model::order::Order;
 use model::printable::{Keep, printable};
 use model::{Bytes, Role, Test};
 
-use super::receipt::{figure, usual};
+use super::receipt::{figure, tables, usual};
 use super::run;
 use crate::chart::waterfall::{self, Bar, Waterfall};
 use crate::document::{Block, Link, Section};
@@ -198,7 +198,8 @@ fn rows(study: &ReceiptStudy, pair: &Pair, places: [usize; 2]) -> Vec<(String, [
         let hint = format!("{name} · {}\n{}\n{} ns", pair.ends[end].role, with_margin(&ns), figure::range(&ns, figure::ns));
         Some(Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: text(&ns), hint })
     };
-    for name in [figure::UNSAMPLED, figure::BILLED] {
+    let unsampled = pair.ends.iter().any(|end| tables::shows_unsampled(end)).then_some(figure::UNSAMPLED);
+    for name in unsampled.into_iter().chain([figure::BILLED]) {
         let ends = [0, 1].map(|end| rest(name, end));
         if ends.iter().any(Option::is_some) {
             rows.push((name.to_owned(), ends));

@@ -63,7 +63,9 @@ fn rows(receipt: &Receipt) -> Vec<(String, [Option<Bar>; 2])> {
         rows.push(("small layers".to_owned(), bars("small layers", &small)));
     }
     for (name, ns) in [(UNSAMPLED, receipt.off_cpu.unsampled), (BILLED, receipt.off_cpu.charged)] {
-        let Some(ns) = ns.filter(|ns| ns.value.is_finite()) else { continue };
+        let Some(ns) = ns.filter(|ns| ns.value.is_finite() && (name == BILLED || ns.value >= LEAST_SHARE * receipt.cpu.value)) else {
+            continue;
+        };
         let hint = format!("{name}\n{}", with_margin(&ns));
         let bar = Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: with_margin(&ns), hint };
         rows.push((name.to_owned(), [Some(bar), None]));

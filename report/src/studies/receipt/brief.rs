@@ -67,14 +67,16 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
         largest.into_iter().filter(|(_, (_, is_borne))| *is_borne).map(|(layer, (share, _))| (layer, share)).collect();
     layers.order_by(|a, b| b.1.total_cmp(&a.1));
     let other = (!others.is_empty()).then_some(Row::Other);
+    let unsampled = ends.iter().any(|end| tables::shows_unsampled(end)).then_some(Row::Unsampled);
     let rows: Vec<Row> =
-        layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain([Row::Unsampled, Row::Billed, Row::Cpu]).collect();
+        layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain(unsampled).chain([Row::Billed, Row::Cpu]).collect();
     let mut columns = vec![Column {
         cells: rows.iter().map(|row| name(*row).into()).collect(),
         ..Column::new(Head::terminal(20, ["", "ns of CPU"]), Kind::Words)
     }];
     for end in ends {
-        let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::Unsampled, Row::Billed, Row::Cpu]);
+        let unsampled = tables::shows_unsampled(end).then_some(Row::Unsampled);
+        let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain(unsampled).chain([Row::Billed, Row::Cpu]);
         let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).into_map();
         lines.insert(Row::Other, tables::sum_of_layers(end, &others));
         let mut places = vec![0, end.columns.len().saturating_sub(1)];

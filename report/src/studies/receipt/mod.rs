@@ -18,7 +18,7 @@ mod terminal;
 mod flame;
 pub(crate) mod held;
 mod rules;
-mod tables;
+pub mod tables;
 
 pub use flame::Flames;
 pub(crate) use flame::{Counted, MOST_BYTES as MOST_FLAMES, Side, counted, differences, one as one_flame, usual};

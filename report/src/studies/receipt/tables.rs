@@ -137,18 +137,23 @@ fn rate(bound: &Bound) -> Entry {
     Entry { value: number::tight(&number::count(bound.messages_per_s)), margin: figure::plus_minus(&bound.ns), title, ..Entry::default() }
 }
 
+/// Whether the CPU time that no sample shows is a row of a series: where it is a hundredth of it at some size.
+pub fn shows_unsampled(series: &SeriesReceipt) -> bool {
+    series.columns.iter().any(|column| column.unsampled.is_some_and(|ns| ns.value >= 0.01 * column.cpu.value))
+}
+
 /// The CPU time that is in no row, and the whole.
-fn whole(series: &SeriesReceipt) -> [Line; 3] {
+fn whole(series: &SeriesReceipt) -> Vec<Line> {
     let unseen = |label: &str, of: fn(&Column) -> Option<Figure>| {
         let entry = |column: &Column| of(column).map(|ns| time(&ns, Some(ns.value / column.cpu.value)));
         Line::new(label, series.columns.iter().map(entry).collect())
     };
+    let mut lines: Vec<Line> = Vec::new();
+    lines.extend(shows_unsampled(series).then(|| unseen(figure::UNSAMPLED, |column| column.unsampled)));
+    lines.push(unseen(figure::BILLED, |column| column.charged));
     let cpu = series.columns.iter().map(|column| Some(Entry { share: "100%".into(), ..time(&column.cpu, None) }));
-    [
-        unseen(figure::UNSAMPLED, |column| column.unsampled),
-        unseen(figure::BILLED, |column| column.charged),
-        Line { sum: true, ..Line::new("CPU time", cpu.collect()) },
-    ]
+    lines.push(Line { sum: true, ..Line::new("CPU time", cpu.collect()) });
+    lines
 }
 
 /// The sums that can fail, and the figures next to them.
@@ -159,7 +164,6 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
     };
     let ratio = |value: f64| plain(figure::ratio(value));
     let mut lines = vec![
-        row(figure::UNSAMPLED, &|receipt| receipt.off_cpu.unsampled.map(|ns| time(&ns, Some(ns.value / receipt.cpu.value)))),
         row(figure::BILLED, &|receipt| receipt.off_cpu.charged.map(|ns| time(&ns, Some(ns.value / receipt.cpu.value)))),
         row("ready, no CPU", &|receipt| receipt.off_cpu.runnable.map(|ns| time(&ns, None))),
         row("asleep", &|receipt| receipt.off_cpu.blocked.map(|ns| time(&ns, None))),

@@ -55,10 +55,10 @@ fn what_is_charged_off_the_cpu_closes_the_sums() {
 }
 
 #[test]
-fn a_twentieth_of_the_samples_gone_is_seen_whatever_is_charged() {
+fn a_tenth_of_the_samples_gone_is_seen_whatever_is_charged() {
     let fewer = sampled(|profile, ran| {
         account(profile, ran);
-        profile.stacks.iter_mut().for_each(|stack| stack.count -= stack.count.div_ceil(20));
+        profile.stacks.iter_mut().for_each(|stack| stack.count -= stack.count.div_ceil(10));
     });
     for receipt in of_senders(&fewer) {
         assert!(receipt.is_red() && receipt.doubts.iter().any(|doubt| matches!(doubt, Doubt::Dropped { .. })), "{:?}", receipt.doubts);
@@ -79,11 +79,11 @@ fn a_wait_counted_twice_is_seen() {
     }
 }
 
-/// As a sampler of tasks has them, `gone` samples in twenty dropped: an end that is charged for 8 µs
+/// As a sampler of tasks has them, `gone` samples in ten dropped: an end that is charged for 8 µs
 /// each time that it wakes.
 fn of_tasks(gone: u64) -> Vec<TrialRecord> {
     let mut trials = sampled(move |profile, ran| {
-        profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * gone).div_ceil(20));
+        profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * gone).div_ceil(10));
         profile.source = SampleSource::TaskClock;
         let recorded = profile.samples();
         profile.account = Some(Account { on_cpu: Some(Nanos::new(ran)), recorded, counted: Some(ran), ..Account::default() });
@@ -106,7 +106,7 @@ fn samples_of_tasks_are_compared_with_the_records_too() {
     }
     for receipt in of_senders(&of_tasks(1)) {
         assert!(receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
-        near(receipt.closure.sampler.unwrap().value, 0.95);
+        near(receipt.closure.sampler.unwrap().value, 0.9);
     }
 }
 

@@ -77,7 +77,7 @@ fn what_grows_is_told_from_what_does_not() {
 }
 
 #[test]
-fn a_twentieth_of_the_samples_gone_turns_it_red() {
+fn a_tenth_of_the_samples_gone_turns_it_red() {
     let mut fewer = records(&sizes());
     for record in fewer.iter_mut().filter(|record| record.pass.samples()) {
         for role in [Role::Sender, Role::Receiver] {
@@ -85,7 +85,7 @@ fn a_twentieth_of_the_samples_gone_turns_it_red() {
             for stack in seen(record, role).unwrap().profile.iter_mut().flat_map(|profile| &mut profile.stacks) {
                 let kept = (0..stack.count).filter(|_| {
                     nth += 1;
-                    !nth.is_multiple_of(20)
+                    !nth.is_multiple_of(10)
                 });
                 stack.count = (kept.count() as u64).max(1);
             }
