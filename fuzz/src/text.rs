@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::str::FromStr;
 
 use analysis::advised::{self, Observed};
-use attribution::{Layer, Rules, SizeDistribution};
+use attribution::{Classifier, Layer, Rules, SizeDistribution};
 use literature::read::{csv, iperf3, netperf};
 use literature::{Foreign, of_foreign, of_table};
 use model::plan::{ApprovedPlan, HostAddress, HostPlace, Plan, RawPlan, resolve};
@@ -84,11 +84,12 @@ pub fn rules(bytes: &[u8]) {
     let (chain, text) = text.split_once('\n').filter(|(first, _)| first.contains('<')).unwrap_or(("udp_sendmsg < ip_send_skb", text));
     let chain: Vec<&str> = chain.split('<').map(str::trim).collect();
     let Ok(rules) = Rules::parse(text).inspect_err(says_something) else { return };
-    rules.classify(&chain, false);
+    let mut classifier = Classifier::new(&rules);
+    classifier.classify(&chain, false);
     for name in ["_", "__", "q"] {
         // Only a rule that spells such a name out may take it.
         let spelt = || text.split(|c: char| c.is_whitespace() || c == '#').any(|word| word == name);
-        assert!(rules.classify(&[name], false).layer == Layer::Other || spelt(), "{name}");
+        assert!(classifier.classify(&[name], false).layer == Layer::Other || spelt(), "{name}");
     }
 }
 

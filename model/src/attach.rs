@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::choice;
 use crate::end::{TcpInfo, Window};
 use crate::link::Offload;
+use crate::order::Order;
 use crate::profile::{HardwareCounts, Profile, Waits};
 use crate::quantity::Nanos;
 use crate::run::Status;
@@ -372,7 +373,7 @@ impl CallKind {
 /// Sizes and their calls, the most frequent first.
 pub fn frequent(sizes: BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
     let mut sizes: Vec<(u64, u64)> = sizes.into_iter().collect();
-    sizes.sort_by_key(|(size, calls)| (std::cmp::Reverse(*calls), *size));
+    sizes.order_by_key(|(size, calls)| (std::cmp::Reverse(*calls), *size));
     sizes
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::attach::{Elsewhere, OwnCode};
 use model::end::Window;
+use model::order::Gather;
 use model::profile::{HardwareCounts, Profile, SampleSource};
 use model::{Nanos, Unavailable};
 
@@ -154,7 +155,7 @@ impl Subject {
 
 /// The processes with every child that was made meanwhile, and the number of those.
 fn with_children(processes: &[u32], recordings: &[Recording]) -> (Vec<u32>, u32) {
-    let mut all: BTreeSet<u32> = processes.iter().copied().collect();
+    let mut all: BTreeSet<u32> = processes.iter().copied().into_set();
     let before = all.len();
     let forks: Vec<&Fork> = recordings.iter().flat_map(|recording| &recording.forks).filter(|fork| fork.pid != fork.parent).collect();
     // CPUs record apart, so that a child's own children may stand before it.

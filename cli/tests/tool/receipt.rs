@@ -130,17 +130,17 @@ fn known_costs_are_found_in_the_row_that_has_them() -> Result<(), Skip> {
     const KNOWN: &str = r#"
 name = "known"
 trial = { length = "60ms", warmup = "10ms" }
-blocks = { least = 3, most = 3 }
-receipt = { samples = 600 }
+blocks = { least = 2, most = 2 }
+receipt = { samples = 200 }
 [[cells]]
 test = "UDP_STREAM"
 size = 64
-work = ["0ns", "4us", "16us"]
+work = ["4us", "16us"]
 [[cells]]
 test = "UDP_STREAM"
 size = 64
 rate = "5000/s"
-work = ["0ns", "4us", "16us"]
+work = ["4us", "16us"]
 "#;
     trials(Pass::Time)?;
     let tool = Tool::new();
@@ -150,15 +150,15 @@ work = ["0ns", "4us", "16us"]
         let layers = cell["sender"]["outcome"]["made"]["layers"].as_array().unwrap_or_else(|| panic!("{cell:#}"));
         layers.iter().find(|row| row["key"] == key).map_or(0.0, |row| row["ns"]["value"].as_f64().unwrap())
     };
-    for cells in cells.chunks(3) {
-        let [none, little, much] = [0, 1, 2].map(|at| row(&cells[at], "user"));
+    for cells in cells.chunks(2) {
+        let [little, much] = [0, 1].map(|at| row(&cells[at], "user"));
         // Wide: samples are few, and a virtual machine's speed is not one.
-        for (found, known) in [(little - none, 4_000.0), (much - none, 16_000.0), (much - little, 12_000.0)] {
-            assert!((0.5..1.8).contains(&(found / known)), "{found} for {known}: {none}, {little}, {much}");
+        for (found, known) in [(little, 4_000.0), (much, 16_000.0)] {
+            assert!((0.4..2.0).contains(&(found / known)), "{found} for {known}: {little}, {much}");
         }
         // No other row has as much of it.
-        let udp = [0, 2].map(|at| row(&cells[at], "udp"));
-        assert!((udp[1] - udp[0]).abs() < 0.3 * (much - none), "{udp:?}: {none}, {much}");
+        let udp = [0, 1].map(|at| row(&cells[at], "udp"));
+        assert!((udp[1] - udp[0]).abs() < 0.5 * (much - little), "{udp:?}: {little}, {much}");
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use engine::tcp_info;
 use model::Unavailable;
 use model::attach::{Connection, Device, Sockets};
 use model::link::Offload;
+use model::order::Order;
 use netlink_packet_core::NLM_F_DUMP;
 use nix::ifaddrs::getifaddrs;
 use nix::sched::{CloneFlags, setns};
@@ -322,7 +323,7 @@ fn summary(mut found: Vec<Found>) -> Sockets {
         sums.window_limited = sums.window_limited.saturating_add(tcp.rwnd_limited);
         sums.buffer_limited = sums.buffer_limited.saturating_add(tcp.sndbuf_limited);
     }
-    found.sort_by(|a, b| {
+    found.order_by(|a, b| {
         let key = |one: &Found| (one.connection.drops, one.moved[0].saturating_add(one.moved[1]));
         key(b)
             .cmp(&key(a))

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use model::attach::{Attachment, Look, OwnCount, WindowRecord};
 use model::end::Window;
+use model::order::Gather;
 use model::profile::Waits;
 use model::{Nanos, Unavailable};
 use profile::Who;
@@ -229,7 +230,7 @@ fn switch_off(watch: Watch, seen: &Seen, names: Option<&mut Names>, record: &mut
 fn waits_of_all(recorder: WaitRecorder, seen: &Seen) -> Result<Waits, Unavailable> {
     let log = recorder.finish()?;
     let known = log.threads();
-    let of_interest: BTreeSet<u32> = seen.threads.iter().chain(&known).copied().collect();
+    let of_interest: BTreeSet<u32> = seen.threads.iter().chain(&known).copied().into_set();
     if of_interest.len() > MOST_THREADS {
         let answer = format!("it has {} threads, more than {MOST_THREADS}", of_interest.len());
         return Err(Unavailable::new("waits of all threads", answer, "Switches and run delay are counted for all"));

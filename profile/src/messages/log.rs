@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::attach::{CallKind, Messages, Pattern, Totals, Way, frequent};
+use model::order::Order;
 
 use super::asked::{AT_LEAST, FLAGS, GOES_ON, TOLD};
 
@@ -209,7 +210,7 @@ fn kinds(events: &[Event]) -> Vec<CallKind> {
         kind.sizes.truncate(SIZES);
         kind.asked_sizes.truncate(SIZES);
     }
-    merged.sort_by(|a, b| (b.calls, &a.call).cmp(&(a.calls, &b.call)));
+    merged.order_by(|a, b| (b.calls, &a.call).cmp(&(a.calls, &b.call)));
     merged
 }
 
@@ -311,7 +312,7 @@ fn patterns(events: &[Event]) -> (Vec<Pattern>, u64) {
             count,
         })
         .collect();
-    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cmp(b)));
+    all.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cmp(b)));
     all.truncate(PATTERNS);
     (all, done)
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use model::Unavailable;
 use model::attach::OwnCode;
 use model::end::Window;
+use model::order::Order;
 
 use crate::readable::readable;
 use crate::sampler::record::Record;
@@ -153,7 +154,7 @@ impl<'a> Names<'a> {
             unnamed += all - found;
         }
         let mut functions: Vec<(String, u64)> = named.into_iter().collect();
-        functions.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        functions.order_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let rest = functions.split_off(functions.len().min(KEPT)).into_iter().map(|(_, count)| count).sum();
         let remedy = "Samples in the rest of its own code have no name";
         let left_out = naming.left_out.map(|why| Unavailable::new("names of all own code", why, remedy));

@@ -1,5 +1,6 @@
 //! Finding the function at an address, or saying that there is none.
 
+use model::order::Order;
 use std::ops::Range;
 
 use super::kallsyms::{self, Line, Malformed, NAME_LIMIT};
@@ -127,7 +128,7 @@ impl Symbols {
     /// Takes what was made and given up since shortly before the list was read.
     pub fn take_changes(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.changes.extend(changes);
-        self.changes.sort_by_key(|change| change.time);
+        self.changes.order_by_key(|change| change.time);
     }
 
     /// The number of changes until a time: while it is the same, so is every name.
