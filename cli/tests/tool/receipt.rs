@@ -139,7 +139,7 @@ work = ["4us", "16us"]
 [[cells]]
 test = "UDP_STREAM"
 size = 64
-rate = "5000/s"
+rate = "20000/s"
 work = ["4us", "16us"]
 "#;
     trials(Pass::Time)?;
