@@ -11,8 +11,9 @@ use model::{Nanos, Pass, Unavailable};
 use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{CallCounter, STACK_RULES, StackCounter, TRACEPOINTS};
+use profile::kernel_names::KernelNames;
 use profile::sampler::Target;
-use profile::symbols::{KernelNames, Symbols};
+use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
 use profile::watch::{self, Subject};
 

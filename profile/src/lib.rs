@@ -14,6 +14,7 @@
 pub mod counts;
 pub mod elsewhere;
 pub mod fold;
+pub mod kernel_names;
 pub mod messages;
 pub mod own_code;
 mod perf;

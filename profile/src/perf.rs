@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-use crate::probe::descriptor;
+use crate::system::descriptor;
 use bpf::sysctl;
 
 /// `struct perf_event_attr` as of Linux 4.1 (112 bytes), which later kernels

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use model::Nanos;
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -30,6 +31,16 @@ pub fn bind_this_thread(cpu: u32) -> io::Result<()> {
     let mut cpus = CpuSet::new();
     cpus.set(cpu as usize)?;
     Ok(sched_setaffinity(Pid::from_raw(0), &cpus)?)
+}
+
+/// Takes over the descriptor that a system call returned, or its errno.
+pub(crate) fn descriptor(returned: libc::c_long) -> io::Result<OwnedFd> {
+    if returned < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let descriptor = RawFd::try_from(returned).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+    // SAFETY: the kernel has just made this descriptor for the caller, who gave it to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Bytes of a page of memory.

@@ -77,7 +77,7 @@ pub struct DoctorArgs {
     /// CPUs
     #[arg(long)]
     pub prove: bool,
-    /// Prove next to one neighbour only
+    /// Prove next to one neighbour only: none, or a thread that uses two fifths of each CPU
     #[arg(long, value_name = "NEIGHBOUR", requires = "prove")]
     pub only: Option<ProofNeighbour>,
     /// Do not ask before CPUs are loaded
@@ -91,8 +91,6 @@ pub struct DoctorArgs {
 /// What runs next to the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProofNeighbour {
-    /// Nothing of nettoll's
     Quiet,
-    /// A thread on each CPU that computes for two fifths of the time
     Busy,
 }

@@ -26,10 +26,10 @@ use std::time::Duration;
 use model::attach::{ATTACH_FORMAT, Attachment, Look, WindowRecord};
 use model::run::Status;
 use model::{Nanos, Unavailable};
+use profile::kernel_names::KernelNames;
 use profile::messages::{Detail, MessageRecorder};
 use profile::own_code::{BOUNDS, Names};
 use profile::sampler::cost;
-use profile::symbols::KernelNames;
 use profile::system::online_cpus;
 
 use crate::bounded::{self, Limits};

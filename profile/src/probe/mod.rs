@@ -9,17 +9,9 @@ pub mod perf;
 pub mod scratch;
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Takes over the descriptor that a system call returned, or its errno.
-pub(crate) fn descriptor(returned: libc::c_long) -> io::Result<OwnedFd> {
-    if returned < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let descriptor = RawFd::try_from(returned).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-    // SAFETY: the kernel has just made this descriptor for the caller, who gave it to nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
+use crate::system::descriptor;
 
 /// `struct io_uring_params`: 120 bytes, of which only the features that the
 /// kernel writes at byte 20 are looked at. Words keep it aligned.

@@ -5,7 +5,7 @@ use model::Unavailable;
 use model::profile::SampleSource;
 
 use super::open::Layout;
-use crate::symbols::CodeMap;
+use crate::symbols::{CodeMap, Symbol};
 
 const HEADER: usize = 8;
 const LOST: u32 = 2;
@@ -111,23 +111,6 @@ pub struct Fork {
     pub pid: u32,
     /// The process that made it: the same one where it is a thread.
     pub parent: u32,
-}
-
-/// Code of the kernel that came or went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Symbol<'a> {
-    /// The first address.
-    pub start: u64,
-    /// The first address behind it.
-    pub end: u64,
-    /// `true` if it went.
-    pub gone: bool,
-    /// `true` if it belongs to BPF.
-    pub bpf: bool,
-    /// Its name, as it was written.
-    pub name: &'a [u8],
-    /// Its time, in ns of `CLOCK_MONOTONIC`.
-    pub time: u64,
 }
 
 impl<'a> Sample<'a> {

@@ -4,7 +4,6 @@
 pub mod code;
 pub mod file;
 pub mod kallsyms;
-mod names;
 mod table;
 
 use std::io;
@@ -16,16 +15,15 @@ use model::Unavailable;
 
 pub use code::CodeMap;
 pub use kallsyms::Malformed;
-pub use names::KernelNames;
-pub use table::{CLASSIC_FILTER, Change, Module, Symbols, UNKNOWN, runs_filters};
+pub use table::{CLASSIC_FILTER, Change, Module, Symbol, Symbols, UNKNOWN, runs_filters};
 
 const KALLSYMS: &str = "/proc/kallsyms";
-const MODULES: &str = "/proc/modules";
+pub(crate) const MODULES: &str = "/proc/modules";
 const MECHANISM: &str = "kernel symbols";
 
 impl Symbols {
     /// The running kernel's. Takes some 30 ms; what is loaded later has no names
-    /// ([`KernelNames`] keeps them up to date).
+    /// ([`KernelNames`](crate::kernel_names::KernelNames) keeps them up to date).
     ///
     /// # Errors
     /// When the kernel hides its addresses or has no list, with a remedy.

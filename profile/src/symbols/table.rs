@@ -4,7 +4,6 @@ use model::order::Order;
 use std::ops::Range;
 
 use super::kallsyms::{self, Line, Malformed, NAME_LIMIT};
-use crate::sampler::record::Symbol;
 
 /// Name of an address in no known function.
 pub const UNKNOWN: &str = "[unknown]";
@@ -26,6 +25,23 @@ const RUN_FILTERS: [&str; 12] = [
     "reuseport_select_sock",
     "cls_bpf_classify",
 ];
+
+/// Code of the kernel that came or went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// The first address.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+    /// `true` if it went.
+    pub gone: bool,
+    /// `true` if it belongs to BPF.
+    pub bpf: bool,
+    /// Its name, as it was written.
+    pub name: &'a [u8],
+    /// Its time, in ns of `CLOCK_MONOTONIC`.
+    pub time: u64,
+}
 
 /// Returns whether a function of the kernel, as kallsyms names it, runs classic filters.
 pub fn runs_filters(name: &str) -> bool {
@@ -237,8 +253,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
+    use super::Symbol;
     use super::{Change, Malformed, Symbols, UNKNOWN, modules};
-    use crate::sampler::record::Symbol;
 
     const LIST: &str = "0000000000000000 A percpu\n\
         ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000000 t startup\n\

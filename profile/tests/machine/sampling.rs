@@ -7,8 +7,9 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::{Profile, SampleSource};
 use profile::fold::{SYSCALL_EXIT, USER, fold};
+use profile::kernel_names::KernelNames;
 use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target, Tasks};
-use profile::symbols::{CLASSIC_FILTER, KernelNames, Symbols, UNKNOWN};
+use profile::symbols::{CLASSIC_FILTER, Symbols, UNKNOWN};
 use profile::system::online_cpus;
 
 use crate::Skip;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::{Change, MODULES, Symbols};
 use crate::perf::{self, Attributes};
 use crate::sampler::Layout;
 use crate::sampler::record::{Record, Records};
 use crate::sampler::ring::Ring;
+use crate::symbols::{Change, MODULES, Symbols};
 use crate::system::online_cpus;
 use crate::{errno_name, refused_call};
 use model::Unavailable;
