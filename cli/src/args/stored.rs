@@ -77,8 +77,8 @@ pub struct DoctorArgs {
     /// CPUs
     #[arg(long)]
     pub prove: bool,
-    /// Prove next to one neighbour only: none, or a thread that uses two fifths of each CPU
-    #[arg(long, value_name = "NEIGHBOUR", requires = "prove")]
+    /// Prove next to one neighbour only: quiet is none, busy a thread that uses two fifths of each CPU
+    #[arg(long, value_name = "NEIGHBOUR", requires = "prove", hide_possible_values = true)]
     pub only: Option<ProofNeighbour>,
     /// Do not ask before CPUs are loaded
     #[arg(long, requires = "prove")]
