@@ -26,6 +26,8 @@ pub struct FoundCost {
     pub ratio: Figure,
     /// Samples of the receipt that has the cost.
     pub samples: u64,
+    /// True where that receipt does not add up, so that its rows are not to be used.
+    pub red: bool,
 }
 
 impl FoundCost {
@@ -59,5 +61,5 @@ fn sender(cell: &CellReceipt) -> Result<&Receipt, String> {
 fn found(without: &Receipt, with: &Receipt, injected_ns: f64) -> Result<FoundCost, String> {
     let rows = compare(without, with, |receipt| &receipt.rows.layers).rows;
     let own = rows.into_iter().find(|row| row.key == Layer::User).ok_or("no sample is in the program's own code")?;
-    Ok(FoundCost { ratio: own.difference.scaled(1.0 / injected_ns), samples: with.sampling.samples })
+    Ok(FoundCost { ratio: own.difference.scaled(1.0 / injected_ns), samples: with.sampling.samples, red: with.is_red() })
 }

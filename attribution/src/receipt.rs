@@ -374,10 +374,13 @@ fn times(time: &[TimePass], tallies: &[Tally]) -> Vec<Times> {
     let recorded = has_records(time);
     let on_cpu = |pass: &TimePass| pass.on_cpu().filter(|_| recorded).unwrap_or(pass.cpu).get() as f64;
     let seen = |(pass, tally): (&TimePass, &Tally)| {
+        if tally.samples == 0 {
+            return Some(0.0);
+        }
         let due = pass.due(tally.samples).filter(|due| recorded && *due > 0)?;
         Some(on_cpu(pass) * tally.samples as f64 * pass.profile.period as f64 / due as f64)
     };
-    let sampled: Option<Vec<f64>> = time.iter().zip(tallies).map(seen).collect();
+    let sampled: Option<Vec<f64>> = time.iter().zip(tallies).map(seen).collect::<Option<_>>().filter(|_| recorded);
     let whole: Vec<f64> = time.iter().map(on_cpu).collect();
     // Whole: samples beyond the time on a CPU are more by chance, or by the sampler's own work.
     let sampled = sampled.filter(|sampled| sampled.iter().sum::<f64>() < whole.iter().sum()).unwrap_or_else(|| whole.clone());

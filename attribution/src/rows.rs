@@ -137,7 +137,7 @@ pub fn by_key<'a, R, K: Ord>(receipts: &[&'a R], of: impl Fn(&'a R) -> &'a [Row<
     rows
 }
 
-/// The factors that turn samples into time per message: samples give the composition, the records of switches the level.
+/// The factors that turn samples into time per message: samples give the level, which the records of switches bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Basis {
     /// Samples of each time pass.

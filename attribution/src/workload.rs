@@ -174,7 +174,7 @@ pub struct WeightedRow<K> {
 pub struct Weighted<K> {
     /// The rows, the costliest first.
     pub rows: Vec<WeightedRow<K>>,
-    /// CPU time per message of the workload, with what was billed before the end ran.
+    /// CPU time per message of the workload, with what no sample shows and what was billed before the end ran.
     pub cpu: WeightedRow<()>,
     /// Share of messages whose size was measured.
     pub measured: f64,

@@ -43,8 +43,12 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut parts: Vec<(&str, Vec<KnownCost>)> = Vec::new();
     for (_, name, neighbour) in neighbours.into_iter().filter(|(which, ..)| args.only.is_none_or(|only| only == *which)) {
         let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        let proof = lab::proof::run(lab::proof::plan(started_ms)?, neighbour, &mut |done, all| progress(name, done, all))?;
-        parts.push((name, costs(proof, started_ms)));
+        match lab::proof::run(lab::proof::plan(started_ms)?, neighbour, &mut |done, all| progress(name, done, all)) {
+            Ok(proof) => parts.push((name, costs(proof, started_ms))),
+            Err(error) if parts.is_empty() => return Err(error.into()),
+            // What was measured before is not lost.
+            Err(error) => output::note(&format!("{name}: {error}")),
+        }
     }
     let parts: Vec<Part> = parts.iter().map(|(neighbour, costs)| Part { neighbour, costs }).collect();
     match args.json {

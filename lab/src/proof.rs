@@ -1,14 +1,13 @@
 //! Trials that show whether receipts are right: traffic whose senders compute for a known time before each
 //! message, and the same traffic without that.
 //!
-//! The known time is that of the processor, measured apart on the CPU that the sender is bound to
-//! ([`Proof::costs`]). A receipt that is right has it in the row of the program's own code.
+//! The known time is that of the processor, measured apart on the first CPU of the ends ([`Proof::costs`]). A receipt that is right has it in the row of the program's own code.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -148,6 +147,10 @@ pub fn run(
             let outcome = match trial::run(&mut session, spec, &mut Quiet) {
                 Ok(done) => Outcome::Measured(Box::new(done.measured)),
                 Err(TrialError::Host(error)) if !error.is_loss_of_host() => Outcome::Failed { error: error.to_string(), lost: false },
+                // At first it says that nothing can be sampled here.
+                Err(error @ TrialError::NotObserved { .. }) if records.iter().any(sampled) => {
+                    Outcome::Skipped { reason: error.to_string() }
+                }
                 Err(error) => return Err(error),
             };
             let record = TrialRecord::new(cell.clone(), outcome);
@@ -155,6 +158,10 @@ pub fn run(
         }
     }
     Ok(Proof { plan, hosts, records, costs })
+}
+
+fn sampled(record: &TrialRecord) -> bool {
+    record.pass.samples() && record.measured().is_some()
 }
 
 fn refused(step: &'static str) -> impl Fn(io::Error) -> TrialError {
@@ -206,16 +213,19 @@ impl Neighbours {
         let mut started = Self { stop: Arc::default(), threads: Vec::new() };
         for cpu in cpus.iter().copied() {
             let stop = Arc::clone(&started.stop);
+            let (tell, bound) = mpsc::channel();
             let busy = move || {
-                if bind_this_thread(cpu).is_err() {
-                    return;
-                }
-                while !stop.load(Ordering::Relaxed) {
+                let outcome = bind_this_thread(cpu);
+                let refused = outcome.is_err();
+                // It is waited for.
+                let _ = tell.send(outcome);
+                while !refused && !stop.load(Ordering::Relaxed) {
                     work_for(ON.into());
                     thread::sleep(OFF);
                 }
             };
             started.threads.push(thread::Builder::new().spawn(busy)?);
+            bound.recv().unwrap_or_else(|_| Err(io::Error::other("the thread ended early")))?;
         }
         Ok(started)
     }

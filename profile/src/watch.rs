@@ -132,9 +132,13 @@ impl Watch {
             let outside = outside(&own, symbols, &[tasks, kernel], window);
             profile.account = profile.account.map(|account| outside.with(account));
             // In the unit of its period a sample of cycles is no time.
-            let on_cpu = profile.account.and_then(|account| account.on_cpu).filter(|_| profile.source == SampleSource::Cycles);
-            let period = on_cpu.map_or(profile.period, |on_cpu| on_cpu.get() / profile.samples().max(1));
-            elsewhere = Some(Elsewhere { softirq: outside.network, period });
+            let period = match profile.source {
+                SampleSource::Cycles => {
+                    profile.account.and_then(|account| account.on_cpu).map(|time| time.get() / profile.samples().max(1))
+                }
+                SampleSource::CpuClock | SampleSource::TaskClock => Some(profile.period),
+            };
+            elsewhere = period.map(|period| Elsewhere { softirq: outside.network, period });
             kernel_threads = (!self.kernel_threads.is_empty()).then(|| {
                 let folded = fold(&own, symbols, kernel, Some(window)).0;
                 // What is amiss with the rings, and samples outside, count once.

@@ -30,7 +30,11 @@ const TERMINAL: [(&str, &str); 8] = [
 ];
 
 /// Rows of a receipt that are no layer and no routine.
-const RECEIPT: [(&str, &str); 7] = [
+const RECEIPT: [(&str, &str); 9] = [
+    (
+        "on a CPU, unsampled",
+        "CPU time in which the end ran and no sample shows it: timers come late, and one that is due as it goes to sleep is lost.",
+    ),
     ("billed before it ran", "CPU time that the kernel's clock gives the end between a wake-up and its first instruction; no CPU ran it."),
     ("CPU time", "CPU time of one message at this end, measured in clean passes."),
     ("ready, no CPU", "Time in which the end was ready to run and something else had its CPU."),
@@ -39,6 +43,7 @@ const RECEIPT: [(&str, &str); 7] = [
         "CPU+waits / wall, sampled / on-CPU",
         "Sums over what was measured without sampling; 1 is whole. A receipt far from 1 is red, and its rows are not to be used.",
     ),
+    ("idle softirq, in no row", "Work of softirqs while the end's CPUs were otherwise idle, by samples; no part of its CPU time."),
     ("CPU watched / not", "What watching did to the CPU time; 1 is nothing."),
     (
         "send, receive, softirq",

@@ -30,8 +30,10 @@ pub fn sentence(part: Part) -> String {
         found.iter().map(|cost| cost.ratio.value).fold((f64::MAX, f64::MIN), |(low, high), one| (low.min(one), high.max(one)));
     let judged: Vec<bool> = found.iter().filter_map(|cost| cost.holds()).collect();
     let held = judged.iter().filter(|held| **held).count();
+    let red = found.iter().filter(|cost| cost.red).count();
+    let red = if red > 0 { format!("; {} (marked !) did not add up", plural(red as u64, "receipt")) } else { String::new() };
     format!(
-        "{}: known costs were found at {low:.2} to {high:.2} of their size; {held} of {} hold 1{absent}",
+        "{}: known costs were found at {low:.2} to {high:.2} of their size; {held} of {} hold 1{red}{absent}",
         part.neighbour,
         plural(judged.len() as u64, "interval")
     )
@@ -65,8 +67,9 @@ pub fn render(parts: &[Part], style: Style) -> String {
 
 fn measured(cost: &KnownCost) -> Measured {
     match &cost.found {
-        Ok(FoundCost { ratio, .. }) => {
+        Ok(FoundCost { ratio, red, .. }) => {
             let reach = ratio.interval.map_or_else(String::new, |[low, high]| format!("±{:.2}", (high - low) / 2.0));
+            let reach = if *red { format!("{reach} !") } else { reach };
             Measured::Margin(format!("{:.2}", ratio.value), reach)
         }
         Err(_) => Measured::Range("-".to_owned()),

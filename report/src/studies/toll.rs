@@ -286,7 +286,7 @@ fn caption(analysis: &Analysis, study: &ReceiptStudy, columns: [&Column; 2]) -> 
     let trials = known.iter().map(|(_, passes)| *passes).min().unwrap_or(0);
     let read = format!(
         "± and whiskers: intervals at 95 % from {} of {} at each end. Rows stand in the order of the stack; both ends work at the same time. \
-         A share in the legend is of the CPU time of both ends; “billed before it ran” is CPU time that the clock gives an end for a wake-up, before it has a CPU.",
+         A share in the legend is of the CPU time of both ends; “billed before it ran” is CPU time that the clock gives an end for a wake-up, before it has a CPU, “on a CPU, unsampled” what no sample shows.",
         plural(samples, "sample"),
         plural(trials, "trial"),
     );

@@ -176,7 +176,7 @@ pub struct SeriesReceipt {
     pub boundaries: Vec<Boundary>,
     /// Function by size: time and exact calls.
     pub functions: FunctionTable,
-    /// Category by size; the rows stacked are the CPU time without what was billed before the end ran.
+    /// Category by size; the rows stacked are the CPU time that samples show.
     pub categories: SizeTable<Category>,
     /// Layer by size.
     pub layers: SizeTable<Layer>,

@@ -48,7 +48,7 @@ fn stacks<K: Copy + PartialEq + std::fmt::Display>(
         id: id.into(),
         title: title.clone().into(),
         caption:
-            "CPU time per message, stacked; what is billed before the end ran is left out. The tables have each figure with its interval."
+            "CPU time per message, stacked; what no sample shows and what is billed before the end ran are left out. The tables have each figure with its interval."
                 .into(),
         alt: format!("{title}: CPU time per message against message size, stacked. The figures are in the tables below."),
         sizes: None,
