@@ -41,7 +41,7 @@ pub struct FlowThreads {
 }
 
 /// Hears of the steps of a flow.
-type Said = Box<dyn Fn(Step) + Send>;
+type StepReport = Box<dyn Fn(Step) + Send>;
 
 /// One traffic thread.
 #[derive(Debug)]
@@ -226,7 +226,7 @@ impl FlowThread {
     /// socket at each call, which a program of one thread does not pay (a receiver
     /// of small datagrams: 3 %). `later` are files of flows whose threads come
     /// after this one: its table would keep their connections open.
-    fn start(task: Task, flow: Joined, later: Vec<RawFd>, said: Said, files: Files) -> Result<Self, Refused> {
+    fn start(task: Task, flow: Joined, later: Vec<RawFd>, said: StepReport, files: Files) -> Result<Self, Refused> {
         let (over, held) = io::pipe().map_err(Refused::Pipe)?;
         let (stage, begin) = (Arc::new(Stage::starting_in(Part::Held)), Extent::first_part(&task));
         let (role, its_stage) = (task.role, Arc::clone(&stage));

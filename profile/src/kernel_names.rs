@@ -72,7 +72,7 @@ impl KernelNames {
     }
 }
 
-/// Without the list nobody can tell whether it changed; then it is read once.
+/// Without the list no change shows; then it is read once.
 fn modules() -> Vec<u8> {
     fs::read(MODULES).unwrap_or_default()
 }

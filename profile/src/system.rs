@@ -39,7 +39,7 @@ pub(crate) fn descriptor(returned: libc::c_long) -> io::Result<OwnedFd> {
         return Err(io::Error::last_os_error());
     }
     let descriptor = RawFd::try_from(returned).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-    // SAFETY: the kernel has just made this descriptor for the caller, who gave it to nobody else.
+    // SAFETY: the kernel has just made this descriptor for the caller, which gave it to no other.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 

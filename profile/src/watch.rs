@@ -49,7 +49,7 @@ pub struct Watch {
 
 /// What a watch showed of a measured part.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Findings {
     /// Samples of the program.
     pub profile: Profile,
     /// Advance of hardware counters, chain by chain of `profile`.
@@ -118,7 +118,7 @@ impl Watch {
     ///
     /// # Errors
     /// When a recording cannot be read.
-    pub fn finish(self, processes: &[u32], symbols: &Symbols, window: Window, names: Option<&mut Names>) -> Result<Seen, Unavailable> {
+    pub fn finish(self, processes: &[u32], symbols: &Symbols, window: Window, names: Option<&mut Names>) -> Result<Findings, Unavailable> {
         let recordings = |samplers: Vec<Sampler>| samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>();
         // The program's first, whose samples cost most where they are lost.
         let (own, threads) = (recordings(self.samplers)?, recordings(self.of_kernel_threads)?);
@@ -147,7 +147,7 @@ impl Watch {
             });
         }
         let (own_code, left_out) = names.map(|names| names.of_samples(&own, tasks, window)).unzip();
-        Ok(Seen { profile, counters, kernel_threads, own_code, elsewhere, came, left_out: left_out.flatten() })
+        Ok(Findings { profile, counters, kernel_threads, own_code, elsewhere, came, left_out: left_out.flatten() })
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn children_of_children_are_found_in_any_order() {
         let fork = |parent, pid| Fork { pid, parent };
-        // A thread of 1; a child of a child before it, on another CPU; somebody else's.
+        // A thread of 1; a child of a child before it, on another CPU; one of another program.
         let recordings = [recording(vec![], vec![fork(1, 1), fork(7, 8)]), recording(vec![], vec![fork(1, 7), fork(3, 4)])];
         assert_eq!(with_children(&[1, 2], &recordings), (vec![1, 2, 7, 8], 2));
     }

@@ -15,12 +15,12 @@ const MOST_FRAMES: usize = 512;
 #[derive(Debug)]
 pub struct Classifier<'r> {
     rules: &'r Rules,
-    known: HashMap<String, Rc<Known>>,
+    known: HashMap<String, Rc<Decisions>>,
 }
 
 /// A name and the rules that its patterns and module let through.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct Decisions {
     /// Without suffix and module: what callers' patterns are compared with.
     name: String,
     rules: Vec<u16>,
@@ -37,11 +37,11 @@ impl<'r> Classifier<'r> {
     /// sample fell into user code: then the chain does not matter unless its
     /// innermost frame is `[syscall exit]`.
     pub fn classify(&mut self, frames: &[&str], user: bool) -> Attributes {
-        let frames: Vec<Rc<Known>> = frames.iter().take(MOST_FRAMES).map(|frame| self.known(frame)).collect();
+        let frames: Vec<Rc<Decisions>> = frames.iter().take(MOST_FRAMES).map(|frame| self.known(frame)).collect();
         self.judge(&frames, user)
     }
 
-    pub(crate) fn known(&mut self, text: &str) -> Rc<Known> {
+    pub(crate) fn known(&mut self, text: &str) -> Rc<Decisions> {
         if let Some(known) = self.known.get(text) {
             return Rc::clone(known);
         }
@@ -52,12 +52,12 @@ impl<'r> Classifier<'r> {
             modules.is_empty() || symbol.module.is_some_and(|module| modules.iter().any(|pattern| pattern.matches(module)))
         });
         let chains = self.rules.chain_index.find(symbol.name);
-        let known = Rc::new(Known { name: symbol.name.to_owned(), rules, chains });
+        let known = Rc::new(Decisions { name: symbol.name.to_owned(), rules, chains });
         self.known.insert(text.to_owned(), Rc::clone(&known));
         known
     }
 
-    fn judge(&self, frames: &[Rc<Known>], user: bool) -> Attributes {
+    fn judge(&self, frames: &[Rc<Decisions>], user: bool) -> Attributes {
         let exit = frames.first().is_some_and(|leaf| leaf.name == "[syscall_exit]");
         if user && !exit {
             let rule = Decided { layer: None, category: None };
@@ -79,7 +79,7 @@ impl<'r> Classifier<'r> {
     }
 
     /// The rules that match the function at `place` of a chain, in their order.
-    pub(crate) fn matching<'a>(&'a self, frames: &'a [Rc<Known>], place: usize) -> impl Iterator<Item = (u16, &'a Rule)> {
+    pub(crate) fn matching<'a>(&'a self, frames: &'a [Rc<Decisions>], place: usize) -> impl Iterator<Item = (u16, &'a Rule)> {
         let candidates = frames.get(place).map_or(&[][..], |frame| &frame.rules);
         let caller = frames.get(place + 1).map(|caller| caller.name.as_str());
         candidates.iter().map(|number| (*number, &self.rules.rules[usize::from(*number)])).filter(move |(_, rule)| {
@@ -91,7 +91,7 @@ impl<'r> Classifier<'r> {
     ///
     /// Beyond the innermost one, functions of which no rule says anything are
     /// passed over: they are callers without a layer.
-    fn layer(&self, frames: &[Rc<Known>]) -> (Layer, Option<u16>) {
+    fn layer(&self, frames: &[Rc<Decisions>]) -> (Layer, Option<u16>) {
         for place in 0..frames.len() {
             let said = self.matching(frames, place).find_map(|(number, rule)| rule.layer.map(|layer| (layer, number)));
             match said {
@@ -104,7 +104,7 @@ impl<'r> Classifier<'r> {
     }
 
     /// The category of the innermost function that is not taken from its caller.
-    fn category(&self, frames: &[Rc<Known>]) -> (Category, Option<u16>) {
+    fn category(&self, frames: &[Rc<Decisions>]) -> (Category, Option<u16>) {
         for place in 0..frames.len() {
             let said = self.matching(frames, place).find_map(|(number, rule)| rule.category.map(|category| (category, number)));
             match said {
@@ -117,7 +117,7 @@ impl<'r> Classifier<'r> {
     }
 
     /// Context and direction, from the outermost function inwards.
-    fn chain(&self, frames: &[Rc<Known>]) -> (Context, Option<Direction>) {
+    fn chain(&self, frames: &[Rc<Decisions>]) -> (Context, Option<Direction>) {
         let (mut context, mut direction) = (Context::Process, None);
         for place in (0..frames.len()).rev() {
             let caller = frames.get(place + 1).map(|caller| caller.name.as_str());

@@ -40,7 +40,7 @@ impl Wait {
             Ok(epoll)
         };
         Ok(match cell.waiting {
-            // The socket is told of busy polling when it is made.
+            // Busy polling is set when the socket is made.
             Waiting::Block | Waiting::BusyPoll => None,
             Waiting::Spin => Some(Self::Spin(look)),
             Waiting::Poll => Some(Self::Poll(fd.as_raw_fd(), limit)),

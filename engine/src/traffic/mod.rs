@@ -208,7 +208,7 @@ impl<L: Loops> WithApi for Around<'_, L> {
 
     fn is_plain(&self) -> bool {
         let cell = &self.0.task.cell;
-        // The socket is told of busy polling when it is made: its call waits.
+        // Busy polling is set when the socket is made: its call waits.
         let waits_in_call = matches!(cell.waiting, Waiting::Block | Waiting::BusyPoll);
         waits_in_call && cell.work == Nanos::default() && L::are_plain(cell)
     }

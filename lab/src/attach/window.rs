@@ -193,7 +193,7 @@ fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
 fn samples(cpus: &[u32], run: &Attachment, processes: &[u32], refused: &mut Vec<Unavailable>) -> Result<Watch, Unavailable> {
     let subject = Subject {
         process: processes.first().copied().unwrap_or(0),
-        // The timer of a CPU that the program does not use costs whoever wakes that CPU.
+        // The timer of a CPU that the program does not use costs the task that wakes that CPU.
         cpus: cpus.iter().copied().collect(),
         tasks: ThreadReading::of(processes).threads().into_iter().map(Target::Thread).collect(),
         kernel_threads: BTreeMap::new(),

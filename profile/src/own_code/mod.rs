@@ -65,13 +65,13 @@ pub struct Names<'a> {
     /// Files with symbols alone, below the root of a process.
     symbols: PathBuf,
     /// By path and inode; `None` of files whose functions are not known.
-    images: HashMap<(String, u64), Option<Known>>,
+    images: HashMap<(String, u64), Option<NamedImage>>,
     functions: usize,
 }
 
 /// A mapped file, and where its names are.
 #[derive(Debug)]
-struct Known {
+struct NamedImage {
     image: Image,
     /// The file with the names: `None` below the mapping's own path, else below the root of the process.
     names: Option<PathBuf>,
@@ -196,7 +196,7 @@ impl<'a> Names<'a> {
     }
 
     /// The functions of a mapped file.
-    fn image(&mut self, pid: u32, mapping: &Line, naming: &mut Naming) -> Option<&Known> {
+    fn image(&mut self, pid: u32, mapping: &Line, naming: &mut Naming) -> Option<&NamedImage> {
         let key = (mapping.path.to_owned(), mapping.inode);
         if !self.images.contains_key(&key) {
             if self.images.len() >= self.bounds.files {
@@ -223,7 +223,7 @@ impl<'a> Names<'a> {
     }
 
     /// A file with the names of its distribution's, where its own were taken off.
-    fn known(&self, pid: u32, mut image: Image, identity: Identity) -> Known {
+    fn known(&self, pid: u32, mut image: Image, identity: Identity) -> NamedImage {
         let room = self.bounds.functions - self.functions;
         let symbols = image.stripped().and_then(|id| {
             let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -235,9 +235,9 @@ impl<'a> Names<'a> {
         if let Some((symbols, path, identity)) = symbols
             && image.take_functions(symbols)
         {
-            return Known { image, names: Some(path), identity };
+            return NamedImage { image, names: Some(path), identity };
         }
-        Known { image, names: None, identity }
+        NamedImage { image, names: None, identity }
     }
 }
 
