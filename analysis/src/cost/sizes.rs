@@ -108,42 +108,6 @@ impl Column {
 
     /// The median, each value counted as often as its batch was drawn.
     pub fn median(&self, drawn: Option<&[u32]>) -> Option<f64> {
-        let times = |batch: u32| drawn.map_or(1, |drawn| u64::from(drawn[batch as usize]));
-        let all: u64 = self.0.iter().map(|(_, batch)| times(*batch)).sum();
-        let middle = [all.checked_sub(1)? / 2, all / 2];
-        let mut below = 0;
-        let mut found = [None; 2];
-        for (value, batch) in &self.0 {
-            below += times(*batch);
-            for (found, rank) in found.iter_mut().zip(middle) {
-                if found.is_none() && below > rank {
-                    *found = Some(*value);
-                }
-            }
-            if found[1].is_some() {
-                break;
-            }
-        }
-        Some(found[0]? / 2.0 + found[1]? / 2.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Column;
-    use proptest::prelude::{prop, prop_assert_eq, proptest};
-    use stats::median::median;
-
-    proptest! {
-        #[test]
-        fn a_drawn_median_is_that_of_the_repeated_values(
-            values in prop::collection::vec((0.0..1e6f64, 0u32..5), 1..30), drawn in prop::collection::vec(0u32..4, 5),
-        ) {
-            let mut sorted = values.clone();
-            sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let repeated: Vec<f64> =
-                values.iter().flat_map(|(value, batch)| std::iter::repeat_n(*value, drawn[*batch as usize] as usize)).collect();
-            prop_assert_eq!(Column(sorted).median(Some(&drawn)), median(&repeated));
-        }
+        median::of_batches(&self.0, drawn)
     }
 }
