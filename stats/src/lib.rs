@@ -3,6 +3,7 @@
 //! tested against published tables and by simulation alone.
 #![forbid(unsafe_code)]
 
+pub mod batched;
 pub mod binomial;
 pub mod bootstrap;
 pub mod change;

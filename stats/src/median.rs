@@ -15,30 +15,6 @@ pub fn of_sorted(sorted: &[f64]) -> Option<f64> {
     }
 }
 
-/// The median of values in rising order, each with the number of its batch: of
-/// all, or with each value counted as often as its batch was drawn. `None` of
-/// nothing.
-///
-/// # Panics
-/// Panics where `drawn` lacks a batch.
-pub fn of_batches(sorted: &[(f64, u32)], drawn: Option<&[u32]>) -> Option<f64> {
-    let count = |batch: u32| drawn.map_or(1, |drawn| u64::from(drawn[batch as usize]));
-    let all: u64 = sorted.iter().map(|(_, batch)| count(*batch)).sum();
-    let (lower_rank, upper_rank) = (all.checked_sub(1)? / 2, all / 2);
-    let mut below = 0;
-    let mut lower = None;
-    for (value, batch) in sorted {
-        below += count(*batch);
-        if below > lower_rank {
-            let lower = *lower.get_or_insert(*value);
-            if below > upper_rank {
-                return Some(lower / 2.0 + value / 2.0);
-            }
-        }
-    }
-    None
-}
-
 /// The median of values in any order.
 pub fn median(values: &[f64]) -> Option<f64> {
     of_sorted(&sorted(values))
@@ -97,9 +73,9 @@ pub fn estimate(values: &[f64], confidence: f64) -> Option<Estimate> {
 
 #[cfg(test)]
 mod tests {
-    use super::{deviation, estimate, median, of_batches};
+    use super::{deviation, estimate, median};
     use crate::noise::{Noise, generator, normal};
-    use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
+    use proptest::prelude::{prop, prop_assert, proptest};
 
     #[test]
     fn the_middle_or_the_mean_of_the_middle_two() {
@@ -163,19 +139,6 @@ mod tests {
                 prop_assert!(near(a.low * scale + shift, b.low) && near(a.high * scale + shift, b.high));
                 prop_assert!(a.low <= plain.value && plain.value <= a.high);
             }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_drawn_median_is_that_of_the_repeated_values(
-            values in prop::collection::vec((0.0..1e6f64, 0u32..5), 1..30), drawn in prop::collection::vec(0u32..4, 5),
-        ) {
-            let mut sorted = values.clone();
-            sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let repeated: Vec<f64> =
-                values.iter().flat_map(|(value, batch)| std::iter::repeat_n(*value, drawn[*batch as usize] as usize)).collect();
-            prop_assert_eq!(of_batches(&sorted, Some(&drawn)), median(&repeated));
         }
     }
 }

@@ -6,6 +6,7 @@ use model::order::Order;
 use crate::figures::Figures;
 use crate::metric::Metric;
 use crate::table::CellTrials;
+use stats::batched::BatchedValues;
 use stats::bootstrap::Batches;
 use stats::cost::LEAST_NOISE;
 use stats::cost::design::Point;
@@ -19,26 +20,22 @@ pub struct Sizes {
     pub segment: Option<Bytes>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Size {
     size: Bytes,
-    time: Column,
-    frames: Column,
-    wakeups: Column,
+    time: BatchedValues,
+    frames: BatchedValues,
+    wakeups: BatchedValues,
 }
-
-/// One figure of all trials of a cell, rising, each with the batch of its block.
-#[derive(Debug)]
-pub struct Column(Vec<(f64, u32)>);
 
 impl Sizes {
     /// Sizes at which `metric` was measured and is above 0.
     pub fn from_trials(members: &[&CellTrials], metric: Metric, batches: &Batches) -> Self {
         let size = |trials: &&CellTrials| Size {
             size: trials.cell.size,
-            time: Column::new(&trials.figures, metric, batches),
-            frames: Column::new(&trials.figures, Metric::FramesPerMessage, batches),
-            wakeups: Column::new(&trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
+            time: column(&trials.figures, metric, batches),
+            frames: column(&trials.figures, Metric::FramesPerMessage, batches),
+            wakeups: column(&trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
         };
         let mut sizes: Vec<Size> = members.iter().map(size).filter(|size| size.time.median(None).is_some_and(|time| time > 0.0)).collect();
         sizes.order_by_key(|size| size.size);
@@ -47,9 +44,8 @@ impl Sizes {
 
     /// Sizes with these times, one a block from 0 on, and no counts.
     pub(super) fn from_times(times: impl Iterator<Item = (Bytes, Vec<f64>)>) -> Self {
-        let column = |times: Vec<f64>| Column::sorted((0..).zip(times).map(|(batch, time)| (time, batch)).collect());
-        let none = || Column(Vec::new());
-        let sizes = times.map(|(size, times)| Size { size, time: column(times), frames: none(), wakeups: none() }).collect();
+        let column = |times: Vec<f64>| BatchedValues::new((0..).zip(times).map(|(batch, time)| (time, batch)).collect());
+        let sizes = times.map(|(size, times)| Size { size, time: column(times), ..Size::default() }).collect();
         Self { sizes, segment: None }
     }
 
@@ -65,7 +61,7 @@ impl Sizes {
 
     /// The measured times of each size.
     pub fn times(&self) -> impl Iterator<Item = Vec<f64>> {
-        self.sizes.iter().map(|size| size.time.0.iter().map(|(value, _)| *value).collect())
+        self.sizes.iter().map(|size| size.time.values().collect())
     }
 
     /// The medians at each size: of all trials, or with each batch counted as
@@ -94,20 +90,8 @@ impl Sizes {
     }
 }
 
-impl Column {
-    /// The figure of each trial of a block that was dealt and that gives it.
-    pub fn new(figures: &[Figures], metric: Metric, batches: &Batches) -> Self {
-        let value = |trial: &Figures| Some((trial.get(metric)?, batches.of_block(trial.block)? as u32));
-        Self::sorted(figures.iter().filter_map(value).collect())
-    }
-
-    fn sorted(mut column: Vec<(f64, u32)>) -> Self {
-        column.order_by(|a, b| a.0.total_cmp(&b.0));
-        Self(column)
-    }
-
-    /// The median, each value counted as often as its batch was drawn.
-    pub fn median(&self, drawn: Option<&[u32]>) -> Option<f64> {
-        median::of_batches(&self.0, drawn)
-    }
+/// The figure of each trial of a block that was dealt and that gives it.
+pub fn column(figures: &[Figures], metric: Metric, batches: &Batches) -> BatchedValues {
+    let value = |trial: &Figures| Some((trial.get(metric)?, batches.of_block(trial.block)? as u32));
+    BatchedValues::new(figures.iter().filter_map(value).collect())
 }

@@ -4,12 +4,13 @@ use model::cell::Series;
 
 use super::{Quantity, Source};
 use crate::cost;
-use crate::cost::sizes::{Column, Sizes};
+use crate::cost::sizes::{self, Sizes};
 use crate::cost::{Fit, FitOutcome};
 use crate::studies::Analysis;
 use crate::table::CellTrials;
 use crate::workload::trials::StreamTrials;
 use crate::workload::weights::Weights;
+use stats::batched::BatchedValues;
 use stats::bootstrap;
 use stats::cost::Term;
 use stats::cost::robust;
@@ -53,9 +54,9 @@ impl AtSizes {
     }
 
     fn as_measured(members: &[&CellTrials], quantity: Quantity, gathered: &StreamTrials) -> Option<Self> {
-        let column = |trials: &&CellTrials| Column::new(&trials.figures, quantity.metric(), &gathered.batches);
+        let column = |trials: &&CellTrials| sizes::column(&trials.figures, quantity.metric(), &gathered.batches);
         let columns = members.iter().map(|trials| (trials.cell.size.get(), column(trials)));
-        let (bytes, columns): (Vec<u64>, Vec<Column>) = columns.filter(|(_, column)| column.median(None).is_some()).unzip();
+        let (bytes, columns): (Vec<u64>, Vec<BatchedValues>) = columns.filter(|(_, column)| column.median(None).is_some()).unzip();
         let at = |drawn: Option<&[u32]>| columns.iter().map(|column| inside(quantity, column.median(drawn)?)).collect();
         let values = at(None)?;
         let drawn = bootstrap::draws(gathered.batches.len(), gathered.seed).map(|times| at(Some(&times))).collect();
@@ -96,7 +97,7 @@ impl AtSizes {
 impl Drawn {
     /// The figure of a mix; drawn with the sizes where they are of the same run.
     pub fn from_mix(trials: &CellTrials, quantity: Quantity, gathered: &StreamTrials, with_sizes: bool) -> Option<Self> {
-        let column = Column::new(&trials.figures, quantity.metric(), &gathered.batches);
+        let column = sizes::column(&trials.figures, quantity.metric(), &gathered.batches);
         // Another run has another order, and two that were planned alike the same seed.
         let seed = if with_sizes { gathered.seed } else { gathered.seed ^ u64::MAX };
         let draws = bootstrap::draws(gathered.batches.len(), seed).map(|times| column.median(Some(&times)).unwrap_or(f64::NAN)).collect();
