@@ -100,13 +100,8 @@ impl Ran {
             let wrote = self.log.files.get(&format!("/o/{name}")).cloned().unwrap_or_default();
             return Ok(Ended { code: *code, wrote });
         }
-        let refused = self.log.failures.iter().find(|(_, step)| step.starts_with(&format!("spawn name={name} ")));
-        Err(match refused {
-            Some((number, step)) => {
-                format!("the guest answered to '{step}': {}", std::io::Error::from_raw_os_error(i32::from(*number)))
-            }
-            None => format!("'{name}' did not end"),
-        })
+        let failure = self.log.failures.iter().find(|failure| failure.verb() == "spawn" && failure.is_of(name));
+        Err(failure.map_or_else(|| format!("'{name}' did not end"), ToString::to_string))
     }
 }
 
@@ -168,11 +163,15 @@ impl Errand<'_> {
 #[cfg(test)]
 mod tests {
     use super::{GuestLog, Ran};
+    use crate::guest_log::StepFailure;
 
     #[test]
     fn every_end_of_a_command_is_told() {
-        let mut log =
-            GuestLog { exits: vec![(3, "a".to_owned())], failures: vec![(2, "spawn name=b /b -c".to_owned())], ..GuestLog::default() };
+        let mut log = GuestLog {
+            exits: vec![(3, "a".to_owned())],
+            failures: vec![StepFailure { number: 2, step: "spawn name=b /b -c".to_owned() }],
+            ..GuestLog::default()
+        };
         log.files.insert("/o/a".to_owned(), "said\n".to_owned());
         log.files.insert("/proc/version".to_owned(), "Linux version 6.1.0-1-cloud-amd64 (x)".to_owned());
         let ran = Ran { log };

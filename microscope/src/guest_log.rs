@@ -2,6 +2,7 @@
 //! `end`.
 
 use std::collections::BTreeMap;
+use std::{fmt, io};
 
 /// The log of one boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,12 +13,44 @@ pub struct GuestLog {
     pub files: BTreeMap<String, String>,
     /// The symbol table; empty where it was not asked for.
     pub symbols: String,
-    /// Steps that failed: the error number, and the step.
-    pub failures: Vec<(u16, String)>,
+    /// Steps that failed.
+    pub failures: Vec<StepFailure>,
     /// Programs that ended: the exit code, or 128 more than a signal's number, and the name.
     pub exits: Vec<(u32, String)>,
     /// True where the probe came to its end.
     pub done: bool,
+}
+
+/// A step of the plan that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepFailure {
+    /// Errno.
+    pub number: u16,
+    /// The step as the plan has it: a verb, then words such as `name=udp-112`.
+    pub step: String,
+}
+
+impl StepFailure {
+    /// The verb.
+    pub fn verb(&self) -> &str {
+        self.step.split(' ').next().unwrap_or_default()
+    }
+
+    /// Returns whether the step has this name.
+    pub fn is_of(&self, name: &str) -> bool {
+        self.step.split(' ').any(|word| word.strip_prefix("name=") == Some(name))
+    }
+
+    /// The system's answer.
+    pub fn answer(&self) -> io::Error {
+        io::Error::from_raw_os_error(i32::from(self.number))
+    }
+}
+
+impl fmt::Display for StepFailure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "the guest answered to '{}': {}", self.step, self.answer())
+    }
 }
 
 /// Reads a log. What is no line of the probe's is passed over: a guest may say anything.
@@ -51,7 +84,7 @@ pub fn parse(text: &str) -> GuestLog {
             "region" => log.regions.push(rest.to_owned()),
             "failed" => {
                 let (number, step) = rest.split_once(' ').unwrap_or((rest, ""));
-                log.failures.push((number.parse().unwrap_or(0), step.to_owned()));
+                log.failures.push(StepFailure { number: number.parse().unwrap_or(0), step: step.to_owned() });
             }
             "exit" => {
                 // A code that cannot be read is none of success.
@@ -67,7 +100,7 @@ pub fn parse(text: &str) -> GuestLog {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{StepFailure, parse};
 
     #[test]
     fn lines_and_files_are_told_apart() {
@@ -78,7 +111,7 @@ mod tests {
         assert_eq!(log.files["/proc/version"], "Linux version 6.1\n");
         assert_eq!(log.files["/sys/kernel/security/lsm"], "lockdown,bpf\n");
         assert_eq!((log.symbols.as_str(), log.regions.len(), log.done), ("ffff T a\n", 1, true));
-        assert_eq!(log.failures, [(2, "module /m/x.ko".to_owned())]);
+        assert_eq!(log.failures, [StepFailure { number: 2, step: "module /m/x.ko".to_owned() }]);
         assert_eq!(log.exits, [(3, "doctor".to_owned())]);
         assert!(!parse("begin file x\nregion y\n").done);
     }

@@ -15,7 +15,7 @@ use crate::duration;
 use crate::embedded::{self, hash};
 use crate::emulator::{Emulator, Interface};
 use crate::error::Failed;
-use crate::guest_log::GuestLog;
+use crate::guest_log::{GuestLog, StepFailure};
 use crate::kallsyms::Functions;
 use crate::kernel::Kernel;
 use crate::modules;
@@ -249,9 +249,8 @@ impl Bench<'_> {
 
 /// Sees that a program counted its messages, in one region after that of the calibration.
 fn well_behaved(program: &Program, log: &GuestLog, counted: &[Counted]) -> Result<(), Failed> {
-    if let Some((number, _)) = log.failures.iter().find(|(_, step)| step.starts_with("program ")) {
-        let error = std::io::Error::from_raw_os_error(i32::from(*number));
-        return Err(Failed::Program(format!("{} was not started in the guest: {error}", program.path)));
+    if let Some(failure) = log.failures.iter().find(|failure| failure.verb() == "program") {
+        return Err(Failed::Program(format!("{} was not started in the guest: {}", program.path, failure.answer())));
     }
     let ended = log.exits.first().map(|(code, name)| (*code, log.files.get(&format!("/o/{name}")).map_or("", String::as_str)));
     let own = counted.get(1..).unwrap_or_default();
@@ -297,16 +296,10 @@ impl Run {
     /// Receipts of the session's regions, and what could not be run.
     fn collect(mut self, session: &Session, rules: &Rules, counting: Counting, to: &mut Measured) -> Result<(), Failed> {
         for (name, words) in &session.regions {
-            let failure = || {
-                let of_region = |(_, step): &&(u16, String)| step.starts_with("module ") || step.contains(&format!("name={name} "));
-                let of_setup = |(_, step): &&(u16, String)| session.setup.iter().any(|line| line == step);
-                self.log.failures.iter().find(|failed| of_region(failed) || of_setup(failed))
-            };
-            let told = failure().map(|(number, step)| {
-                let error = std::io::Error::from_raw_os_error(i32::from(*number));
-                format!("the guest answered to '{step}': {error}")
-            });
-            match (self.regions.remove(name), told) {
+            let concerns =
+                |failure: &&StepFailure| failure.verb() == "module" || failure.is_of(name) || session.setup.contains(&failure.step);
+            let failure = self.log.failures.iter().find(concerns).map(StepFailure::to_string);
+            match (self.regions.remove(name), failure) {
                 (Some(counted), None) if !counted.messages.is_empty() => to.regions.push(region(name, counted, rules, counting)),
                 (_, Some(answer)) => to.absent.push(Absent { name: name.clone(), answer }),
                 _ => return Err(Failed::Miscounted(format!("region {name} ({words}) was not counted"))),
