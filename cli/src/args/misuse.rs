@@ -3,24 +3,22 @@
 use std::ffi::OsString;
 
 use clap::CommandFactory;
+use clap::error::ContextKind;
 
 use super::Arguments;
 
-/// Returns what clap says of a command line: the fault, its tip, and where to read more.
-pub fn told(error: &clap::Error, typed: &[OsString]) -> String {
+/// What clap found that the user may have meant.
+const SIMILAR: [ContextKind; 3] = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+
+/// Returns the fault that clap found, the flag to use in place of one `of_iperf` or what is
+/// similar, and where to read more.
+pub fn told(error: &clap::Error, of_iperf: Option<&str>, typed: &[OsString]) -> String {
     let said = error.render().to_string();
-    let mut text = String::new();
-    for line in said.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let (mark, part) = match line {
-            // How to write it is in the help; of several lines these are the last.
-            _ if line.starts_with("Usage:") || line.starts_with("For more information") => break,
-            _ if line.contains("as a value, use '--") => continue,
-            _ if line.starts_with("tip: ") => ("; ", line.trim_start_matches("tip: ")),
-            _ => (" ", line.trim_start_matches("error: ")),
-        };
-        text += if text.is_empty() { "" } else { mark };
-        text += part;
-    }
+    // How to write it is in the help, so the first paragraph is enough.
+    let fault: Vec<&str> = said.trim_start_matches("error: ").lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let similar = || SIMILAR.into_iter().find_map(|kind| Some(format!("; did you mean '{}'?", error.get(kind)?)));
+    let hint = of_iperf.map(|flag| format!("; iperf3's; here: {flag}")).or_else(similar);
+    let text = fault.join(" ") + &hint.unwrap_or_default();
     let command = typed.get(1).and_then(|word| word.to_str()).filter(|word| is_command(word)).unwrap_or_default();
     let help = ["nettoll", command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     format!("{text}\nSee `{help}`.")
@@ -41,14 +39,14 @@ mod tests {
 
     fn said(line: &str) -> String {
         let typed: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        told(&Arguments::try_parse_from(&typed).unwrap_err(), &typed)
+        told(&Arguments::try_parse_from(&typed).unwrap_err(), None, &typed)
     }
 
     #[test]
     fn a_fault_its_tip_and_where_to_read_more() {
         assert_eq!(
             said("nettoll study quick --blcks 3"),
-            "unexpected argument '--blcks' found; a similar argument exists: '--blocks'\nSee `nettoll study --help`."
+            "unexpected argument '--blcks' found; did you mean '--blocks'?\nSee `nettoll study --help`."
         );
         assert_eq!(
             said("nettoll compare x"),

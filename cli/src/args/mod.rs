@@ -28,7 +28,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{Exit, Failure, Form};
 use crate::version;
@@ -70,6 +70,9 @@ pub struct Arguments {
     /// One trial.
     #[command(flatten)]
     pub oneshot: OneshotArgs,
+    /// True where its answer is to be JSON.
+    #[arg(skip)]
+    json: bool,
 }
 
 /// Meaning of each exit code; the man pages repeat it.
@@ -165,17 +168,10 @@ pub fn parse() -> Result<Asked, Failure> {
     // Options before any command are those of one trial, or of an agent.
     let one_trial = typed.get(1).is_some_and(|word| word.to_str().is_some_and(|word| word.starts_with('-')));
     let words = iperf::understood(typed.clone());
-    let mut error = match Arguments::try_parse_from(&words) {
-        Ok(mut arguments) => {
-            arguments.note_bare(&words);
-            return Ok(Asked::Something(Box::new(arguments)));
-        }
+    let error = match Arguments::command().try_get_matches_from(&words).and_then(|matches| Arguments::read(&matches, &words)) {
+        Ok(arguments) => return Ok(Asked::Something(Box::new(arguments))),
         Err(error) => error,
     };
-    let agent = iperf::is_agent(&typed);
-    if let Some(hint) = instead(&error, agent).filter(|_| one_trial) {
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("iperf3's; here: {hint}").into()]));
-    }
     // Whoever closed our output does not want to hear of it.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && words.len() == 1 {
         let _ = write!(io::stderr(), "{}", short_help());
@@ -184,7 +180,8 @@ pub fn parse() -> Result<Asked, Failure> {
     if error.use_stderr() {
         let json = typed.iter().any(|word| asks_for_json(word));
         let form = if json && one_trial { Form::Iperf } else { Form::Json };
-        let failure = Failure::misuse(misuse::told(&error, &words));
+        let of_iperf = instead(&error, iperf::is_agent(&typed)).filter(|_| one_trial);
+        let failure = Failure::misuse(misuse::told(&error, of_iperf, &words));
         return Err(if json { failure.in_form(form) } else { failure });
     }
     let _ = short::asked_for(&words).unwrap_or(error).print();
@@ -207,23 +204,30 @@ fn asks_for_json(word: &OsStr) -> bool {
     word.to_str().is_some_and(|word| word == "--json" || letters(word))
 }
 
+/// Whether a command, or a part of it, has its flag `--json`.
+fn wants_json(matches: &ArgMatches) -> bool {
+    let own = matches.try_get_one("json").is_ok_and(|json| json == Some(&true));
+    own || matches.subcommand().is_some_and(|(_, part)| wants_json(part))
+}
+
 impl Arguments {
-    /// Notes whether a study was asked for without a word more, as when somebody wants to know
-    /// which there are.
-    fn note_bare(&mut self, words: &[OsString]) {
-        if let Some(Command::Study(args)) = &mut self.command {
+    fn read(matches: &ArgMatches, words: &[OsString]) -> Result<Self, clap::Error> {
+        let mut read = Self::from_arg_matches(matches)?;
+        read.json = wants_json(matches);
+        // A study without a word more: the user wants to know which there are.
+        if let Some(Command::Study(args)) = &mut read.command {
             args.bare = words.iter().skip(2).all(|word| asks_for_json(word));
         }
+        Ok(read)
     }
 
     /// In which form failures are to be told.
     pub const fn form(&self) -> Form {
-        let json = match &self.command {
-            None if self.oneshot.json => return Form::Iperf,
-            None => false,
-            Some(command) => command.wants_json(),
-        };
-        if json { Form::Json } else { Form::Text }
+        match (self.json, &self.command) {
+            (false, _) => Form::Text,
+            (true, None) => Form::Iperf,
+            (true, Some(_)) => Form::Json,
+        }
     }
 }
 
@@ -233,39 +237,5 @@ impl Command {
     /// changes nothing.
     pub const fn recovers(&self) -> bool {
         matches!(self, Self::Study(_) | Self::Doctor(_))
-    }
-
-    const fn wants_json(&self) -> bool {
-        match self {
-            Self::Study(args) => args.format.json,
-            Self::Fleet(args) => args.format.json,
-            Self::Report(args) => args.format.json,
-            Self::Show(args) => args.json,
-            Self::History(args) => args.json,
-            Self::Compare(args) => args.json,
-            Self::Reference(args) => args.json,
-            Self::Workload(args) => args.json,
-            Self::Advise(args) => args.json,
-            Self::Attach(args) => args.format.json,
-            Self::Microscope(args) => args.json,
-            Self::Doctor(args) => args.json,
-            Self::Endpoint(EndpointArgs { task: EndpointTask::Check(args) }) => args.json,
-            Self::Endpoint(EndpointArgs { task: EndpointTask::Run(_) })
-            | Self::Agent(_)
-            | Self::Certificates(_)
-            | Self::Completions(_)
-            | Self::Help(_)
-            | Self::Deploy(_)
-            | Self::Export(_)
-            | Self::Host(_)
-            | Self::Serve
-            | Self::Detach(_)
-            | Self::Tether(_)
-            | Self::Keep
-            | Self::BeEndpoint
-            | Self::Guard
-            | Self::Load(_)
-            | Self::Generate(_) => false,
-        }
     }
 }
