@@ -1,23 +1,37 @@
-//! Things that a kernel or a machine does not offer.
+//! Attempts that failed, and things that a kernel or a machine does not offer.
+
+use std::error::Error;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A mechanism that is unavailable here, what the system answered, and what to do
-/// about it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, thiserror::Error)]
-#[error("{what} is not available: {answer}. {remedy}")]
+/// What was tried or is unavailable, what the system answered, what to do. The last two
+/// may be empty.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Unavailable {
-    /// The mechanism in a few words: `samples of the kernel`.
+    /// The attempt, or the mechanism, in a few words: `samples of the kernel`.
     pub what: String,
     /// The call and the system's answer, with the errno's name.
     pub answer: String,
-    /// One sentence on what to do, or what is done instead.
+    /// What to do, or what is done instead.
     pub remedy: String,
 }
 
 impl Unavailable {
     /// Makes one of its three parts.
-    pub fn new(what: impl Into<String>, answer: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { what: what.into(), answer: answer.into(), remedy: remedy.into() }
+    pub fn new(what: impl Into<String>, answer: impl ToString, remedy: impl Into<String>) -> Self {
+        Self { what: what.into(), answer: answer.to_string(), remedy: remedy.into() }
     }
 }
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.what)?;
+        for (mark, part) in [(": ", &self.answer), ("; ", &self.remedy)].into_iter().filter(|(_, part)| !part.is_empty()) {
+            write!(f, "{mark}{part}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Unavailable {}

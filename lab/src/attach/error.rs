@@ -44,7 +44,7 @@ pub enum AttachError {
         answer: String,
     },
     /// Nothing can be looked at.
-    #[error("{0}")]
+    #[error("{} is not available: {}. {}", .0.what, .0.answer, .0.remedy)]
     Refused(#[from] Unavailable),
     /// Whoever stores the windows could not.
     #[error("{0}")]

@@ -14,7 +14,7 @@ use rcgen::{
 };
 
 use super::proof::random;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, refused};
 
 /// Time that certificates hold: two years.
 const DAYS: u32 = 730;
@@ -29,12 +29,6 @@ fn no_file(path: &Path, answer: &io::Error) -> Refusal {
         _ => "",
     };
     Refusal::new(format!("make {}", path.display()), answer, remedy)
-}
-
-impl From<rcgen::Error> for Refusal {
-    fn from(error: rcgen::Error) -> Self {
-        Self::new("make a certificate", error, "")
-    }
 }
 
 /// The files made.
@@ -59,9 +53,11 @@ pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) ->
     let mut all: Vec<String> = names.to_vec();
     all.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
     let alternatives = all.iter().map(|name| alternative(name)).collect::<Result<Vec<_>, _>>()?;
-    let authority = authority(now)?;
-    let (agent, agent_key) = leaf(named("nettoll agent", now), ExtendedKeyUsagePurpose::ServerAuth, alternatives, &authority)?;
-    let (controller, controller_key) = leaf(named("nettoll controller", now), ExtendedKeyUsagePurpose::ClientAuth, Vec::new(), &authority)?;
+    let unmade = |error| refused("make a certificate", "")(error);
+    let authority = authority(now).map_err(unmade)?;
+    let leaf = |name, purpose, alternatives| leaf(named(name, now), purpose, alternatives, &authority).map_err(unmade);
+    let (agent, agent_key) = leaf("nettoll agent", ExtendedKeyUsagePurpose::ServerAuth, alternatives)?;
+    let (controller, controller_key) = leaf("nettoll controller", ExtendedKeyUsagePurpose::ClientAuth, Vec::new())?;
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|answer| no_file(directory, &answer))?;
     let contents = [
         ("ca.pem", authority.pem()),
@@ -80,13 +76,13 @@ pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) ->
     Ok(Made { files, names: all, days: DAYS })
 }
 
-fn authority(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, Refusal> {
+fn authority(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {
     // Of a name of its own: by that, those of other sets are told from it.
     let mark = random::<4>().ok_or(rcgen::Error::RingUnspecified)?;
     let mut params = named(&format!("nettoll authority {:08x}", u32::from_be_bytes(mark)), now);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+    CertifiedIssuer::self_signed(params, KeyPair::generate()?)
 }
 
 fn leaf(
@@ -94,7 +90,7 @@ fn leaf(
     purpose: ExtendedKeyUsagePurpose,
     alternatives: Vec<SanType>,
     authority: &CertifiedIssuer<'_, KeyPair>,
-) -> Result<(String, String), Refusal> {
+) -> Result<(String, String), rcgen::Error> {
     params.subject_alt_names = alternatives;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     // One side's certificate is no use as the other's.

@@ -8,7 +8,6 @@ use nix::errno::Errno;
 use super::answer::{Subject, errno, said};
 use super::scratch::{Findings, Request, discipline, no_impairment, token_bucket, token_tree};
 use crate::host::ethtool::features;
-use crate::refusal::Refusal;
 
 struct Discipline {
     name: &'static str,
@@ -85,6 +84,6 @@ pub(super) fn offloads() -> Vec<Check> {
         Ok(features) => {
             subject.present(format!("{} features, {} can be changed on '{DEVICE}'", features.active.len(), features.changeable.len()))
         }
-        Err(Refusal(refused)) => subject.absent(refused.what, refused.remedy),
+        Err(refused) => subject.absent(refused.what, refused.remedy),
     }]
 }
