@@ -62,221 +62,281 @@ impl Footing {
     }
 }
 
-/// A doubt about a receipt.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "doubt")]
-pub enum Doubt {
+/// An enum whose rows have their words and what to do, for a study (`remedy`) and, where it
+/// differs, for a program that is observed (`of_program`): that has windows, and no trials or
+/// blocks that its user sets.
+macro_rules! worded {
+    ($(#[$meta:meta])* $name:ident {
+        $(
+            $(#[$doc:meta])*
+            $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })? => {
+                words: $words:expr,
+                remedy: $remedy:expr,
+                $(of_program: $of_program:expr,)?
+            }
+        )+
+    }) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+        $(#[$meta])*
+        pub enum $name {
+            $($(#[$doc])* $variant $({ $($(#[$field_doc])* $field: $type,)* })?,)+
+        }
+
+        #[allow(unused_variables, reason = "a row uses the fields that it needs")]
+        impl $name {
+            /// What to do.
+            pub const fn remedy(&self) -> &'static str {
+                match self { $(Self::$variant $({ $($field,)* })? => $remedy,)+ }
+            }
+
+            /// What the user of a program that is observed can do.
+            pub const fn remedy_of_program(&self) -> &'static str {
+                match self { $(Self::$variant $({ $($field,)* })? => last!($remedy $(, $of_program)?),)+ }
+            }
+        }
+
+        #[allow(unused_variables, reason = "a row uses the fields that it needs")]
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                match self { $(Self::$variant $({ $($field,)* })? => f.write_str(&$words),)+ }
+            }
+        }
+    };
+}
+
+macro_rules! last {
+    ($one:expr) => {
+        $one
+    };
+    ($one:expr, $other:expr) => {
+        $other
+    };
+}
+
+/// The rows of [`Doubt`], each with its gravity where that is not a warning, and with its size
+/// among doubts of its kind; the larger is the graver.
+macro_rules! doubts {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })? => {
+            $(gravity: $gravity:ident,)?
+            $(size: $size:expr,)?
+            words: $words:expr,
+            remedy: $remedy:expr,
+            $(of_program: $of_program:expr,)?
+        }
+    )+) => {
+        worded! {
+            /// A doubt about a receipt.
+            #[serde(rename_all = "snake_case", tag = "doubt")]
+            Doubt {
+                $($(#[$doc])* $variant $({ $($(#[$field_doc])* $field: $type,)* })? => {
+                    words: $words,
+                    remedy: $remedy,
+                    $(of_program: $of_program,)?
+                })+
+            }
+        }
+
+        #[allow(unused_variables, reason = "a row uses the fields that it needs")]
+        impl Doubt {
+            /// Its gravity.
+            pub const fn gravity(&self) -> Gravity {
+                match self { $(Self::$variant { .. } => last!(Gravity::Warning $(, Gravity::$gravity)?),)+ }
+            }
+
+            /// Its size among doubts of its kind; the larger is the graver.
+            pub fn size(&self) -> f64 {
+                match self { $(Self::$variant $({ $($field,)* })? => last!(0.0 $(, $size)?),)+ }
+            }
+        }
+    };
+}
+
+doubts! {
     /// Rows and waits are not the wall time.
     Wall {
         /// Their ratio.
         closure: f64,
         /// Likeliest cause.
         cause: Cause,
-    },
+    } => {
+        gravity: Red,
+        size: (closure - 1.0).abs(),
+        words: format!("CPU time and waits make {closure:.3} of the wall time{cause}"),
+        remedy: cause.remedy(),
+        of_program: cause.remedy_of_program(),
+    }
     /// Samples are not as many as the time on the CPU has room for.
     Dropped {
         /// Their ratio.
         closure: f64,
         /// Likeliest cause.
         cause: Cause,
-    },
+    } => {
+        gravity: Red,
+        size: (closure - 1.0).abs(),
+        words: format!("samples times period make {closure:.3} of the on-CPU time{cause}"),
+        remedy: cause.remedy(),
+        of_program: cause.remedy_of_program(),
+    }
     /// Rows and waits are not the clean wall time, but they are the wait passes'.
     Moved {
         /// Their ratio to the clean wall time.
         closure: f64,
         /// Their ratio within the wait passes.
         own: f64,
-    },
+    } => {
+        size: (closure - 1.0).abs(),
+        words: format!("CPU time and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own"),
+        remedy: "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
+        of_program: "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
+    }
     /// Nothing says for how long the end had a CPU, so samples cannot be compared with it.
-    NoRecords,
+    NoRecords => {
+        words: "there are no records of switches, so samples were not compared with the time on the CPU",
+        remedy: "read the rows as shares of the CPU time; more room for records of switches (kernel.perf_event_mlock_kb) gives the sum",
+    }
     /// Waits were not measured, so nothing was compared with the wall time.
-    NoWaits,
+    NoWaits => {
+        words: "waits were not measured, so there is no sum of the wall time",
+        remedy: "give the tool scheduler tracepoints (root, or CAP_BPF and CAP_PERFMON), or read the rows without their sum",
+        of_program: "attach as root (or with CAP_BPF and CAP_PERFMON), or read the rows without that sum",
+    }
     /// Watching cost too much.
     Observer {
         /// CPU time watched over not watched.
         ratio: f64,
-    },
+    } => {
+        size: *ratio,
+        words: format!("sampling raised the CPU time to {ratio:.3} of what it is without"),
+        remedy: "sample more rarely: a longer period",
+        of_program: "sample more rarely: a longer period (`--period`)",
+    }
     /// Too few samples.
     FewSamples {
         /// Number that is missing.
         missing: u64,
-    },
+    } => {
+        size: *missing as f64,
+        words: format!("{missing} samples are missing of {LEAST_SAMPLES}"),
+        remedy: "more messages a trial, or more blocks",
+        of_program: "observe for longer (`-t`), or under more load",
+    }
     /// Too few passes to tell how they differ.
     FewPasses {
         /// Time passes.
         time: usize,
         /// Clean passes.
         clean: usize,
-    },
+    } => {
+        size: -((time + clean) as f64),
+        words: format!("{time} time and {clean} clean passes are too few to tell how passes differ ({LEAST_PASSES})"),
+        remedy: "more blocks: at least 5",
+        of_program: "observe for longer (`-t`), or under more load",
+    }
     /// The kernel lost samples.
     Lost {
         /// Their number.
         samples: u64,
-    },
+    } => {
+        size: *samples as f64,
+        words: format!("the kernel lost {samples} samples"),
+        remedy: "a larger ring, or shorter trials",
+        of_program: "give shorter windows (`--window`)",
+    }
     /// The kernel throttled the sampler.
     Throttled {
         /// Number of times.
         times: u64,
-    },
+    } => {
+        size: *times as f64,
+        words: format!("the kernel throttled the sampler {times} times"),
+        remedy: "a longer period",
+        of_program: "give a longer period (`--period`)",
+    }
     /// Chains could not be read.
     Broken {
         /// Their number.
         samples: u64,
-    },
+    } => {
+        size: *samples as f64,
+        words: format!("{samples} chains could not be read"),
+        remedy: "look whether kernel and tool disagree on the format of samples",
+    }
     /// Rules leave too much undecided.
     Undecided {
         /// Share of kernel samples in layer other.
         layer: f64,
         /// Share in category other.
         category: f64,
-    },
+    } => {
+        size: layer.max(*category),
+        words: format!("no rule gives a layer to {:.2} % and a category to {:.2} % of the kernel samples", layer * 100.0, category * 100.0),
+        remedy: "list the functions that no rule decides, and add rules for them",
+        of_program: "add rules for the functions that no rule decides (`nettoll report --rules`)",
+    }
 }
 
-/// Cause of a sum that fails, as far as the passes show one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "cause")]
-pub enum Cause {
-    /// The kernel had no room for samples.
-    Lost {
-        /// Their share.
-        share: f64,
-    },
-    /// The kernel throttled the sampler.
-    Throttled {
-        /// Number of times.
-        times: u64,
-    },
-    /// The hypervisor took the CPU away.
-    Stolen {
-        /// Share of the time passes' CPU time.
-        share: f64,
-    },
-    /// Others ran on the end's CPUs.
-    Others {
-        /// Their share of the samples there.
-        share: f64,
-    },
-    /// The sampler's timer came too late for bursts on the CPU that were over by then.
-    Late {
-        /// Share of the samples that the timer's own count of time has room for, and that did
-        /// not come.
-        share: f64,
-    },
-    /// The passes show none.
-    Unknown,
+worded! {
+    /// Cause of a sum that fails, as far as the passes show one. Its words follow those of the doubt.
+    #[serde(rename_all = "snake_case", tag = "cause")]
+    Cause {
+        /// The kernel had no room for samples.
+        Lost {
+            /// Their share.
+            share: f64,
+        } => {
+            words: format!(": the kernel had no room for {:.1} % of the samples", share * 100.0),
+            remedy: "do not use the rows; give shorter trials, or raise kernel.perf_event_mlock_kb",
+            of_program: "do not use the rows; give shorter windows (`--window`), or raise kernel.perf_event_mlock_kb",
+        }
+        /// The kernel throttled the sampler.
+        Throttled {
+            /// Number of times.
+            times: u64,
+        } => {
+            words: format!(": the kernel throttled the sampler {times} times"),
+            remedy: "do not use the rows; give a longer period",
+            of_program: "do not use the rows; give a longer period (`--period`)",
+        }
+        /// The hypervisor took the CPU away.
+        Stolen {
+            /// Share of the time passes' CPU time.
+            share: f64,
+        } => {
+            words: format!(": the hypervisor took {:.1} % of the CPU time", share * 100.0),
+            remedy: "do not use the rows; run again when the hypervisor's other guests are quiet, or on a host of your own",
+        }
+        /// Others ran on the end's CPUs.
+        Others {
+            /// Their share of the samples there.
+            share: f64,
+        } => {
+            words: format!(": other programs had {:.1} % of these CPUs", share * 100.0),
+            remedy: "do not use the rows; stop what else runs on these CPUs, or give others",
+        }
+        /// The sampler's timer came too late for bursts on the CPU that were over by then.
+        Late {
+            /// Share of the samples that the timer's own count of time has room for, and that did
+            /// not come.
+            share: f64,
+        } => {
+            words: format!(": timers came too late for short bursts on the CPU, and missed {:.0} % of the samples due", share * 100.0),
+            remedy: "do not use the rows; allow samples of whole CPUs (root, CAP_PERFMON, or kernel.perf_event_paranoid of 0)",
+            of_program: "do not use the rows; observe it under more load, or where no hypervisor delays timers",
+        }
+        /// The passes show none.
+        Unknown => {
+            words: "",
+            remedy: "do not use the rows; run again on a quiet machine; if it repeats there, report it with the run directory",
+        }
+    }
 }
 
 impl Cause {
     /// Below this, a cause explains no sum beyond its bar.
     pub const LEAST: f64 = 0.01;
-
-    const fn remedy(self) -> &'static str {
-        match self {
-            Self::Lost { .. } => "do not use the rows; give shorter trials, or raise kernel.perf_event_mlock_kb",
-            Self::Throttled { .. } => "do not use the rows; give a longer period",
-            Self::Stolen { .. } => "do not use the rows; run again when the hypervisor's other guests are quiet, or on a host of your own",
-            Self::Others { .. } => "do not use the rows; stop what else runs on these CPUs, or give others",
-            Self::Late { .. } => "do not use the rows; allow samples of whole CPUs (root, CAP_PERFMON, or kernel.perf_event_paranoid of 0)",
-            Self::Unknown => "do not use the rows; run again on a quiet machine; if it repeats there, report it with the run directory",
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Lost { share } => write!(f, ": the kernel had no room for {:.1} % of the samples", share * 100.0),
-            Self::Throttled { times } => write!(f, ": the kernel throttled the sampler {times} times"),
-            Self::Stolen { share } => write!(f, ": the hypervisor took {:.1} % of the CPU time", share * 100.0),
-            Self::Others { share } => write!(f, ": other programs had {:.1} % of these CPUs", share * 100.0),
-            Self::Late { share } => {
-                write!(f, ": timers came too late for short bursts on the CPU, and missed {:.0} % of the samples due", share * 100.0)
-            }
-            Self::Unknown => Ok(()),
-        }
-    }
-}
-
-impl Doubt {
-    /// Its gravity.
-    pub const fn gravity(&self) -> Gravity {
-        match self {
-            Self::Wall { .. } | Self::Dropped { .. } => Gravity::Red,
-            _ => Gravity::Warning,
-        }
-    }
-
-    /// The remedy.
-    pub const fn remedy(&self) -> &'static str {
-        match self {
-            Self::Wall { cause, .. } | Self::Dropped { cause, .. } => cause.remedy(),
-            Self::Moved { .. } => "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-            Self::NoRecords => {
-                "read the rows as shares of the CPU time; more room for records of switches (kernel.perf_event_mlock_kb) gives the sum"
-            }
-            Self::NoWaits => "give the tool scheduler tracepoints (root, or CAP_BPF and CAP_PERFMON), or read the rows without their sum",
-            Self::Observer { .. } => "sample more rarely: a longer period",
-            Self::FewSamples { .. } => "more messages a trial, or more blocks",
-            Self::FewPasses { .. } => "more blocks: at least 5",
-            Self::Lost { .. } => "a larger ring, or shorter trials",
-            Self::Throttled { .. } => "a longer period",
-            Self::Broken { .. } => "look whether kernel and tool disagree on the format of samples",
-            Self::Undecided { .. } => "list the functions that no rule decides, and add rules for them",
-        }
-    }
-}
-
-impl Doubt {
-    /// The remedy where the end is a program that is observed: it has windows, and no trials or blocks that
-    /// its user sets.
-    pub const fn remedy_of_program(&self) -> &'static str {
-        match self {
-            Self::Wall { cause, .. } | Self::Dropped { cause, .. } => match cause {
-                Cause::Lost { .. } => "do not use the rows; give shorter windows (`--window`), or raise kernel.perf_event_mlock_kb",
-                Cause::Throttled { .. } => "do not use the rows; give a longer period (`--period`)",
-                Cause::Late { .. } => "do not use the rows; observe it under more load, or where no hypervisor delays timers",
-                cause => cause.remedy(),
-            },
-            Self::Moved { .. } => "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-            Self::NoWaits => "attach as root (or with CAP_BPF and CAP_PERFMON), or read the rows without that sum",
-            Self::Observer { .. } => "sample more rarely: a longer period (`--period`)",
-            Self::FewSamples { .. } | Self::FewPasses { .. } => "observe for longer (`-t`), or under more load",
-            Self::Lost { .. } => "give shorter windows (`--window`)",
-            Self::Throttled { .. } => "give a longer period (`--period`)",
-            Self::Undecided { .. } => "add rules for the functions that no rule decides (`nettoll report --rules`)",
-            _ => self.remedy(),
-        }
-    }
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Wall { closure, cause } => write!(f, "CPU time and waits make {closure:.3} of the wall time{cause}"),
-            Self::Dropped { closure, cause } => write!(f, "samples times period make {closure:.3} of the on-CPU time{cause}"),
-            Self::Moved { closure, own } => {
-                write!(f, "CPU time and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
-            }
-            Self::NoRecords => write!(f, "there are no records of switches, so samples were not compared with the time on the CPU"),
-            Self::NoWaits => write!(f, "waits were not measured, so there is no sum of the wall time"),
-            Self::Observer { ratio } => write!(f, "sampling raised the CPU time to {ratio:.3} of what it is without"),
-            Self::FewSamples { missing } => write!(f, "{missing} samples are missing of {LEAST_SAMPLES}"),
-            Self::FewPasses { time, clean } => {
-                write!(f, "{time} time and {clean} clean passes are too few to tell how passes differ ({LEAST_PASSES})")
-            }
-            Self::Lost { samples } => write!(f, "the kernel lost {samples} samples"),
-            Self::Throttled { times } => write!(f, "the kernel throttled the sampler {times} times"),
-            Self::Broken { samples } => write!(f, "{samples} chains could not be read"),
-            Self::Undecided { layer, category } => {
-                write!(
-                    f,
-                    "no rule gives a layer to {:.2} % and a category to {:.2} % of the kernel samples",
-                    layer * 100.0,
-                    category * 100.0
-                )
-            }
-        }
-    }
 }
 
 #[cfg(test)]

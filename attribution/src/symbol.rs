@@ -42,7 +42,20 @@ impl<'a> Symbol<'a> {
             None => self.name.to_owned(),
         }
     }
+
+    /// The name under which its time is listed as that of a caller.
+    pub fn listed_before(self, caller: Self) -> String {
+        format!("{}{BEFORE}{}", self.listed(), caller.listed())
+    }
+
+    /// Returns whether a name is one of [`Symbol::listed_before`].
+    pub fn has_caller(listed: &str) -> bool {
+        listed.contains(BEFORE)
+    }
 }
+
+/// Stands between a function and its caller, in which no name has a blank.
+const BEFORE: &str = " < ";
 
 /// Functions in which interrupts come on again. A timer's interrupt that was due while they
 /// were off strikes here, so its time is that of the region before, which the caller tells.

@@ -84,9 +84,7 @@ fn sizes(sizes: &PublishedSizes) -> Vec<Block> {
 /// are published too, since those are what was measured today.
 fn shown(sizes: &PublishedSizes) -> Vec<usize> {
     const ROOM: usize = 4;
-    let native: Vec<usize> =
-        sizes.published.iter().enumerate().filter(|(_, name)| name.ends_with(": sockets")).map(|(place, _)| place).collect();
-    let all = if native.is_empty() { (0..sizes.published.len()).collect() } else { native };
+    let all = if sizes.native.is_empty() { (0..sizes.published.len()).collect() } else { sizes.native.clone() };
     all.into_iter().take(ROOM).collect()
 }
 

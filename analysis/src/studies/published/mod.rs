@@ -70,6 +70,7 @@ fn sizes(reference: &ReferenceAnalysis, series: &cell::Series, cells: &[&CellRes
     (!theirs.is_empty() && !ours.is_empty()).then(|| PublishedSizes {
         series: series.to_string(),
         published: theirs.iter().map(|series| format!("{}: {}", series.group, series.name)).collect(),
+        native: (0..theirs.len()).filter(|place| theirs[*place].name == shape::SOCKETS).collect(),
         rows: all.into_iter().map(row).collect(),
     })
 }

@@ -28,6 +28,9 @@ pub struct PublishedSizes {
     pub series: String,
     /// The published ones: machine, and implementation or table.
     pub published: Vec<String>,
+    /// Places of the published ones that are native sockets.
+    #[serde(skip)]
+    pub native: Vec<usize>,
     /// The sizes of either, rising.
     pub rows: Vec<PublishedSize>,
 }

@@ -23,8 +23,8 @@ const LONGEST: usize = 1_000;
 /// Everything that was refused.
 #[derive(Debug, Default)]
 pub struct Absences {
-    /// Refusals, with the number of trials.
-    found: BTreeMap<Unavailable, u64>,
+    /// Refusals, whether samples are missing for each, and the number of trials.
+    found: BTreeMap<(Unavailable, bool), u64>,
     /// Functions that were not counted, by the reason.
     uncounted: BTreeMap<String, (BTreeSet<String>, u64)>,
     /// Those beyond [`MOST`].
@@ -32,10 +32,10 @@ pub struct Absences {
 }
 
 impl Absences {
-    /// Adds a refusal in one trial.
-    pub fn push(&mut self, what: &str, answer: &str, remedy: &str) {
+    /// Adds a refusal in one trial; `samples` where those are missing for it.
+    pub fn push(&mut self, samples: bool, what: &str, answer: &str, remedy: &str) {
         let [what, answer, remedy] = [what, answer, remedy].map(|text| text.chars().take(LONGEST).collect::<String>());
-        let key = Unavailable { what, answer, remedy };
+        let key = (Unavailable { what, answer, remedy }, samples);
         let room = self.found.len() < MOST;
         match self.found.get_mut(&key) {
             Some(trials) => *trials += 1,
@@ -62,13 +62,14 @@ impl Absences {
 
     /// All of them, the most frequent first.
     pub fn finish(self) -> Vec<Absence> {
-        let plain = self.found.into_iter().map(|(unavailable, trials)| Absence { unavailable, trials });
+        let plain = self.found.into_iter().map(|((unavailable, samples), trials)| Absence { unavailable, samples, trials });
         let uncounted = self.uncounted.into_iter().map(|(answer, (names, trials))| Absence {
             unavailable: Unavailable::new(
                 format!("exact calls of {}", listed(&names)),
                 answer,
                 "Their calls print as \"-\"; their times do not depend on it",
             ),
+            samples: false,
             trials,
         });
         let mut all: Vec<Absence> = plain.chain(uncounted).collect();
@@ -79,6 +80,7 @@ impl Absences {
                     format!("more than {MOST} different ones; these are not told apart"),
                     "Look into trials.jsonl",
                 ),
+                samples: false,
                 trials: self.further,
             });
         }
@@ -105,11 +107,11 @@ mod tests {
     fn equal_ones_are_counted_together() {
         let mut absences = Absences::default();
         for _ in 0..3 {
-            absences.push("cycles", "ENOENT", "none");
+            absences.push(false, "cycles", "ENOENT", "none");
             let names = ["a", "b", "c", "d", "e"].map(|name| (name.to_owned(), "fentry: EPERM".to_owned()));
             absences.push_uncounted(&BTreeMap::from(names));
         }
-        absences.push("waits", "EPERM", "be root");
+        absences.push(false, "waits", "EPERM", "be root");
         let all = absences.finish();
         let said: Vec<(&str, u64)> = all.iter().map(|absence| (absence.unavailable.what.as_str(), absence.trials)).collect();
         assert_eq!(said, [("cycles", 3), ("exact calls of a, b, c, d and 1 more", 3), ("waits", 1)]);
@@ -119,7 +121,7 @@ mod tests {
     fn they_are_bounded() {
         let mut absences = Absences::default();
         for number in 0..10_000 {
-            absences.push(&number.to_string(), "no", "none");
+            absences.push(false, &number.to_string(), "no", "none");
             absences.push_uncounted(&BTreeMap::from([("f".to_owned(), number.to_string())]));
         }
         let all = absences.finish();

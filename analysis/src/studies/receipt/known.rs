@@ -17,7 +17,7 @@ pub struct Known<'a> {
     /// The names as they are listed, by place; empty until they are asked for.
     listed: Vec<Option<String>>,
     /// Names of functions in which interrupts come on, by place and caller.
-    split: HashMap<(u32, String), String>,
+    split: HashMap<(u32, u32), String>,
     /// The names of system calls, by the place of their function's.
     calls: Vec<Option<Option<String>>>,
 }
@@ -67,8 +67,7 @@ impl<'a> Known<'a> {
         if symbol.enables_interrupts()
             && let Some(caller) = chains.frames(chain).nth(1)
         {
-            let caller = Symbol::parse(chains.name_at(caller)).listed();
-            return self.split.entry((leaf, caller)).or_insert_with_key(|(_, caller)| format!("{} < {caller}", symbol.listed()));
+            return self.split.entry((leaf, caller)).or_insert_with(|| symbol.listed_before(Symbol::parse(chains.name_at(caller))));
         }
         self.listed[leaf as usize].get_or_insert_with(|| symbol.listed())
     }

@@ -124,7 +124,8 @@ impl Study for Receipts {
             }
             Outcome::Skipped { reason } => {
                 self.missing(group);
-                self.absences.push(&format!("{} passes", record.pass), reason, "See what `nettoll doctor` says of this machine");
+                let (what, remedy) = (format!("{} passes", record.pass), "See what `nettoll doctor` says of this machine");
+                self.absences.push(record.pass.samples(), &what, reason, remedy);
             }
             Outcome::Failed { .. } => self.missing(group),
         }
@@ -190,14 +191,14 @@ impl Receipts {
             // Who refused to look has said why.
             if why != Unkept::Unseen {
                 let remedy = "The other trials are used without it";
-                self.absences.push(&format!("a {} pass of {}, {role}", record.pass, group.label), &why.to_string(), remedy);
+                self.absences.push(false, &format!("a {} pass of {}, {role}", record.pass, group.label), &why.to_string(), remedy);
             }
         }
     }
 
     fn refused(&mut self, seen: &Observation) {
         for Unavailable { what, answer, remedy } in &seen.refused {
-            self.absences.push(what, answer, remedy);
+            self.absences.push(false, what, answer, remedy);
         }
         if let Some(counts) = &seen.counts {
             self.absences.push_uncounted(&counts.refused);

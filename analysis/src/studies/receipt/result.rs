@@ -307,6 +307,9 @@ pub struct Absence {
     /// The refusal.
     #[serde(flatten)]
     pub unavailable: Unavailable,
+    /// True where samples are what is missing, without which there is no receipt.
+    #[serde(skip)]
+    pub samples: bool,
     /// In how many trials (a trial with two ends counts once for each that lacks it).
     pub trials: u64,
 }

@@ -3,7 +3,7 @@
 use attribution::Symbol;
 use attribution::exact::{Measured, Region, RegionDiff};
 
-use super::words::by_scenario;
+use super::words::{STANDING, by_scenario};
 use crate::chart::flame::{Choice, Flame};
 use crate::document::Block;
 use crate::studies::receipt::{Counted, MOST_FLAMES, counted};
@@ -13,12 +13,12 @@ pub fn of(one: &Measured, id: impl Fn(&str) -> String) -> Vec<Block> {
     let scenarios = by_scenario(one);
     let room = MOST_FLAMES / scenarios.len().max(1);
     let graph = |(scenario, regions): (&str, Vec<&Region>)| {
-        let side = |region: &&Region| Counted { name: size(scenario, region), folded: vec![folded(region)] };
+        let side = |region: &&Region| Counted { name: size(region), folded: vec![folded(region)] };
         let sides: Vec<Counted> = regions.iter().map(side).collect();
         let rivals: Vec<String> = if sides.len() > 1 { sides.iter().map(|side| side.name.clone()).collect() } else { Vec::new() };
         let choice = |(column, side): (usize, &Counted)| Choice { name: side.name.clone(), column, rivals: (0..rivals.len()).collect() };
         let choices = sides.iter().enumerate().map(choice).collect();
-        let standing = regions.iter().position(|region| region.name.ends_with("-112")).unwrap_or(0);
+        let standing = regions.iter().position(|region| region.scenario().1 == Some(STANDING)).unwrap_or(0);
         let title = format!("Flame graph of {scenario}");
         let graph = Flame { id: id(scenario), title, choices, rivals, first: (standing, None), ..Flame::default() };
         counted(graph, &sides, room).map(|graph| Block::Flame(Box::new(graph)))
@@ -44,11 +44,9 @@ pub fn difference(region: &RegionDiff, [before, after]: [&[Measured]; 2], room: 
 }
 
 /// The size of a region's message.
-fn size(scenario: &str, region: &Region) -> String {
-    match region.name.strip_prefix(scenario).and_then(|rest| rest.strip_prefix('-')) {
-        Some(size) => format!("{size} B"),
-        None => scenario.to_owned(),
-    }
+fn size(region: &Region) -> String {
+    let (scenario, size) = region.scenario();
+    size.map_or_else(|| scenario.to_owned(), |size| format!("{size} B"))
 }
 
 /// Paths without what compilers add to names, which differs from kernel to kernel.

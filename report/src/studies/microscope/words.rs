@@ -32,10 +32,12 @@ pub fn by_scenario(measured: &Measured) -> Vec<(&str, Vec<&Region>)> {
     found
 }
 
-/// The region of a scenario that stands for it: of 112 bytes, as in the studies of 1993 and
-/// 1997, else the first.
+/// Bytes of the message that stands for a scenario, as in the studies of 1993 and 1997.
+pub const STANDING: u64 = 112;
+
+/// The region of a scenario that stands for it: of [`STANDING`] bytes, else the first.
 pub fn standing<'r>(regions: &[&'r Region]) -> Option<&'r Region> {
-    regions.iter().find(|region| region.name.ends_with("-112")).or(regions.first()).copied()
+    regions.iter().find(|region| region.scenario().1 == Some(STANDING)).or(regions.first()).copied()
 }
 
 /// The answer, and what could not be run.

@@ -4,8 +4,8 @@ use std::mem::{Discriminant, discriminant};
 
 use analysis::group_by;
 use analysis::result::Estimate;
-use analysis::result::receipt::{Absence, Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
-use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt};
+use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
+use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt, Symbol};
 use model::order::Order;
 use model::profile::{CountTier, SampleSource};
 use model::{Role, Unavailable};
@@ -134,9 +134,8 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
 pub fn no_receipt(study: &ReceiptStudy) -> String {
     let ends = study.cells.iter().flat_map(|cell| [&cell.sender, &cell.receiver]);
     let why = ends.filter_map(|end| if let ReceiptOutcome::Absent { reason } = &end.outcome { Some(format!("{reason}.")) } else { None });
-    // Without samples there is none; what else is absent leaves rows out.
-    let samples = |absence: &&Absence| absence.unavailable.what.starts_with("time");
-    let refused = study.absences.iter().find(samples).or(study.absences.first()).map(|absence| {
+    // What else is absent leaves rows out.
+    let refused = study.absences.iter().find(|absence| absence.samples).or(study.absences.first()).map(|absence| {
         let Unavailable { what, answer, remedy } = &absence.unavailable;
         format!("{what}: {answer}. {}.", remedy.trim_end_matches('.'))
     });
@@ -161,30 +160,17 @@ pub fn doubts(study: &ReceiptStudy) -> Vec<Shared> {
         all.map(move |doubt| (doubt, format!("{}, {}", cell.label, receipt.role)))
     });
     let shared = |(_, members): (Discriminant<Doubt>, Vec<(&Doubt, String)>)| {
-        let worst = members.iter().map(|(doubt, _)| *doubt).reduce(|worst, doubt| if size(doubt) > size(worst) { doubt } else { worst })?;
+        let worst =
+            members.iter().map(|(doubt, _)| *doubt).reduce(|worst, doubt| if doubt.size() > worst.size() { doubt } else { worst })?;
         Some(Shared { text: worst.to_string(), remedy: worst.remedy(), of: members.into_iter().map(|(_, label)| label).collect() })
     };
     group_by(warnings, |(doubt, _)| discriminant(*doubt)).into_iter().filter_map(shared).collect()
 }
 
-/// A measure of gravity among doubts of one kind.
-fn size(doubt: &Doubt) -> f64 {
-    match doubt {
-        Doubt::Wall { closure, .. } | Doubt::Moved { closure, .. } | Doubt::Dropped { closure, .. } => (closure - 1.0).abs(),
-        Doubt::NoRecords | Doubt::NoWaits => 0.0,
-        Doubt::Observer { ratio } => *ratio,
-        Doubt::FewSamples { missing } => *missing as f64,
-        Doubt::FewPasses { time, clean } => -((time + clean) as f64),
-        Doubt::Lost { samples } | Doubt::Broken { samples } => *samples as f64,
-        Doubt::Throttled { times } => *times as f64,
-        Doubt::Undecided { layer, category } => layer.max(*category),
-    }
-}
-
 /// What a routine's name with its caller behind it means; `None` where there is none.
 pub fn interrupts_on<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
     const MEANS: &str = "a < b: interrupts come on again in a, and timers that were due before fire there: the time is b's, before it.";
-    functions.into_iter().any(|name| name.contains(" < ")).then_some(MEANS)
+    functions.into_iter().any(Symbol::has_caller).then_some(MEANS)
 }
 
 /// Cells and ends, at most three by name.

@@ -80,6 +80,7 @@ fn published() -> Published {
         sizes: vec![PublishedSizes {
             series: "TCP_STREAM (nodelay)".into(),
             published: vec!["VAX 11/750, calder-10 to matisse-10: B1 TCP".into(), "SUN II, <uranus> to mars: B3 TCP".into()],
+            native: Vec::new(),
             rows: [1, 16, 1_024].map(size).into(),
         }],
         times: vec![PublishedTime {
