@@ -482,20 +482,4 @@ mod tests {
             assert!(![metric.title(), metric.head(), metric.column()[1]].contains(&""), "{metric}");
         }
     }
-
-    /// Rows of the table under "Metrics", each of which names one metric or some.
-    #[test]
-    fn the_format_is_documented_metric_by_metric() {
-        let text = include_str!("../../docs/format.md");
-        let section = text.split("### Metrics").nth(1).unwrap().split("\n## ").next().unwrap();
-        let names = section
-            .lines()
-            .filter(|line| line.starts_with("| `"))
-            .filter(|line| !["| `merged_", "| `host_NAME"].iter().any(|other| line.starts_with(other)));
-        let documented: Vec<&str> = names.flat_map(|line| line.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)).collect();
-        for metric in Metric::ALL {
-            assert!(documented.contains(&metric.name()), "docs/format.md does not say what {metric} is");
-        }
-        assert_eq!(documented.len(), Metric::ALL.len(), "docs/format.md names what is no metric");
-    }
 }

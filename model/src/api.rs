@@ -1,5 +1,7 @@
 //! The table of apis: the ways in which an endpoint hands messages to the kernel.
 
+use serde::Serialize;
+
 use crate::over::Over;
 use crate::program::{Program, choice_or_program};
 use crate::receive::Receive;
@@ -17,81 +19,114 @@ pub const MOST_BATCH: u32 = 1_024;
 /// ways of receiving a byte stream and datagrams that go with it unless the plan
 /// says otherwise. One that `lends` has the kernel read the message's memory after
 /// the call, so that no message can be written into it. `over` says what carries the
-/// messages, where that is not the link.
+/// messages, where that is not the link. `linux` is the first version that has everything
+/// needed, by the manual pages send(2), sendmmsg(2), udp(7), packet(7), io_uring(7) and
+/// splice(2); what is really there is found by trying. `change` is the change to a program
+/// that calls `send` and `recv`. A row's comment stands in docs/ways.md.
 #[macro_export]
 macro_rules! apis {
     ($rows:ident) => {
         $rows! {
-            /// One `send` system call a message, on a connected socket.
-            send::Send = "send" { carries: Test::ALL, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `sendto` system call a message, on a socket that is not connected.
-            sendto::Sendto = "sendto" { carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom] },
-            /// One `sendmsg` system call a message, on a connected socket.
-            sendmsg::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg] },
-            /// Many messages with one `sendmmsg` system call, on a connected socket.
-            sendmmsg::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg] },
-            /// Many messages of a byte stream with one `writev` system call.
-            writev::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a message with `MSG_MORE`: the kernel makes full
-            /// segments.
-            send_more::SendMore = "send-more" { carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// Many datagrams with one `send` as one packet that is cut late
-            /// (`UDP_SEGMENT`).
-            gso::Gso = "gso" { carries: Test::DATAGRAMS, batch: Some(32), packs: true, receive: [Recv, Gro] },
-            /// Many sends with one `io_uring_enter` system call.
-            uring::Uring = "uring" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
-            /// The same, which a thread of the kernel's takes from the ring
-            /// (`IORING_SETUP_SQPOLL`).
-            uring::UringSqpoll = "uring-sqpoll" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
-            /// The same from the program's own pages (`IORING_OP_SEND_ZC`).
-            uring::UringZerocopy = "uring-zerocopy" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot], lends },
-            /// One `send` system call a message with `MSG_ZEROCOPY`: from the program's own
-            /// pages.
-            zerocopy::Zerocopy = "zerocopy" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
-            /// Packets of many datagrams as by `gso`, from the program's own pages.
-            gso::GsoZerocopy = "gso-zerocopy" { carries: Test::UDP_STREAMS, batch: Some(32), packs: true, receive: [Recv, Gro], lends },
-            /// One `sendfile` system call a message, from the pages of a file.
-            sendfile::Sendfile = "sendfile" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
-            /// `vmsplice` of a message into a pipe and `splice` from it into the socket.
-            splice::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
-            /// One `send` system call a message, over TCP of many paths (MPTCP).
-            other_transport::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a message, over SCTP.
-            other_transport::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a message, over TCP that the kernel encrypts (kTLS,
-            /// AES-128-GCM).
-            other_transport::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a packet of IP, whose heads the program makes, on a raw
-            /// socket.
-            raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a frame of Ethernet, whose heads the program makes, on a
-            /// packet socket (AF_PACKET).
-            raw::Packet = "packet" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// Many frames of Ethernet with one call, from a ring that a packet socket shares with
-            /// the kernel (`PACKET_TX_RING`).
-            packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends },
-            /// One `write` system call a packet of IP, whose heads the program makes, into a TUN
-            /// device, from which the kernel forwards it over the link.
-            tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// Many frames of Ethernet with one call, from memory that the kernel knows (AF_XDP, in
-            /// copy mode).
-            xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: Some(32), packs: false, receive: [Recv, Recv] },
-            /// The same frames, which the device reads where they lie (AF_XDP without a copy).
-            xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends },
-            /// One `send` system call a message, over a UNIX stream socket.
-            unix::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a message, over a UNIX datagram socket.
-            unix::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a message, over a UNIX seqpacket socket.
-            unix::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `send` system call a message, over a VSOCK connection to the machine's own
-            /// address.
-            other_transport::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
-            /// One `write` system call a message, into a pipe.
-            pipe::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Read, Read] },
-            /// A copy of each message into a ring in memory that both ends have, and no system
-            /// call but to wait: the limit.
-            shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Shm, Shm] },
+            /// `send`.
+            send::Send = "send" { carries: Test::ALL, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "any", change: "none" },
+            /// `sendto` on a socket that is not connected: the route is looked up for every message.
+            sendto::Sendto = "sendto" { carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom],
+                linux: "any", change: "a socket that is not connected; it may serve many peers" },
+            /// `sendmsg` with one piece of memory.
+            sendmsg::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg],
+                linux: "any", change: "headers around each message" },
+            /// `sendmmsg`.
+            sendmmsg::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg],
+                linux: "3.0", change: "several messages at hand, with a header each" },
+            /// `writev`, a piece of memory for each message.
+            writev::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv],
+                linux: "any", change: "several messages at hand, with a piece of memory each" },
+            /// `send` with `MSG_MORE`: the kernel makes full segments; what is left is pushed at the end of
+            /// a part of the trial.
+            send_more::SendMore = "send-more" { carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "2.4", change: "a flag, and a push after the last message of a burst" },
+            /// `send` of many datagrams as one packet, cut by the device or just before it (`UDP_SEGMENT`);
+            /// of one size that fit the MTU, at most 64, or as many as 65,507 bytes hold.
+            gso::Gso = "gso" { carries: Test::DATAGRAMS, batch: Some(32), packs: true, receive: [Recv, Gro],
+                linux: "5.0", change: "several messages of one size to one peer, side by side in memory; UDP_GRO and its sizes at the receiver" },
+            /// `io_uring_enter` with many sends; of a stream each is linked to the one before it.
+            uring::Uring = "uring" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Multishot, Multishot],
+                linux: "6.0", change: "a ring for requests and answers, and a ring of buffers at the receiver; containers often forbid it" },
+            /// The same, taken from the ring by a thread of the kernel's, whose CPU time is counted as the
+            /// sender's.
+            uring::UringSqpoll = "uring-sqpoll" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot],
+                linux: "6.0", change: "a ring that a thread of the kernel's serves, which takes a CPU while it polls" },
+            /// The same from the program's own pages.
+            uring::UringZerocopy = "uring-zerocopy" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot], lends: true,
+                linux: "6.0", change: "a ring, and messages that stay as they are until the kernel is done with them" },
+            /// `send` with `MSG_ZEROCOPY`, and `recvmsg` for the kernel's notices after every 16.
+            zerocopy::Zerocopy = "zerocopy" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
+                linux: "4.14, datagrams 5.0", change: "messages that stay as they are until the kernel's notice is read from the error queue" },
+            /// Packets as by `gso`, with `MSG_ZEROCOPY`.
+            gso::GsoZerocopy = "gso-zerocopy" { carries: Test::UDP_STREAMS, batch: Some(32), packs: true, receive: [Recv, Gro], lends: true,
+                linux: "5.0", change: "what gso needs, and messages that stay as they are until the kernel's notice is read" },
+            /// `sendfile` from a file in memory.
+            sendfile::Sendfile = "sendfile" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
+                linux: "2.6.33", change: "messages that lie in a file" },
+            /// `vmsplice` into a pipe and `splice` from it into the socket: two calls a message.
+            splice::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
+                linux: "2.6.17", change: "messages that lie in whole pages and stay as they are, and a pipe" },
+            /// `send` on a socket of MPTCP.
+            other_transport::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "5.6", change: "a socket of IPPROTO_MPTCP, at both ends" },
+            /// `send` on a socket of SCTP; `--nodelay` is its own option, and it has a congestion control
+            /// of its own.
+            other_transport::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "2.6", change: "a socket of IPPROTO_SCTP, at both ends" },
+            /// `send` on a TCP socket whose bytes the kernel encrypts (AES-128-GCM, TLS 1.2), with keys
+            /// that nettoll sets in place of a handshake.
+            other_transport::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, at both ends" },
+            /// `send` of a packet of IP on a raw socket, with headers that nettoll makes, past the sender's
+            /// UDP; what fits the MTU.
+            raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "any", change: "CAP_NET_RAW, and the headers of IP and UDP before each message" },
+            /// `send` of a frame of Ethernet on a packet socket (`AF_PACKET`), past its IP as well; what
+            /// fits the MTU, not over loopback.
+            raw::Packet = "packet" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "2.2", change: "CAP_NET_RAW, and all headers of a frame before each message; routes and neighbours are the program's to know" },
+            /// Many frames from a ring that a packet socket shares with the kernel (`PACKET_TX_RING`), with
+            /// one `send`; of one size that fit the MTU, not over loopback.
+            packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends: true,
+                linux: "2.6.31", change: "CAP_NET_RAW, all headers of a frame before each message, a ring that the kernel sends from, and frames that stay as they are" },
+            /// `write` of a packet of IP into a TUN device of the sender's own, from which its kernel
+            /// forwards it over the link; what fits the MTU, over IPv4 and between hosts that nettoll
+            /// makes.
+            tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "2.4", change: "/dev/net/tun and CAP_NET_ADMIN, the headers of IP and UDP before each message, and a host that forwards them" },
+            /// Many frames from memory that the kernel knows with one `sendto` (`AF_XDP`, copy mode); what
+            /// fits the MTU, not over loopback.
+            xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: Some(32), packs: false, receive: [Recv, Recv],
+                linux: "4.18", change: "CAP_NET_RAW, all headers of a frame before each message, and rings that the kernel shares; one socket a queue" },
+            /// The same frames, which the card reads where they lie (`AF_XDP` without a copy): over cards
+            /// whose drivers can, not over virtual Ethernet; of one size that fit the MTU, not over
+            /// loopback.
+            xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends: true,
+                linux: "4.18", change: "what xdp needs, a card whose driver takes frames without a copy, and frames that stay as they are until it has read them" },
+            /// `send` on a UNIX stream socket.
+            unix::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
+            /// `send` on a UNIX datagram socket.
+            unix::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "any", change: "both ends on one machine, and a UNIX datagram socket between them" },
+            /// `send` on a UNIX seqpacket socket.
+            unix::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "2.6.4", change: "both ends on one machine, and a UNIX seqpacket socket between them" },
+            /// `send` on a VSOCK connection to the machine's own address.
+            other_transport::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+                linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
+            /// `write` into a pipe.
+            pipe::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Read, Read],
+                linux: "any", change: "both ends on one machine, and a pipe from one to the other" },
+            /// A copy into a ring in memory that both ends have; `futex` to wait alone.
+            shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Shm, Shm],
+                linux: "any", change: "both ends on one machine, memory that both have, and a ring in it" },
         }
     };
 }
@@ -105,6 +140,17 @@ struct Properties {
     receive: [Receive; 2],
     lends: bool,
     over: Over,
+    description: &'static str,
+    needs: Needs,
+}
+
+/// Needs of a way beyond those of plain `send`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Needs {
+    /// The first Linux that has everything needed.
+    pub linux: &'static str,
+    /// The change to a program that calls `send` and `recv`.
+    pub change: &'static str,
 }
 
 macro_rules! over {
@@ -117,11 +163,14 @@ macro_rules! over {
 }
 
 macro_rules! declare {
-    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { $(over: $over:ident,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident] $(, $lends:ident)? },)+) => {
+    ($($(#[doc = $doc:literal])+ $module:ident::$variant:ident = $name:literal {
+        $(over: $over:ident,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident],
+        $(lends: $lends:literal,)? linux: $linux:literal, change: $change:literal
+    },)+) => {
         choice_or_program! {
             /// Way in which an endpoint hands its messages to the kernel.
             Api, "an api" {
-                $($(#[$doc])* $variant = $name,)+
+                $($(#[doc = $doc])+ $variant = $name,)+
             }
         }
 
@@ -133,8 +182,10 @@ macro_rules! declare {
                         batch: $batch,
                         packs: $packs,
                         receive: [Receive::$stream, Receive::$datagrams],
-                        lends: stringify!($($lends)?).len() > 0,
+                        lends: false $(|| $lends)?,
                         over: over!($($over)?),
+                        description: concat!($($doc),+).trim_ascii(),
+                        needs: Needs { linux: $linux, change: $change },
                     },)+
                     // The program is both ends where the plan names no other.
                     Self::External(program) => Properties {
@@ -144,6 +195,8 @@ macro_rules! declare {
                         receive: [Receive::External(program), Receive::External(program)],
                         lends: false,
                         over: Over::Link,
+                        description: "",
+                        needs: Needs { linux: "what the program needs", change: "what the program does" },
                     },
                 }
             }
@@ -179,6 +232,16 @@ impl Api {
             Protocol::Tcp => self.properties().receive[0],
             Protocol::Udp => self.properties().receive[1],
         }
+    }
+
+    /// Its call in a sentence, as docs/ways.md has it; empty of a program.
+    pub const fn description(self) -> &'static str {
+        self.properties().description
+    }
+
+    /// What a program needs to send in this way.
+    pub const fn needs(self) -> Needs {
+        self.properties().needs
     }
 
     /// What carries its messages.

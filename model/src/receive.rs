@@ -14,42 +14,43 @@ use crate::traffic::Test;
 macro_rules! receives {
     ($rows:ident) => {
         $rows! {
-            /// One `recv` system call a message, or for what has come of a byte stream.
+            /// `recv`.
             recv::Recv = "recv" { from: Over::SOCKETS, carries: Test::ALL, batch: None, packs: false },
-            /// One `recvfrom` system call a datagram, on a socket that is not connected.
+            /// `recvfrom` on a socket that is not connected; what strangers send is thrown away.
             recvfrom::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS, batch: None, packs: false },
-            /// One `recvmsg` system call a message.
+            /// `recvmsg` with one piece of memory.
             recvmsg::Recvmsg = "recvmsg" { from: Over::SOCKETS, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
-            /// Many datagrams with one `recvmmsg` system call.
+            /// `recvmmsg` of up to `--batch` datagrams; it waits for the first alone.
             recvmmsg::Recvmmsg = "recvmmsg" { from: &[Over::Link, Over::Packets, Over::UnixDgram, Over::UnixSeqpacket], carries: Test::DATAGRAMS, batch: Some(32), packs: false },
-            /// Many datagrams with one `recvmsg` as one packet that the kernel put
-            /// together (`UDP_GRO`).
+            /// `recvmsg` of many datagrams as one packet that the kernel joined (`UDP_GRO`).
             gro::Gro = "gro" { from: &[Over::Link, Over::Packets], carries: Test::DATAGRAMS, batch: None, packs: true },
-            /// An io_uring request to receive that stays, with a ring of buffers.
+            /// One io_uring request that stays, with a ring of buffers.
             multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
-            /// One `recv` with `MSG_WAITALL`: it returns when all that it asked for has come.
+            /// `recv` with `MSG_WAITALL`, which returns when `--read-size` bytes have come.
             waitall::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::Ktls, Over::UnixStream], carries: Test::BYTE_STREAMS, batch: None, packs: false },
-            /// One `recv` that is woken once all that it asks for has come (`SO_RCVLOWAT`).
+            /// `recv` on a socket that wakes it once `--read-size` bytes have come (`SO_RCVLOWAT`).
             lowat::Lowat = "lowat" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
-            /// One `recv` with `MSG_TRUNC`: what has come is thrown away without a copy.
+            /// `recv` with `MSG_TRUNC`: the kernel throws away what has come, without a copy.
             trunc::Trunc = "trunc" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
-            /// `splice` from the socket into a pipe and from it to `/dev/null`, without a copy.
+            /// `splice` into a pipe and from it to `/dev/null`, without a copy; two calls a read.
             splice::Splice = "splice" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
-            /// Pages of segments that the kernel maps, where it can (`TCP_ZEROCOPY_RECEIVE`).
+            /// The pages of segments, mapped where they are whole (`TCP_ZEROCOPY_RECEIVE`); the rest by
+            /// `recv`.
             zerocopy::Zerocopy = "zerocopy" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
-            /// Frames in a ring that the kernel fills below its IP (AF_PACKET, `TPACKET_V3`).
+            /// Frames in a ring that the kernel fills below its IP (`AF_PACKET`, `TPACKET_V3`); not over
+            /// loopback.
             packet::Packet = "packet" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
-            /// Frames that a program in the driver sends past the kernel's IP (AF_XDP in copy mode,
-            /// native XDP).
+            /// Frames that a program in the link's driver sends past the kernel's IP into memory of the
+            /// receiver's (`AF_XDP`, copy mode, native XDP); not over loopback.
             xdp::Xdp = "xdp" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
-            /// The same by a program above the driver (generic XDP).
+            /// The same by a program above the driver (generic XDP); not over loopback.
             xdp::XdpGeneric = "xdp-generic" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
-            /// The same frames, which the device writes where they are read (AF_XDP without a
-            /// copy, native XDP).
+            /// Frames that the card writes where they are read (`AF_XDP` without a copy, native XDP): over
+            /// cards whose drivers can, not over virtual Ethernet; not over loopback.
             xdp::XdpZerocopy = "xdp-zerocopy" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
-            /// One `read` system call for what has come through a pipe.
+            /// `read` from a pipe.
             read::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS, batch: None, packs: false },
-            /// A copy out of the ring in memory that both ends have.
+            /// A copy out of the ring.
             shm::Shm = "shm" { from: &[Over::Memory], carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
         }
     };
@@ -61,6 +62,7 @@ struct Properties {
     batch: Option<u32>,
     packs: bool,
     from: &'static [Over],
+    description: &'static str,
 }
 
 macro_rules! from {
@@ -73,19 +75,25 @@ macro_rules! from {
 }
 
 macro_rules! declare {
-    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { $(from: $from:expr,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
+    ($($(#[doc = $doc:literal])+ $module:ident::$variant:ident = $name:literal { $(from: $from:expr,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
         choice_or_program! {
             /// Way in which an endpoint takes messages from the kernel.
             Receive, "a way of receiving" {
-                $($(#[$doc])* $variant = $name,)+
+                $($(#[doc = $doc])+ $variant = $name,)+
             }
         }
 
         impl Receive {
             const fn properties(self) -> Properties {
                 match self {
-                    $(Self::$variant => Properties { carries: $carries, batch: $batch, packs: $packs, from: from!($($from)?) },)+
-                    Self::External(_) => Properties { carries: &[], batch: None, packs: false, from: from!() },
+                    $(Self::$variant => Properties {
+                        carries: $carries,
+                        batch: $batch,
+                        packs: $packs,
+                        from: from!($($from)?),
+                        description: concat!($($doc),+).trim_ascii(),
+                    },)+
+                    Self::External(_) => Properties { carries: &[], batch: None, packs: false, from: from!(), description: "" },
                 }
             }
         }
@@ -102,6 +110,11 @@ impl Receive {
     /// Returns whether it takes datagrams past its kernel's UDP, which counts none of them.
     pub const fn is_below_udp(self) -> bool {
         matches!(self, Self::Packet | Self::Xdp | Self::XdpGeneric | Self::XdpZerocopy)
+    }
+
+    /// Its call in a sentence, as docs/ways.md has it; empty of a program.
+    pub const fn description(self) -> &'static str {
+        self.properties().description
     }
 
     /// Returns whether it takes messages from what carries them.

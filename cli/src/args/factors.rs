@@ -33,10 +33,10 @@ impl FactorArgs {
 }
 
 fn flag(factor: Factor) -> Option<Arg> {
-    let flag = factor.flag()?;
+    let (flag, help) = (factor.flag()?, factor.help()?);
     let mut arg = Arg::new(factor.name())
         .long(flag.long.unwrap_or(factor.name()))
-        .help(flag.help)
+        .help(help)
         .help_heading(HEADING)
         .value_name(flag.value_name)
         .value_delimiter(',')

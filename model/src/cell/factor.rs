@@ -4,7 +4,8 @@
 //! knows how they are read and what a column holds, its flag with the help, its
 //! place in a cell with the usual level, and its words in a cell's name. Flags,
 //! keys, settings of arms, labels, columns and completions follow from it. A row's
-//! comment is what `nettoll help columns` says of its column.
+//! comment is what `nettoll help columns` says of its column; the comment within it is
+//! what docs/format.md says of its levels.
 
 use super::Cell;
 use super::level::{LevelType, Value};
@@ -29,8 +30,8 @@ pub struct Flag {
     pub long: Option<&'static str>,
     /// Name of its value in the help.
     pub value_name: &'static str,
-    /// Sentence for the help, without a full stop.
-    pub help: &'static str,
+    /// Sentence for the help, without a full stop and without the names of its choices.
+    help: &'static str,
     /// True where a value may begin with a hyphen: a negative number is then refused
     /// as a number and not as an unknown flag.
     pub is_number: bool,
@@ -96,6 +97,7 @@ macro_rules! factors {
     ($(
         $(#[doc = $doc:literal])+
         $name:ident: $type:ty = $key:literal $([identity: $identity:literal])? {
+            $(#[doc = $levels:literal])+
             flag: $flag:expr,
             place: $kind:ident $place:tt,
             words: $words:expr,
@@ -135,9 +137,21 @@ macro_rules! factors {
                 match self { $(Self::$name => concat!($($doc),+).trim_ascii(),)+ }
             }
 
+            /// The usual level, and all that there are: two cells of the table in docs/format.md.
+            pub const fn levels(self) -> &'static str {
+                match self { $(Self::$name => concat!($($levels),+).trim_ascii(),)+ }
+            }
+
             /// The flag that replaces its levels, if it has one of the usual kind.
             pub const fn flag(self) -> Option<Flag> {
                 match self { $(Self::$name => $flag,)+ }
+            }
+
+            /// Sentence of its flag in the help, without a full stop.
+            pub fn help(self) -> Option<String> {
+                let choices = match self { $(Self::$name => <$type>::choices(),)+ };
+                let help = self.flag()?.help;
+                Some(choices.map_or_else(|| help.to_owned(), |choices| format!("{help}: {choices}")))
             }
 
             /// Returns whether it says which cell a cell is: an arm cannot set it.
@@ -177,42 +191,63 @@ macro_rules! factors {
 factors! {
     /// Test, by netperf's name.
     Test: Test = "test" [identity: true] {
-        flag: Some(Flag::list("Tests: TCP_STREAM, UDP_STREAM, TCP_MAERTS, TCP_RR, UDP_RR, TCP_CRR")),
+        /// required | `TCP_STREAM`, `UDP_STREAM`, `TCP_MAERTS` (a stream whose receiver connects), `TCP_RR`,
+        /// `UDP_RR`, `TCP_CRR` (a connection for each transaction)
+        flag: Some(Flag::list("Tests")),
         place: field(test, Test::TcpStream),
         words: |_| None,
     }
     /// Version of IP.
     Family: Family = "family" {
+        /// `"ipv4"` | `"ipv4"`, `"ipv6"`
         flag: None,
         place: field(family, Family::V4),
         words: |cell| unusual(cell.family, Family::V4),
     }
     /// Way in which messages reach the kernel.
     Api: Ways = "api" {
-        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice, raw, packet, packet-ring, tun, xdp, xdp-zerocopy, mptcp, sctp, ktls, and on one machine unix-stream, unix-dgram, unix-seqpacket, vsock, pipe, shm, and the implementations tpi-sockets, tpi-streams, tokio, mio, compio, quinn, smoltcp, tpi-streams-xdp, smoltcp-xdp; or by end sender:gso,receiver:gro")),
+        /// `"send"` | how messages reach the kernel: a name of [ways.md](ways.md#the-ways), `"exec:PROGRAM
+        /// ARGS"` for a program of your own, an [external endpoint](endpoint.md), or the name of an
+        /// [implementation](implementations.md) that nettoll brings along; `"sender:gso,receiver:recv"` gives a
+        /// level of `receive` with it
+        flag: Some(Flag::list("How messages reach the kernel")),
         place: ways(api, receive),
         words: |cell| unusual(cell.api, Api::Send),
     }
     /// Way in which messages are taken from the kernel.
     Receive: Receive = "receive" {
-        flag: Some(Flag::list("How messages are taken from the kernel: recv, recvfrom, recvmsg, recvmmsg, gro, multishot, waitall, lowat, trunc, splice, zerocopy, packet, xdp, xdp-generic, xdp-zerocopy, read, shm")),
+        /// what goes with the api, also of an arm that sets another | how they are taken from it: a name of
+        /// [ways.md](ways.md#the-ways), or a program as in `api`
+        flag: Some(Flag::list("How messages are taken from the kernel")),
         place: option(receive),
         words: |cell| cell.receive.map(|receive| format!("received by {receive}")),
     }
     /// Messages that one call hands over or fetches, where it takes several.
     Batch: u32 = "batch" {
+        /// 32 for streams over `sendmmsg` and `writev`, and those that begin with `gso`, `uring` or `xdp`, or
+        /// received by `recvmmsg`; otherwise 1 | messages that one call hands over, and most datagrams that one
+        /// fetches; 1 to 1,024. A receiver counts a fetch as a call where it is made and its datagrams where
+        /// they are handed out, so that up to `batch` - 1 of them may be counted on the other side of an edge
+        /// of the measured part: its messages are right to less than `batch` (of `gro` to less than 64), those
+        /// of the whole trial exactly. Without meaning where the api takes one a call, and in request/response
+        /// tests, where a request waits for its answer
         flag: Some(Flag::numbers("Messages that one call hands over or fetches, where it takes several: 8,32")),
         place: derived(batch, usual_batch),
         words: |cell| (cell.batch != 1).then(|| format!("batches of {}", cell.batch)),
     }
     /// Message size.
     Size: Bytes = "size" [identity: true] {
+        /// required | message size: `1448`, `"16K"`, a list, or a sweep: `"1..16K:x2"` multiplies,
+        /// `"100..900:+100"` adds, `"1..16K"` doubles; the last value is always included, at most 1,000 values.
+        /// From 1 byte to 1G; a UDP datagram has at most 65,507 (IPv4) or 65,527 (IPv6)
         flag: Some(Flag::sweep("Message sizes: 1,64,16K or 1..16K:x2 or 100..900:+100 (K is 1024)").short('l')),
         place: field(size, Bytes::new(1)),
         words: |_| None,
     }
     /// Bytes that one receive call asks for.
     ReadSize: Bytes = "read_size" {
+        /// 128K for TCP streams, otherwise the message size | what one receive call asks for, at most 1G; at
+        /// least the message size in request/response tests
         flag: Some(Flag::sweep("Bytes that one receive call asks for").long("read-size")),
         place: derived(read_size, usual_read_size),
         // A series names it: in a cell it may follow from the size.
@@ -220,49 +255,63 @@ factors! {
     }
     /// TCP_NODELAY, `true` or `false`.
     Nodelay: bool = "nodelay" {
+        /// `false` | TCP_NODELAY at both ends; without meaning for UDP
         flag: Some(Flag::switch("TCP_NODELAY; without a value: true").short('N')),
         place: field(nodelay, false),
         words: |cell| (cell.protocol() == Protocol::Tcp && !cell.api.over().is_local()).then(|| if cell.nodelay { "nodelay" } else { "nagle" }.to_owned()),
     }
     /// TCP congestion control.
     Cc: String = "cc" {
+        /// the kernel's | TCP congestion control at both ends; without meaning for UDP
         flag: Some(Flag::list("TCP congestion control").short('C')),
         place: option(cc),
         words: |cell| cell.cc.clone(),
     }
     /// SO_SNDBUF.
     Sndbuf: Bytes = "sndbuf" {
+        /// the kernel's | SO_SNDBUF at both ends, as handed to `setsockopt`; Linux doubles it
         flag: Some(Flag::sweep("SO_SNDBUF at both ends")),
         place: option(sndbuf),
         words: |cell| cell.sndbuf.map(|size| format!("sndbuf={size}")),
     }
     /// SO_RCVBUF.
     Rcvbuf: Bytes = "rcvbuf" {
+        /// the kernel's | SO_RCVBUF at both ends, as handed to `setsockopt`; Linux doubles it
         flag: Some(Flag::sweep("SO_RCVBUF at both ends")),
         place: option(rcvbuf),
         words: |cell| cell.rcvbuf.map(|size| format!("rcvbuf={size}")),
     }
     /// Number of concurrent flows.
     Flows: u32 = "flows" {
+        /// 1 | concurrent flows, each with a thread at either end; 1 to 1,024
         flag: Some(Flag::numbers("Parallel flows, each with a thread").short('P')),
         place: field(flows, 1),
         words: |cell| (cell.flows != 1).then(|| format!("{} flows", cell.flows)),
     }
     /// Bits or messages a second that each flow offers.
     Rate: OfferedRate = "rate" {
+        /// none: all it can | what each flow offers: bits (`"10M"`) or messages or transactions (`"50000/s"`) a
+        /// second; K, M and G are powers of 1000
         flag: Some(Flag::numbers("What each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
         place: option(rate),
         words: |cell| cell.rate.map(|rate| rate.to_string()),
     }
     /// Way in which a sender waits for the time of its next message.
     Pacing: Pacing = "pacing" {
-        flag: Some(Flag::list("How a sender waits for the time of its next message: sleep, spin")),
+        /// `"sleep"` | how a sender waits for the time of its next message: `"sleep"`, or `"spin"`, which takes
+        /// its CPU whole; without meaning where there is no rate
+        flag: Some(Flag::list("How a sender waits for the time of its next message")),
         place: field(pacing, Pacing::Sleep),
         words: |cell| unusual(cell.pacing, Pacing::Sleep),
     }
     /// Way in which both ends wait for what is to come.
     Waiting: Waiting = "waiting" {
-        flag: Some(Flag::list("How both ends wait for what is to come: block, busy-poll, spin, poll, select, epoll, epoll-edge")),
+        /// `"block"` | how both ends wait for what is to come: `"block"`, in the receive call; `"busy-poll"`,
+        /// there too, with `SO_BUSY_POLL` of 50 µs; `"poll"` and `"epoll"`, in that call before each receive
+        /// call; `"select"`, in that call, then in receive calls until what was asked for is there or nothing
+        /// is left; `"epoll-edge"`, in `epoll_wait` where a receive call found nothing; or `"spin"`, which
+        /// takes a CPU whole. A requester with a rate waits as `pacing` says; not for `TCP_CRR`
+        flag: Some(Flag::list("How both ends wait for what is to come")),
         place: field(waiting, Waiting::Block),
         words: |cell| match cell.waiting {
             Waiting::Block => None,
@@ -272,30 +321,38 @@ factors! {
     }
     /// CPU time spent before each send, such as `1us`.
     Work: Nanos = "work" {
+        /// 0 | CPU time that an end spends before each send, as an application's own work would: `"1us"`; at
+        /// most 10 ms; not for `TCP_CRR`
         flag: Some(Flag::numbers("CPU time spent before each send, as an application's own work: 0,1us")),
         place: field(work, Nanos::new(0)),
         words: |cell| (cell.work.get() > 0).then(|| format!("{} of work", cell.work)),
     }
     /// True where both ends send, `true` or `false`.
     Bidirectional: bool = "bidirectional" {
+        /// `false` | whether the receiver sends as well, as many flows; streams only
         flag: Some(Flag::switch("Both ends of a stream send; without a value: true").long("bidir")),
         place: field(bidirectional, false),
         words: |cell| cell.bidirectional.then(|| "both ways".to_owned()),
     }
     /// True where datagrams carry their number and time, `true` or `false`.
     Stamp: bool = "stamp" {
+        /// `false` | whether datagrams bear their number and time in their first 16 bytes; UDP_STREAM only
         flag: Some(Flag::switch("Datagrams bear their number and time, for loss, order, jitter and one-way times; without a value: true")),
         place: field(stamp, false),
         words: |cell| cell.stamp.then(|| "stamped".to_owned()),
     }
     /// Measured messages of a trial.
     Count: u64 = "count" {
+        /// the plan's end | measured messages of a trial in place of the plan's end: `500`, a list, or a sweep
+        /// as of sizes
         flag: Some(Flag::numbers("Measured messages of a trial, in place of its length: 500,1000 or 500..9000:+500")),
         place: option(count),
         words: |cell| cell.count.map(|count| format!("{count} messages")),
     }
     /// Link that joins the hosts.
     Link: LinkKind = "link" {
+        /// the plan's | what joins the hosts, as `link.kind`, with the plan's `mtu` and `offloads`: see
+        /// [links.md](links.md#the-link-as-a-factor)
         // Its flag stands with the other flags of the link.
         flag: None,
         place: option(conditions.link),
@@ -303,73 +360,98 @@ factors! {
     }
     /// Units of host load: `2`, `sender:2`, `receiver:1`.
     Load: PerEnd<u32> = "load" {
+        /// 0 | units of host load next to the ends: `2` at both, `"sender:2"`, `"receiver:1"`, or both joined
+        /// by `+`; 0 to 64 at an end: see [conditions.md](conditions.md)
         flag: Some(Flag::numbers("Units of host load at both ends, or at one: 2,sender:2,receiver:1")),
         place: field(conditions.load, PerEnd::default()),
         words: |cell| (!cell.conditions.load.is_usual()).then(|| format!("load {}", cell.conditions.load)),
     }
     /// Pairs of other hosts on the link: `3`, `3x750K`.
     LinkLoad: LinkLoad = "link_load" {
+        /// 0 | pairs of other hosts on the link: `3`, flat out, or `"3x750K"`, each at so many bits of payload
+        /// a second; 0 to 32. `shared-wire` and `switch` only
         flag: Some(Flag::numbers("Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K").long("link-load")),
         place: field(conditions.link_load, LinkLoad::NONE),
         words: |cell| (!cell.conditions.link_load.is_none()).then(|| format!("link load {}", cell.conditions.link_load)),
     }
     /// Bulk TCP flows next to the trial.
     Bulk: u32 = "bulk" {
+        /// 0 | bulk TCP flows next to the trial, 0 to 64
         flag: Some(Flag::numbers("Bulk TCP flows in the background of the trial")),
         place: field(conditions.bulk, 0),
         words: |cell| (cell.conditions.bulk > 0).then(|| format!("with {} bulk", cell.conditions.bulk)),
     }
     /// Scheduling of the ends: `sender:nice:10`, `receiver:rt:50`.
     Priority: PerEnd<Priority> = "priority" {
+        /// `"usual"` | scheduling of both ends, or of one: `"nice:10"`, `"sender:nice:10"`, `"receiver:rt:50"`:
+        /// see [conditions.md](conditions.md)
         flag: Some(Flag::list("Scheduling of both ends, or of one: usual,sender:nice:10,receiver:rt:50")),
         place: field(conditions.priority, PerEnd::default()),
         words: |cell| (!cell.conditions.priority.is_usual()).then(|| format!("priority {}", cell.conditions.priority)),
     }
     /// CPUs of the ends and of the softirqs.
     Placement: Placement = "placement" {
-        flag: Some(Flag::list("CPUs: usual, same-core, other-core, softirq-at-sender, softirq-at-receiver")),
+        /// `"usual"` | CPUs of the ends and of the softirqs: `"usual"`, `"same-core"`, `"other-core"`,
+        /// `"softirq-at-sender"`, `"softirq-at-receiver"`: see [conditions.md](conditions.md)
+        flag: Some(Flag::list("CPUs")),
         place: field(conditions.placement, Placement::Usual),
         words: |cell| unusual(cell.conditions.placement, Placement::Usual),
     }
     /// Transmit checksumming of the link's devices, `on` or `off`.
     OffloadTx: bool = "offload.tx" {
+        /// as the link has it | transmit checksumming of the link's devices at both ends: `true` or `"on"`,
+        /// `false` or `"off"`; a trial that finds a feature otherwise fails
         flag: Some(Flag::list("Transmit checksumming of the link's devices: on, off or on,off").long("offload-tx")),
         place: feature(Tx),
         words: |cell| feature(cell, Offload::Tx),
     }
     /// Receive checksumming of the link's devices.
     OffloadRx: bool = "offload.rx" {
+        /// as the link has it | receive checksumming of the link's devices at both ends: `true` or `"on"`,
+        /// `false` or `"off"`
         flag: Some(Flag::list("Receive checksumming: on, off or on,off").long("offload-rx")),
         place: feature(Rx),
         words: |cell| feature(cell, Offload::Rx),
     }
     /// Scatter-gather of the link's devices.
     OffloadSg: bool = "offload.sg" {
+        /// as the link has it | scatter-gather of the link's devices at both ends: `true` or `"on"`, `false` or
+        /// `"off"`
         flag: Some(Flag::list("Scatter-gather: on, off or on,off").long("offload-sg")),
         place: feature(Sg),
         words: |cell| feature(cell, Offload::Sg),
     }
     /// TCP segmentation offload of the link's devices.
     OffloadTso: bool = "offload.tso" {
+        /// as the link has it | TCP segmentation offload of the link's devices at both ends: `true` or `"on"`,
+        /// `false` or `"off"`
         flag: Some(Flag::list("TCP segmentation offload: on, off or on,off").long("offload-tso")),
         place: feature(Tso),
         words: |cell| feature(cell, Offload::Tso),
     }
     /// Generic segmentation offload of the link's devices.
     OffloadGso: bool = "offload.gso" {
+        /// as the link has it | generic segmentation offload of the link's devices at both ends: `true` or
+        /// `"on"`, `false` or `"off"`
         flag: Some(Flag::list("Generic segmentation offload: on, off or on,off").long("offload-gso")),
         place: feature(Gso),
         words: |cell| feature(cell, Offload::Gso),
     }
     /// Generic receive offload of the link's devices.
     OffloadGro: bool = "offload.gro" {
+        /// as the link has it | generic receive offload of the link's devices at both ends: `true` or `"on"`,
+        /// `false` or `"off"`
         flag: Some(Flag::list("Generic receive offload: on, off or on,off").long("offload-gro")),
         place: feature(Gro),
         words: |cell| feature(cell, Offload::Gro),
     }
     /// Times at which the messages of an offered rate are due.
     Arrivals: Arrivals = "arrivals" {
-        flag: Some(Flag::list("When the messages of an offered rate are due: periodic, poisson")),
+        /// `"periodic"` | when the messages of an offered rate are due: `"periodic"`, one after the other at
+        /// the same distance, or `"poisson"`, at random distances of the same mean, drawn from the plan's seed;
+        /// without meaning where there is no rate: see
+        /// [statistics.md](statistics.md#round-trip-times-latencyrs)
+        flag: Some(Flag::list("When the messages of an offered rate are due")),
         place: field(arrivals, Arrivals::Periodic),
         words: |cell| unusual(cell.arrivals, Arrivals::Periodic),
     }
@@ -497,8 +579,7 @@ mod tests {
     use super::{Factor, Level, Value};
     use crate::link::Offload;
     use crate::quantity::Bytes;
-    use crate::traffic::Waiting;
-    use crate::{Api, Cell, Receive, Test};
+    use crate::{Cell, Test};
 
     #[test]
     fn every_offload_is_a_factor_of_its_name() {
@@ -567,29 +648,5 @@ mod tests {
         let text = |factor: Factor| value(factor).unwrap().to_string();
         assert_eq!([text(Factor::Load), text(Factor::Priority), text(Factor::Size)], ["0", "usual", "64"]);
         assert_eq!(Factor::OffloadTx.column(), "offload_tx");
-    }
-
-    #[test]
-    fn help_names_every_way() {
-        let help = |factor: Factor| factor.flag().map(|flag| flag.help).unwrap_or_default();
-        let missing = |help: &str, names: &[&str]| -> Vec<String> {
-            let listed: Vec<&str> = help.split([' ', ',', ':', ';']).collect();
-            names.iter().filter(|name| !listed.contains(name)).map(|name| (*name).to_owned()).collect()
-        };
-        let apis: Vec<_> = Api::ALL.iter().map(|way| way.name()).collect();
-        let receives: Vec<_> = Receive::ALL.iter().map(|way| way.name()).collect();
-        let waitings: Vec<_> = Waiting::ALL.iter().map(|way| way.name()).collect();
-        for (factor, ways) in [(Factor::Api, apis), (Factor::Receive, receives), (Factor::Waiting, waitings)] {
-            assert!(missing(help(factor), &ways).is_empty(), "{factor}: {}", help(factor));
-        }
-    }
-
-    #[test]
-    fn the_formats_page_has_every_factor() {
-        let page = include_str!("../../../docs/format.md");
-        let rows: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next()).collect();
-        for factor in Factor::ALL {
-            assert!(rows.iter().any(|cell| cell.contains(&format!("`{factor}`"))), "docs/format.md has no row for the factor {factor}");
-        }
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::api::Api;
 use crate::condition::{EndLevel, LinkLoad, PerEnd, Placement};
 use crate::link::LinkKind;
+use crate::program::SHIPPED;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::receive::Receive;
@@ -38,6 +40,11 @@ pub(super) trait LevelType: Sized {
     /// Reads the levels that a word stands for: one, or those of a sweep.
     fn read(word: &str) -> Result<Vec<Self>, String>;
     fn value(&self) -> Value;
+
+    /// The words that there are, where a level is one of some, for the help.
+    fn choices() -> Option<String> {
+        None
+    }
 }
 
 fn one<T: FromStr<Err: ToString>>(word: &str) -> Result<Vec<T>, String> {
@@ -61,8 +68,12 @@ fn counts(word: &str) -> Result<Vec<u64>, String> {
     Ok(sizes(word)?.into_iter().map(Bytes::get).collect())
 }
 
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
 macro_rules! level_types {
-    ($($type:ty: $read:expr, $level:pat => $value:expr,)+) => {
+    ($($type:ty: $read:expr, $level:pat => $value:expr $(, of $choices:expr)?;)+) => {
         $(impl LevelType for $type {
             fn read(word: &str) -> Result<Vec<Self>, String> {
                 $read(word)
@@ -72,24 +83,35 @@ macro_rules! level_types {
                 let $level = self;
                 $value
             }
+
+            $(fn choices() -> Option<String> {
+                Some($choices)
+            })?
         })+
     };
-    (text $($type:ty),+) => { level_types! { $($type: one, level => Value::Text(level.to_string()),)+ } };
+    (text $($type:ty),+) => { level_types! { $($type: one, level => Value::Text(level.to_string());)+ } };
+    (choice $($type:ty),+) => { level_types! { $($type: one, level => Value::Text(level.to_string()), of names(<$type>::ALL.iter().map(|one| one.name()));)+ } };
 }
 
 level_types! {
-    Bytes: sizes, size => Value::Number(size.get()),
-    Nanos: one, time => Value::Number(time.get()),
-    u32: one, number => Value::Number(u64::from(*number)),
-    u64: counts, count => Value::Number(*count),
-    bool: switch, on => Value::Switch(*on),
+    Bytes: sizes, size => Value::Number(size.get());
+    Nanos: one, time => Value::Number(time.get());
+    u32: one, number => Value::Number(u64::from(*number));
+    u64: counts, count => Value::Number(*count);
+    bool: switch, on => Value::Switch(*on);
     OfferedRate: one, rate => match rate {
         OfferedRate::Bits(rate) => Value::Number(rate.get()),
         OfferedRate::Messages(rate) => Value::Number(*rate),
-    },
+    };
+    Ways: one, ways => Value::Text(ways.to_string()), of {
+        let of = |local: bool| names(Api::ALL.iter().filter(|api| api.over().is_local() == local).map(|api| api.name()));
+        let shipped = names(SHIPPED.iter().map(|shipped| shipped.name));
+        format!("{}, and on one machine {}, and the implementations {shipped}; or by end sender:gso,receiver:gro", of(false), of(true))
+    };
 }
 
-level_types! { text Test, Family, Ways, Receive, Arrivals, Pacing, Waiting, Placement, LinkKind, LinkLoad, String }
+level_types! { choice Test, Receive, Arrivals, Pacing, Waiting, Placement }
+level_types! { text Family, LinkKind, LinkLoad, String }
 
 impl<T: EndLevel> LevelType for PerEnd<T> {
     fn read(word: &str) -> Result<Vec<Self>, String> {

@@ -1,6 +1,5 @@
 //! Ways of sending, ranked: for a person, and as JSON.
 
-mod needs;
 mod sent;
 mod verified;
 
@@ -93,8 +92,7 @@ impl Advice<'_> {
         let ranking = |ranking: &Ranking| {
             let mut value = json!(ranking);
             let of_way = |way: &mut Value, api: Api| {
-                let needs = needs::of(api);
-                way["needs"] = json!({ "linux": needs.linux, "change": needs.change });
+                way["needs"] = json!(api.needs());
             };
             for (place, way) in ranking.ways.iter().enumerate() {
                 of_way(&mut value["ways"][place], way.api);
@@ -119,7 +117,7 @@ fn is_send(way: &Ranked) -> bool {
 }
 
 fn needs(way: &Ranked) -> String {
-    let needs = needs::of(way.api);
+    let needs = way.api.needs();
     let linux = if needs.linux == "any" { String::new() } else { format!("; Linux {}", needs.linux) };
     format!("{} needs {}{linux}.", name(way), needs.change)
 }

@@ -2,6 +2,7 @@
 //! somewhere, every list is that of the program.
 
 mod pages;
+mod rows;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,6 +15,7 @@ use model::plan::PRESETS;
 use pulldown_cmark::HeadingLevel;
 
 use self::pages::{Block, Page, all, root};
+use self::rows::the_tables_of_pages_are_those_of_the_program;
 use crate::stored_runs::{copy, data};
 use crate::support::tool::{self, Answer, Tool};
 use crate::support::{Skip, need_programs};
@@ -32,6 +34,7 @@ crate::claims!(
     every_page_is_in_the_index,
     the_presets_are_those_of_the_program,
     the_exit_codes_are_those_of_the_program,
+    the_tables_of_pages_are_those_of_the_program,
     every_flag_is_one_of_the_program,
     a_gate_makes_its_baseline_and_compares_with_it,
     the_workflow_follows_every_exit_code,
