@@ -1,17 +1,8 @@
-//! Rules, a file each: a condition over what was observed, what to change, and two replays.
+//! Rules: each a condition over what was observed, what to change, and two replays.
 
-mod busy_poll;
-mod connects;
-mod datagram_bursts;
-mod large_answers;
-mod lost_datagrams;
-mod nagle;
-mod offloads;
-mod send_buffer;
-mod short_reads;
-mod small_writes;
-mod static_answers;
-mod wake_ups;
+mod answers;
+mod pieces;
+mod waits;
 
 use super::{Advice, Now, Observed};
 
@@ -20,18 +11,18 @@ const SEGMENT: u64 = 1448;
 
 /// Rules in the order in which they are asked.
 const RULES: [fn(&Observed) -> Option<Advice>; 12] = [
-    nagle::advise,
-    small_writes::advise,
-    datagram_bursts::advise,
-    short_reads::advise,
-    lost_datagrams::advise,
-    send_buffer::advise,
-    wake_ups::advise,
-    busy_poll::advise,
-    connects::advise,
-    static_answers::advise,
-    offloads::advise,
-    large_answers::advise,
+    pieces::nagle,
+    pieces::small_writes,
+    pieces::datagram_bursts,
+    pieces::short_reads,
+    waits::lost_datagrams,
+    waits::send_buffer,
+    waits::wake_ups,
+    waits::busy_poll,
+    answers::connects,
+    answers::static_answers,
+    answers::offloads,
+    answers::large_answers,
 ];
 
 /// Every advice that what was observed gives rise to; none without its evidence.
