@@ -64,12 +64,13 @@ impl Footing {
 
 /// An enum whose rows have their words and what to do, for a study (`remedy`) and, where it
 /// differs, for a program that is observed (`of_program`): that has windows, and no trials or
-/// blocks that its user sets.
+/// blocks that its user sets. `size` orders those of one kind.
 macro_rules! worded {
     ($(#[$meta:meta])* $name:ident {
         $(
             $(#[$doc:meta])*
             $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })? => {
+                $(size: $size:expr,)?
                 words: $words:expr,
                 remedy: $remedy:expr,
                 $(of_program: $of_program:expr,)?
@@ -93,6 +94,11 @@ macro_rules! worded {
             pub const fn remedy_of_program(&self) -> &'static str {
                 match self { $(Self::$variant $({ $($field,)* })? => last!($remedy $(, $of_program)?),)+ }
             }
+
+            /// Size among others of its kind; the larger is the graver.
+            pub fn size(&self) -> f64 {
+                match self { $(Self::$variant $({ $($field,)* })? => last!(0.0 $(, $size)?),)+ }
+            }
         }
 
         #[allow(unused_variables, reason = "a row uses the fields that it needs")]
@@ -113,168 +119,140 @@ macro_rules! last {
     };
 }
 
-/// The rows of [`Doubt`], each with its gravity where that is not a warning, and with its size
-/// among doubts of its kind; the larger is the graver.
-macro_rules! doubts {
-    ($(
-        $(#[$doc:meta])*
-        $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })? => {
-            $(gravity: $gravity:ident,)?
-            $(size: $size:expr,)?
-            words: $words:expr,
-            remedy: $remedy:expr,
-            $(of_program: $of_program:expr,)?
+worded! {
+    /// A doubt about a receipt.
+    #[serde(rename_all = "snake_case", tag = "doubt")]
+    Doubt {
+        /// Rows and waits are not the wall time.
+        Wall {
+            /// Their ratio.
+            closure: f64,
+            /// Likeliest cause.
+            cause: Cause,
+        } => {
+            size: (closure - 1.0).abs(),
+            words: format!("CPU time and waits make {closure:.3} of the wall time{cause}"),
+            remedy: cause.remedy(),
+            of_program: cause.remedy_of_program(),
         }
-    )+) => {
-        worded! {
-            /// A doubt about a receipt.
-            #[serde(rename_all = "snake_case", tag = "doubt")]
-            Doubt {
-                $($(#[$doc])* $variant $({ $($(#[$field_doc])* $field: $type,)* })? => {
-                    words: $words,
-                    remedy: $remedy,
-                    $(of_program: $of_program,)?
-                })+
-            }
+        /// Samples are not as many as the time on the CPU has room for.
+        Dropped {
+            /// Their ratio.
+            closure: f64,
+            /// Likeliest cause.
+            cause: Cause,
+        } => {
+            size: (closure - 1.0).abs(),
+            words: format!("samples times period make {closure:.3} of the on-CPU time{cause}"),
+            remedy: cause.remedy(),
+            of_program: cause.remedy_of_program(),
         }
-
-        #[allow(unused_variables, reason = "a row uses the fields that it needs")]
-        impl Doubt {
-            /// Its gravity.
-            pub const fn gravity(&self) -> Gravity {
-                match self { $(Self::$variant { .. } => last!(Gravity::Warning $(, Gravity::$gravity)?),)+ }
-            }
-
-            /// Its size among doubts of its kind; the larger is the graver.
-            pub fn size(&self) -> f64 {
-                match self { $(Self::$variant $({ $($field,)* })? => last!(0.0 $(, $size)?),)+ }
-            }
+        /// Rows and waits are not the clean wall time, but they are the wait passes'.
+        Moved {
+            /// Their ratio to the clean wall time.
+            closure: f64,
+            /// Their ratio within the wait passes.
+            own: f64,
+        } => {
+            size: (closure - 1.0).abs(),
+            words: format!("CPU time and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own"),
+            remedy: "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
+            of_program: "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
         }
-    };
+        /// Nothing says for how long the end had a CPU, so samples cannot be compared with it.
+        NoRecords => {
+            words: "there are no records of switches, so samples were not compared with the time on the CPU",
+            remedy: "read the rows as shares of the CPU time; more room for records of switches (kernel.perf_event_mlock_kb) gives the sum",
+        }
+        /// Waits were not measured, so nothing was compared with the wall time.
+        NoWaits => {
+            words: "waits were not measured, so there is no sum of the wall time",
+            remedy: "give the tool scheduler tracepoints (root, or CAP_BPF and CAP_PERFMON), or read the rows without their sum",
+            of_program: "attach as root (or with CAP_BPF and CAP_PERFMON), or read the rows without that sum",
+        }
+        /// Watching cost too much.
+        Observer {
+            /// CPU time watched over not watched.
+            ratio: f64,
+        } => {
+            size: *ratio,
+            words: format!("sampling raised the CPU time to {ratio:.3} of what it is without"),
+            remedy: "sample more rarely: a longer period",
+            of_program: "sample more rarely: a longer period (`--period`)",
+        }
+        /// Too few samples.
+        FewSamples {
+            /// Number that is missing.
+            missing: u64,
+        } => {
+            size: *missing as f64,
+            words: format!("{missing} samples are missing of {LEAST_SAMPLES}"),
+            remedy: "more messages a trial, or more blocks",
+            of_program: "observe for longer (`-t`), or under more load",
+        }
+        /// Too few passes to tell how they differ.
+        FewPasses {
+            /// Time passes.
+            time: usize,
+            /// Clean passes.
+            clean: usize,
+        } => {
+            size: -((time + clean) as f64),
+            words: format!("{time} time and {clean} clean passes are too few to tell how passes differ ({LEAST_PASSES})"),
+            remedy: "more blocks: at least 5",
+            of_program: "observe for longer (`-t`), or under more load",
+        }
+        /// The kernel lost samples.
+        Lost {
+            /// Their number.
+            samples: u64,
+        } => {
+            size: *samples as f64,
+            words: format!("the kernel lost {samples} samples"),
+            remedy: "a larger ring, or shorter trials",
+            of_program: "give shorter windows (`--window`)",
+        }
+        /// The kernel throttled the sampler.
+        Throttled {
+            /// Number of times.
+            times: u64,
+        } => {
+            size: *times as f64,
+            words: format!("the kernel throttled the sampler {times} times"),
+            remedy: "a longer period",
+            of_program: "give a longer period (`--period`)",
+        }
+        /// Chains could not be read.
+        Broken {
+            /// Their number.
+            samples: u64,
+        } => {
+            size: *samples as f64,
+            words: format!("{samples} chains could not be read"),
+            remedy: "look whether kernel and tool disagree on the format of samples",
+        }
+        /// Rules leave too much undecided.
+        Undecided {
+            /// Share of kernel samples in layer other.
+            layer: f64,
+            /// Share in category other.
+            category: f64,
+        } => {
+            size: layer.max(*category),
+            words: format!("no rule gives a layer to {:.2} % and a category to {:.2} % of the kernel samples", layer * 100.0, category * 100.0),
+            remedy: "list the functions that no rule decides, and add rules for them",
+            of_program: "add rules for the functions that no rule decides (`nettoll report --rules`)",
+        }
+    }
 }
 
-doubts! {
-    /// Rows and waits are not the wall time.
-    Wall {
-        /// Their ratio.
-        closure: f64,
-        /// Likeliest cause.
-        cause: Cause,
-    } => {
-        gravity: Red,
-        size: (closure - 1.0).abs(),
-        words: format!("CPU time and waits make {closure:.3} of the wall time{cause}"),
-        remedy: cause.remedy(),
-        of_program: cause.remedy_of_program(),
-    }
-    /// Samples are not as many as the time on the CPU has room for.
-    Dropped {
-        /// Their ratio.
-        closure: f64,
-        /// Likeliest cause.
-        cause: Cause,
-    } => {
-        gravity: Red,
-        size: (closure - 1.0).abs(),
-        words: format!("samples times period make {closure:.3} of the on-CPU time{cause}"),
-        remedy: cause.remedy(),
-        of_program: cause.remedy_of_program(),
-    }
-    /// Rows and waits are not the clean wall time, but they are the wait passes'.
-    Moved {
-        /// Their ratio to the clean wall time.
-        closure: f64,
-        /// Their ratio within the wait passes.
-        own: f64,
-    } => {
-        size: (closure - 1.0).abs(),
-        words: format!("CPU time and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own"),
-        remedy: "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-        of_program: "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-    }
-    /// Nothing says for how long the end had a CPU, so samples cannot be compared with it.
-    NoRecords => {
-        words: "there are no records of switches, so samples were not compared with the time on the CPU",
-        remedy: "read the rows as shares of the CPU time; more room for records of switches (kernel.perf_event_mlock_kb) gives the sum",
-    }
-    /// Waits were not measured, so nothing was compared with the wall time.
-    NoWaits => {
-        words: "waits were not measured, so there is no sum of the wall time",
-        remedy: "give the tool scheduler tracepoints (root, or CAP_BPF and CAP_PERFMON), or read the rows without their sum",
-        of_program: "attach as root (or with CAP_BPF and CAP_PERFMON), or read the rows without that sum",
-    }
-    /// Watching cost too much.
-    Observer {
-        /// CPU time watched over not watched.
-        ratio: f64,
-    } => {
-        size: *ratio,
-        words: format!("sampling raised the CPU time to {ratio:.3} of what it is without"),
-        remedy: "sample more rarely: a longer period",
-        of_program: "sample more rarely: a longer period (`--period`)",
-    }
-    /// Too few samples.
-    FewSamples {
-        /// Number that is missing.
-        missing: u64,
-    } => {
-        size: *missing as f64,
-        words: format!("{missing} samples are missing of {LEAST_SAMPLES}"),
-        remedy: "more messages a trial, or more blocks",
-        of_program: "observe for longer (`-t`), or under more load",
-    }
-    /// Too few passes to tell how they differ.
-    FewPasses {
-        /// Time passes.
-        time: usize,
-        /// Clean passes.
-        clean: usize,
-    } => {
-        size: -((time + clean) as f64),
-        words: format!("{time} time and {clean} clean passes are too few to tell how passes differ ({LEAST_PASSES})"),
-        remedy: "more blocks: at least 5",
-        of_program: "observe for longer (`-t`), or under more load",
-    }
-    /// The kernel lost samples.
-    Lost {
-        /// Their number.
-        samples: u64,
-    } => {
-        size: *samples as f64,
-        words: format!("the kernel lost {samples} samples"),
-        remedy: "a larger ring, or shorter trials",
-        of_program: "give shorter windows (`--window`)",
-    }
-    /// The kernel throttled the sampler.
-    Throttled {
-        /// Number of times.
-        times: u64,
-    } => {
-        size: *times as f64,
-        words: format!("the kernel throttled the sampler {times} times"),
-        remedy: "a longer period",
-        of_program: "give a longer period (`--period`)",
-    }
-    /// Chains could not be read.
-    Broken {
-        /// Their number.
-        samples: u64,
-    } => {
-        size: *samples as f64,
-        words: format!("{samples} chains could not be read"),
-        remedy: "look whether kernel and tool disagree on the format of samples",
-    }
-    /// Rules leave too much undecided.
-    Undecided {
-        /// Share of kernel samples in layer other.
-        layer: f64,
-        /// Share in category other.
-        category: f64,
-    } => {
-        size: layer.max(*category),
-        words: format!("no rule gives a layer to {:.2} % and a category to {:.2} % of the kernel samples", layer * 100.0, category * 100.0),
-        remedy: "list the functions that no rule decides, and add rules for them",
-        of_program: "add rules for the functions that no rule decides (`nettoll report --rules`)",
+impl Doubt {
+    /// Its gravity.
+    pub const fn gravity(&self) -> Gravity {
+        match self {
+            Self::Wall { .. } | Self::Dropped { .. } => Gravity::Red,
+            _ => Gravity::Warning,
+        }
     }
 }
 
