@@ -21,8 +21,8 @@ use model::{Family, Plan, Protocol, Role};
 use nix::sched::{CloneFlags, setns};
 
 use crate::bare::{End, Trial};
+use crate::bars::Row;
 use crate::{ours, pairs};
-use stress::bars::Row;
 
 /// Largest half-width of an interval, as a share.
 const HALF_WIDTH: f64 = 0.03;

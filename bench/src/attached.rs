@@ -16,8 +16,8 @@ use serde_json::Value;
 use testkit::Skip;
 use testkit::servers::Server;
 
+use crate::bars::Row;
 use crate::{ours, pairs};
-use stress::bars::Row;
 
 /// Bars of CPU time for each request: with samples, and with system calls counted.
 const LOOKS: [(Look, f64); 2] = [(Look::Time, 1.03), (Look::Messages, 1.10)];

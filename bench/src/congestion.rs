@@ -11,9 +11,9 @@ use model::{Protocol, Waiting};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::bars::Row;
 use crate::pairs::Compared;
 use crate::{iperf, ours, pairs};
-use stress::bars::Row;
 
 /// iperf3's default: what one call hands over, and what one call asks for.
 const SIZE: u64 = 128 << 10;

@@ -3,8 +3,8 @@
 use model::Protocol;
 
 use crate::bare::{Bare, End, Trial};
+use crate::bars::Row;
 use crate::{ours, pairs};
-use stress::bars::Row;
 
 /// The bar: no cell may be shown to be slower than this.
 const BAR: f64 = 1.02;

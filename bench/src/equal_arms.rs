@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// A short study: enough blocks for a verdict over its cells, and no more.
 const PLAN: &str = r#"

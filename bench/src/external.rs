@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// The bar: neither end may be shown to cost more than this.
 const BAR: f64 = 1.03;

@@ -5,8 +5,8 @@ use model::trial::Measured;
 use model::{Cell, Protocol, Test};
 use stats::median;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// Measures trials of all kinds, short and long.
 pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {

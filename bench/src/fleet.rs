@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use stress::bars::Row;
+use crate::bars::Row;
 
 /// Hosts, by number.
 const HOSTS: usize = 8;

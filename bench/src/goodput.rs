@@ -7,8 +7,8 @@ use std::cell::RefCell;
 
 use model::Protocol;
 
+use crate::bars::Row;
 use crate::{iperf, ours, pairs};
-use stress::bars::Row;
 
 /// iperf3's default: what one call hands over, and what one call asks for.
 const SIZE: u64 = 128 << 10;

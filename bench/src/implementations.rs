@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// Largest half-width of an interval, as a share.
 const HALF_WIDTH: f64 = 0.03;

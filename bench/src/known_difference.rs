@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// The added time, in ns.
 const ADDED: f64 = 1_000.0;

@@ -18,9 +18,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use stats::median;
 
-use stress::bars::Row;
-use stress::endure::tool::Tool;
-use stress::endure::traces::Traces;
+use crate::bars::Row;
+use crate::endure::tool::Tool;
+use crate::endure::traces::Traces;
 
 /// No study of these takes longer.
 const HANG: Duration = Duration::from_secs(900);

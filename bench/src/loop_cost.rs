@@ -15,8 +15,8 @@ use nix::unistd::getppid;
 use stats::median::median;
 
 use crate::bare::{Bare, End, parse};
+use crate::bars::Row;
 use crate::pairs;
-use stress::bars::Row;
 
 /// Calls a run.
 const CALLS: u64 = 500_000;

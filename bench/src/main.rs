@@ -1,13 +1,16 @@
 //! Benchmarks of nettoll itself. Everything is a ratio of neighbours in random
-//! order, because the machines this runs on are never quiet.
+//! order, because the machines this runs on are never quiet. [`kills`], [`soak`] and
+//! [`siege`] need no quiet machine: they drive the built program and break things.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 
 mod agents;
 mod attached;
 mod bare;
+mod bars;
 mod congestion;
 mod cpu_per_message;
+mod endure;
 mod equal_arms;
 mod external;
 mod fixed_cost;
@@ -15,6 +18,7 @@ mod fleet;
 mod goodput;
 mod implementations;
 mod iperf;
+mod kills;
 mod known_difference;
 mod links;
 mod loop_cost;
@@ -25,6 +29,8 @@ mod pairs;
 mod proof;
 mod repeated;
 mod report_speed;
+mod siege;
+mod soak;
 mod verdict;
 mod workload;
 
@@ -37,8 +43,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use lab::host::namespace::Isolation;
 
-use stress::bars::{Results, Row};
-use stress::{kills, siege, soak};
+use crate::bars::{Results, Row};
 
 /// Measures nettoll against a bare C loop and against iperf3.
 #[derive(Debug, Parser)]

@@ -9,9 +9,9 @@ use model::plan::Level;
 use model::{Api, Cell, Protocol};
 
 use crate::bare::Bare;
+use crate::bars::Row;
 use crate::cpu_per_message::{ENDS, Pick};
 use crate::{ours, pairs};
-use stress::bars::Row;
 
 /// The bar: no cell may be shown to be slower than this.
 const BAR: f64 = 1.03;

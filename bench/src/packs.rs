@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use model::Api;
 
 use crate::bare::Trial;
+use crate::bars::Row;
 use crate::{many, ours, pairs};
-use stress::bars::Row;
 
 const SIZE: u64 = 1_024;
 /// The bar: a message by `send` costs at least so many by `gso`.

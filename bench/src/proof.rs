@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::Context;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// Smallest and largest part of a known cost that a receipt may show.
 const BAR: [f64; 2] = [0.85, 1.15];

@@ -6,9 +6,9 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::bars::Row;
 use anyhow::Context;
 use serde_json::Value;
-use stress::bars::Row;
 
 use crate::ours;
 

@@ -13,8 +13,8 @@ use nix::sys::time::TimeValLike;
 use stats::median::median;
 use store::RunDirectory;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// Rounds in which the same commands are run one after the other.
 const ROUNDS: usize = 5;

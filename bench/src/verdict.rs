@@ -9,7 +9,7 @@ use analysis::verdict::simulation::{Family, Noise, Runs, Study, Tally};
 use analysis::verdict::{Design, Direction, Doubt, Options, Shape, Values, detectable, doubts};
 use stats::noise::{generator, normal};
 
-use stress::bars::Row;
+use crate::bars::Row;
 
 /// Cells of each made-up study.
 const CELLS: usize = 18;

@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::bars::Row;
 use crate::ours;
-use stress::bars::Row;
 
 /// The workloads with a bar.
 const WORKLOADS: [&str; 3] = ["W1", "W2", "W3"];

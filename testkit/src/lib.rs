@@ -1,5 +1,5 @@
-//! Parts that the tests of all crates share. A dev-dependency, and one of `bench` and
-//! `stress`; never shipped.
+//! Parts that the tests of all crates share. A dev-dependency, and one of `bench`;
+//! never shipped.
 //!
 //! - [`claims`]: test programs whose claims this machine may not allow, and which say so;
 //! - [`elf`]: programs with any number of symbols;
