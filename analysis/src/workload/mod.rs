@@ -11,17 +11,13 @@
 
 mod share;
 mod study;
-mod sweep;
 mod touching;
 mod trials;
-mod weights;
 
-pub use share::{Cut, Share, Workload, WorkloadFileError};
+pub use share::{Beyond, Cut, Share, Weights, Workload, WorkloadFileError};
 pub use study::{FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict};
-pub use sweep::sizes_for;
 pub use touching::{ShareOfTime, Touching};
-pub use trials::StreamTrials;
-pub use weights::{Beyond, Weights};
+pub use trials::{StreamTrials, sizes_for};
 
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,10 @@ use model::cell::Series;
 use model::{Protocol, Role};
 use serde::Serialize;
 
+use super::share::{Beyond, Weights};
 use super::share::{Cut, Workload};
 use super::touching::{Touching, touching};
 use super::trials::StreamTrials;
-use super::weights::{Beyond, Weights};
 use crate::cost;
 use crate::metric::Metric;
 use crate::studies::Analysis;

@@ -3,20 +3,19 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use linksim::frame::Cut;
 use model::order::Order;
 use model::plan::LinkKind;
 use model::{Bytes, Cell};
-
-use super::level::{self, Seen};
-use super::notch::{self, Triple};
-use super::predict::Predictor;
-use super::sample::TrialSample;
-use super::{Autotuned, BufferCell, BufferKnee, BufferMap, Line, Notch, Prediction};
-use crate::cost::Context;
-use linksim::frame::Cut;
 use stats::estimate::Estimate;
 use stats::knee;
 use stats::median::median;
+
+use super::notch::{self, Triple};
+use super::predict::Predictor;
+use super::sample::TrialSample;
+use super::{Autotuned, BufferCell, BufferKnee, BufferLevel, BufferMap, Line, Notch, Prediction};
+use crate::cost::Context;
 
 /// Fewer cells need no map: the tables show them.
 const LEAST: usize = 6;
@@ -44,7 +43,7 @@ pub(super) fn map(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSa
         let one = |(own, asked): (usize, &Option<Bytes>)| {
             let with = trials.iter().filter(|(places, _)| places[end] == own);
             let seen: Vec<Seen> = with.flat_map(|(places, trials)| trials.iter().map(|trial| (places[1 - end], trial))).collect();
-            level::level(*asked, &seen, end)
+            level(*asked, &seen, end)
         };
         axes[end].iter().enumerate().map(one).collect::<Vec<_>>()
     };
@@ -168,4 +167,26 @@ fn autotuned_next_to(trials: &[TrialSample], to_use: Option<&[TrialSample]>, con
         buffer_over_it: context.claim.estimate(&ratios),
         got: [most(0), most(1)],
     })
+}
+
+/// Trials with their place in the other buffer's levels.
+type Seen<'a> = (usize, &'a TrialSample);
+
+/// One size: `end` is 0 of a sender's buffer and 1 of a receiver's.
+fn level(asked: Option<Bytes>, trials: &[Seen], end: usize) -> BufferLevel {
+    let most = |of: fn(&TrialSample) -> [Option<i64>; 2]| trials.iter().filter_map(|(_, trial)| of(trial)[end]).max();
+    let windows: Vec<f64> = trials.iter().filter_map(|(_, trial)| trial.window.filter(|_| end == 1)).map(f64::from).collect();
+    // With a small buffer at the other end only that one would be seen.
+    let largest = trials.iter().map(|(other, _)| *other).max();
+    let widest: Vec<f64> =
+        trials.iter().filter(|(other, _)| Some(*other) == largest).filter_map(|(_, trial)| trial.in_flight).map(f64::from).collect();
+    BufferLevel {
+        asked,
+        set: most(|trial| trial.set),
+        got: most(|trial| trial.got),
+        window: median(&windows),
+        in_flight: median(&widest),
+        most_in_flight: trials.iter().filter_map(|(_, trial)| trial.in_flight).max(),
+        looks: trials.iter().map(|(_, trial)| trial.looks).sum(),
+    }
 }

@@ -6,7 +6,6 @@
 //!             -> maps: cells that differ in buffers alone -> levels, knee, notches, model
 //! ```
 
-mod level;
 mod map;
 mod notch;
 mod predict;

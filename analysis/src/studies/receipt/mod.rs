@@ -14,19 +14,15 @@
 mod absences;
 mod boundaries;
 pub(crate) mod chains;
-mod checksums;
 mod compare;
 pub(crate) mod end;
 mod files;
 pub(crate) mod kept;
 pub(crate) mod known;
-mod repeat;
 mod result;
 mod series;
-mod softirq;
 #[cfg(test)]
 mod tests;
-mod workloads;
 
 use model::Unavailable;
 use model::end::Counts;
@@ -47,7 +43,7 @@ use known::Known;
 use boundaries::Stack;
 pub use compare::compare_studies;
 pub use result::*;
-pub use workloads::WORKLOADS;
+pub use series::WORKLOADS;
 
 /// Name in [`ReceiptStudy::rules`] of the rules that come with nettoll.
 pub const BUILT_IN: &str = "built in";
@@ -153,8 +149,8 @@ impl Study for Receipts {
             rules: self.source,
             rule_count: self.rules.len(),
             observer: median::estimate(&observers(&cells), CONFIDENCE),
-            workloads: workloads::workloads(&cells, &series),
-            checksums: checksums::checksums(&cells, &stack),
+            workloads: series::workloads(&cells, &series),
+            checksums: series::checksums(&cells, &stack),
             absences: self.absences.finish(),
             series,
             cells,

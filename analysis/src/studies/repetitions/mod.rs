@@ -6,7 +6,6 @@
 //!        -> spread of each count -> settled? -> spread = c · count^-k -> the count to use
 //! ```
 
-mod line;
 mod result;
 mod spread;
 

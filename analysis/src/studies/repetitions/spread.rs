@@ -5,22 +5,26 @@
 //! the exact one of the median of the deviations, whose centre is taken as known.
 //! Spreads are compared by their deviations' ranks (Fligner and Killeen 1976), each
 //! count against the largest, all held together by Holm's procedure.
+//!
+//! Next to it stands the total time against the count: a robust line through the counts' medians.
 
 use std::collections::BTreeMap;
 
-use crate::claim::Claim;
+use stats::cost::design::{LINE, Point};
 use stats::cost::linear::solve;
+use stats::cost::robust;
 use stats::distribution::student_critical;
 use stats::estimate::Estimate;
 use stats::holm::holm;
 use stats::ranks::Nulls;
 use stats::{bootstrap, median};
 
-use super::{Advice, CountResult, CountSeries, PRECISION, RUNS, SpreadLaw, Trend};
+use super::{Advice, CountLine, CountResult, CountSeries, PRECISION, RUNS, SpreadLaw, Trend};
+use crate::claim::Claim;
 
 /// From a median absolute deviation to a standard deviation of normal data.
 const NORMAL: f64 = 1.4826;
-/// Counts that a law is fitted to.
+/// Counts that a law or a line is fitted to: a line through fewer could not show that it is none.
 const LEAST_COUNTS: usize = 4;
 /// Student's 97.5 % quantile for the mean of [`RUNS`] values: four degrees of freedom.
 const STUDENT: f64 = 2.776;
@@ -144,5 +148,43 @@ impl CountSeries<'_> {
         }
         let drawn: Vec<f64> = law.draws.iter().map(|draw| if draw[1] > 0.0 { count(*draw) } else { f64::NAN }).collect();
         Advice::Count { count: self.claim.drawn(needed, &drawn, self.batches), beyond: needed > most.count as f64 }
+    }
+}
+/// Medians within 0.5 % of the line are on it.
+const NOISE: f64 = 0.005;
+
+impl CountSeries<'_> {
+    /// The line with intervals from resampled blocks.
+    pub(super) fn line(&self, counts: &[CountResult]) -> CountLine {
+        let none = |reason: &str| CountLine::None { reason: reason.to_owned() };
+        let (short, whole) =
+            counts.iter().fold((0, 0), |(short, whole), count| (short + count.short, whole + count.total_ns.map_or(0, |t| t.n)));
+        if short > whole {
+            return none("in most trials not all messages arrived, so that their time is not that of the count");
+        }
+        let points = |times: Option<&[u32]>| -> Vec<Point> {
+            let total = |(count, totals): &(u64, &BTreeMap<u32, f64>)| {
+                let time = match times {
+                    None => median::median(&totals.values().copied().collect::<Vec<f64>>()),
+                    Some(times) => median::median(&self.drawn(totals, times)),
+                };
+                Some(Point { size: *count as f64, time: time.filter(|time| *time > 0.0)?, frames: None, wakeups: None })
+            };
+            self.counts.iter().filter_map(total).collect()
+        };
+        let measured = points(None);
+        if measured.len() < LEAST_COUNTS {
+            return none("a line needs four counts that were measured");
+        }
+        let Some(found) = robust::fit(&measured, LINE, NOISE) else { return none("no line goes through these counts") };
+        let drawn: Vec<Option<Vec<f64>>> =
+            bootstrap::draws(self.batches.len(), self.seed).map(|times| robust::fit(&points(Some(&times)), LINE, NOISE)).collect();
+        let estimate = |place: usize| {
+            let values: Vec<f64> = drawn.iter().map(|fit| fit.as_ref().map_or(f64::NAN, |fit| fit[place])).collect();
+            self.claim.drawn(found[place], &values, self.batches)
+        };
+        let miss = |point: &Point| (point.time / (found[0] + found[1] * point.size) - 1.0).abs();
+        let worst = measured.iter().map(miss).fold(0.0, f64::max);
+        CountLine::Fitted { per_message_ns: estimate(1), fixed_ns: estimate(0), worst_residual: worst }
     }
 }

@@ -15,8 +15,7 @@
 //! Whole blocks are drawn again for the intervals: what hit all ways of a block alike
 //! stays together.
 
-mod crossing;
-mod line;
+mod lines;
 mod result;
 
 #[cfg(test)]
@@ -29,7 +28,7 @@ use model::plan::Factor;
 use model::{Api, Bytes, Cell, Plan};
 use stats::bootstrap::{self, Batches};
 
-use self::crossing::Gap;
+use self::lines::Gap;
 use super::{Context, Study};
 use crate::claim::Claim;
 use crate::figures::Figures;
@@ -228,9 +227,9 @@ impl Known<'_> {
     fn line(&self, way: usize, sizes: &[Bytes]) -> Option<WayLine> {
         for place in [0, way] {
             let costs = &self.found[place];
-            line::fit(sizes, costs).filter(|line| line::holds(*line, sizes, costs))?;
+            lines::fit(sizes, costs).filter(|line| lines::holds(*line, sizes, costs))?;
         }
-        let lines = |costs: &[Vec<f64>], of: usize| line::fit(sizes, &costs[of]);
+        let lines = |costs: &[Vec<f64>], of: usize| lines::fit(sizes, &costs[of]);
         let message = |costs: &[Vec<f64>], of: usize| lines(costs, of).map_or(f64::NAN, |line| line.message);
         let byte = |costs: &[Vec<f64>], of: usize| lines(costs, of).map_or(f64::NAN, |line| line.byte);
         Some(WayLine {
@@ -280,7 +279,7 @@ impl Known<'_> {
             }
             let middle = |costs: &[Vec<f64>]| {
                 let [first, second] = pair.map(|way| &costs[way][from..=to]);
-                crossing::middle(&sizes[from..=to], first, second).unwrap_or(f64::NAN)
+                lines::middle(&sizes[from..=to], first, second).unwrap_or(f64::NAN)
             };
             Some(Change { size: self.estimate(&middle)?, between: [sizes[from], sizes[to]], above: pair[above] })
         };
@@ -289,7 +288,7 @@ impl Known<'_> {
             ways: pair,
             sizes: known.iter().map(|gap| sizes[gap.size]).collect(),
             cheaper: known.iter().map(|gap| gap.cheaper().map(|cheaper| pair[cheaper])).collect(),
-            at_most: crossing::at_most(gaps),
+            at_most: lines::at_most(gaps),
             changes: told.windows(2).filter_map(change).collect(),
         })
     }

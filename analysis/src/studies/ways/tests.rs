@@ -1,7 +1,7 @@
 use model::plan::Level;
 use model::{Api, Bytes, Nanos, Test, TrialRecord};
 
-use super::crossing::{Gap, at_most, middle};
+use super::lines::{Gap, at_most, middle};
 use super::{Cheapest, WaySeries};
 use crate::Collector;
 use crate::testing::{cell, generator, measured, normal, record, run};
