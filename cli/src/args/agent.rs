@@ -1,11 +1,11 @@
-//! `nettoll agent` and what keeps strangers out of it.
+//! `nettoll agent`, what keeps strangers out of it, and `nettoll deploy`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use lab::agent::capabilities::Kept;
 use lab::connection::TlsFiles;
-use model::plan::AGENT_PORT;
+use model::plan::{AGENT_PORT, CommandHost, HostPlace};
 use model::{Bytes, Nanos, Program};
 
 /// `nettoll agent`.
@@ -106,5 +106,26 @@ fn parse_ports(word: &str) -> Result<(u16, u16), String> {
     match (port(first)?, port(last)?) {
         (first, last) if first <= last => Ok((first, last)),
         _ => Err("the lower port comes first".to_owned()),
+    }
+}
+
+/// `nettoll deploy`.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// Hosts, as behind --host: ssh:db1, slurm:NODE, kubectl:POD, 'cmd:ANY COMMAND'
+    #[arg(value_name = "PLACE", required = true, value_parser = parse)]
+    pub places: Vec<CommandHost>,
+    /// Remove every nettoll that was copied there, of any version
+    #[arg(long)]
+    pub prune: bool,
+}
+
+fn parse(word: &str) -> Result<CommandHost, String> {
+    match word.parse() {
+        Ok(HostPlace::Command(host)) => Ok(host),
+        Ok(HostPlace::Agent(_)) => {
+            Err("that would be an agent, to which nothing is copied: write ssh:, slurm:, kubectl: or cmd: before it".to_owned())
+        }
+        Err(error) => Err(error.to_string()),
     }
 }
