@@ -10,9 +10,9 @@ use engine::api::{Boxed, Incoming, Moved, Outgoing, Place, Transmit, With};
 use engine::stage::{Part, Stage};
 use engine::traffic::send_until;
 use model::{Bytes, Cell, Test};
-use nix::time::{ClockId, clock_gettime};
 use nix::unistd::getppid;
 use stats::median::median;
+use sys::clock::{monotonic, process_cpu};
 
 use crate::bare::{Bare, End, parse};
 use crate::bars::Row;
@@ -69,9 +69,9 @@ pub fn run_ours(kind: Kind, count: u64) -> anyhow::Result<()> {
 
 fn run_over(api: &mut impl Transmit, count: u64) -> anyhow::Result<()> {
     let stage = Stage::default();
-    let (cpu, wall) = (clock(ClockId::CLOCK_PROCESS_CPUTIME_ID)?, clock(ClockId::CLOCK_MONOTONIC)?);
+    let (cpu, wall) = (process_cpu(), monotonic());
     let counts = send_until(api, 1, &stage, Part::Warmup, count);
-    let (cpu, wall) = (clock(ClockId::CLOCK_PROCESS_CPUTIME_ID)? - cpu, clock(ClockId::CLOCK_MONOTONIC)? - wall);
+    let (cpu, wall) = (process_cpu().since(cpu).get(), monotonic().since(wall).get());
     println!("{} 0 {cpu} {wall} 0", counts.messages);
     Ok(())
 }
@@ -110,9 +110,4 @@ impl Incoming for GetPpid {
     fn last(&self) -> &[u8] {
         &[]
     }
-}
-
-fn clock(clock: ClockId) -> anyhow::Result<i64> {
-    let time = clock_gettime(clock)?;
-    Ok(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
 }

@@ -4,13 +4,11 @@
 //! The meaning of what a map counted is its reader's to say.
 
 pub mod asm;
-mod errno;
 mod identity;
 mod loaded;
 mod map;
 mod program;
 mod redirect;
-mod refusal;
 pub mod xsk;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,13 +17,11 @@ use std::{fs, io};
 use model::Unavailable;
 
 use asm::{Assembler, Helper, Label, Reg, Test};
-pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
 pub use loaded::compiled;
 pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch, Sockets};
 pub use program::{Attached, Program, ProgramKind, XdpMode, probe};
 pub use redirect::{FRAME, redirect};
-pub use refusal::Refusal;
 
 /// `bpf(2)`.
 ///
@@ -75,7 +71,7 @@ pub fn sysctl(name: &str) -> String {
 }
 
 fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Unavailable {
-    refused_call(mechanism, tried, error, remedy(error))
+    sys::refused_call(mechanism, tried, error, remedy(error))
 }
 
 /// Adds 1 to the number at `place` of an array of numbers; goes on to `done`

@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused, remedy};
-use crate::errno_name;
 use model::Unavailable;
+use sys::errno_name;
 
 const LOAD: libc::c_int = 5;
 pub(super) const INFO: libc::c_int = 15;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Refusal;
+use sys::{Access, Mapping, Refusal};
 
 // Of the kernel's include/uapi/linux/if_xdp.h.
 const SOL_XDP: libc::c_int = 283;
@@ -109,16 +109,12 @@ mod plain {
 /// A ring that is shared with the kernel, of [`PLACES`] places that hold a `T` each.
 #[derive(Debug)]
 pub struct Ring<T> {
-    start: NonNull<u8>,
-    length: usize,
+    memory: Mapping,
     producer: usize,
     consumer: usize,
     places: usize,
     holds: PhantomData<T>,
 }
-
-// SAFETY: the memory is mapped for the process, and used by the thread that has it.
-unsafe impl<T: Place> Send for Ring<T> {}
 
 impl<T: Place> Ring<T> {
     fn map(file: &OwnedFd, offsets: Offsets, page: libc::off_t) -> io::Result<Self> {
@@ -133,19 +129,14 @@ impl<T: Place> Ring<T> {
             (producer.max(consumer).checked_add(4)? <= places).then_some((producer, consumer, places, length))
         };
         let (producer, consumer, places, length) = parts().ok_or_else(|| io::Error::other("the kernel's offsets lead out of the ring"))?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping; the kernel refuses one that is longer than its ring.
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_POPULATE, file.as_raw_fd(), page) };
-        match NonNull::new(start.cast::<u8>()) {
-            Some(mapped) if start != libc::MAP_FAILED => Ok(Self { start: mapped, length, producer, consumer, places, holds: PhantomData }),
-            _ => Err(io::Error::last_os_error()),
-        }
+        // The kernel refuses one that is longer than its ring.
+        let memory = Mapping::of(file, page, length, Access::WriteAtOnce)?;
+        Ok(Self { memory, producer, consumer, places, holds: PhantomData })
     }
 
     #[inline]
     fn counter(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: the offset was checked to lie before the places, and to be aligned.
-        unsafe { self.start.add(offset).cast::<AtomicU32>().as_ref() }
+        self.memory.word(offset)
     }
 
     /// Number of places that were consumed since the beginning.
@@ -174,16 +165,14 @@ impl<T: Place> Ring<T> {
 
     #[inline]
     fn place(&self, number: u32) -> NonNull<T> {
-        // SAFETY: the mapping has PLACES places of this type from here on, of which this is one; the first
-        // is aligned.
-        unsafe { self.start.add(self.places).cast::<T>().add((number & (PLACES - 1)) as usize) }
+        self.memory.place(self.places + (number & (PLACES - 1)) as usize * size_of::<T>(), size_of::<T>()).cast()
     }
 
     /// Reads what a place holds, by its number since the beginning.
     #[inline]
     pub fn read(&self, number: u32) -> T {
-        // SAFETY: the place lies within the ring, and any bytes make a plain number; the kernel wrote it before
-        // it told of it.
+        // SAFETY: the place lies within the ring and is aligned, and any bytes make a plain number; the kernel
+        // wrote it before it told of it.
         unsafe { self.place(number).read() }
     }
 
@@ -192,13 +181,6 @@ impl<T: Place> Ring<T> {
     pub fn write(&self, number: u32, held: T) {
         // SAFETY: the place lies within the ring; the kernel reads it when it is told of it.
         unsafe { self.place(number).write(held) };
-    }
-}
-
-impl<T> Drop for Ring<T> {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nobody has it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
 
@@ -316,13 +298,10 @@ pub fn dropped(socket: &OwnedFd) -> io::Result<[(&'static str, u64); 2]> {
     /// Places in `struct xdp_statistics`.
     const DROPPED: usize = 0;
     const RING_FULL: usize = 3;
-    let (mut told, mut length) = ([0_u64; 6], size_of::<[u64; 6]>() as libc::socklen_t);
-    // SAFETY: the call writes at most as many bytes as there are, which outlive it.
-    let answer = unsafe { libc::getsockopt(socket.as_raw_fd(), SOL_XDP, XDP_STATISTICS, told.as_mut_ptr().cast(), &raw mut length) };
-    if answer != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok([("AF_XDP rx_dropped", told[DROPPED]), ("AF_XDP rx_ring_full", told[RING_FULL])])
+    let mut counts = [0; 48];
+    sys::socket::get(socket.as_raw_fd(), SOL_XDP, XDP_STATISTICS, &mut counts)?;
+    let count = |place: usize| counts[8 * place..].first_chunk().map_or(0, |count| u64::from_ne_bytes(*count));
+    Ok([("AF_XDP rx_dropped", count(DROPPED)), ("AF_XDP rx_ring_full", count(RING_FULL))])
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-use crate::clock;
+use sys::clock;
 
 /// Reads edges without allocating: its file is opened beforehand, by the
 /// thread that is to be watched.
@@ -79,14 +79,11 @@ impl EdgeReader {
         times.reduce(|sum, time| sum + time)
     }
 
-    /// The second number of `schedstat`: nanoseconds spent waiting on a run queue
-    /// (Documentation/scheduler/sched-stats.rst). It is exact for a running thread,
-    /// unlike the first.
     fn run_delay(&self) -> Option<Nanos> {
         let mut text = [0; 96];
         let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
         let text = std::str::from_utf8(text.get(..length)?).ok()?;
-        text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos::new)
+        sys::process::run_delay(text).map(Nanos::new)
     }
 }
 

@@ -20,7 +20,6 @@ pub mod tcp_info;
 pub mod traffic;
 pub mod ways;
 
-mod clock;
 mod counts;
 mod deadline;
 mod edge;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use model::Nanos;
 
 use crate::api::{Moved, Transmit};
-use crate::clock;
 use crate::edge::EdgeReader;
 use crate::stage::{Part, Stage};
 use crate::traffic::send_until;
+use sys::clock;
 
 /// Repetitions of the interrupt-time probe; the best one is believed, because
 /// whatever disturbs it can only lower the share.

@@ -175,7 +175,6 @@ fn max_resident() -> Bytes {
 
 /// The same in the text of a process's `status`.
 pub fn resident_in(status: &str) -> Bytes {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let kib = sys::process::field(status, "VmHWM").and_then(|size| size.strip_suffix("kB")?.trim().parse::<u64>().ok());
     Bytes::new(kib.unwrap_or(0) << 10)
 }

@@ -3,6 +3,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use model::end::TcpInfo;
+use sys::socket::get;
 
 /// Room for `struct tcp_info` of this and later kernels.
 const ROOM: usize = 512;
@@ -10,11 +11,8 @@ const ROOM: usize = 512;
 /// Asks the kernel; `None` when the socket has no such thing.
 pub fn read(socket: &OwnedFd) -> Option<TcpInfo> {
     let mut bytes = [0u8; ROOM];
-    let mut length = ROOM as libc::socklen_t;
-    // SAFETY: `bytes` is writable for `length` bytes and both outlive the call.
-    let answer =
-        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, bytes.as_mut_ptr().cast(), &raw mut length) };
-    if answer == 0 { Some(parse(bytes.get(..length as usize)?)) } else { None }
+    let length = get(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
+    Some(parse(bytes.get(..length)?))
 }
 
 /// Segments and bytes that a sender has under way.
@@ -35,11 +33,8 @@ pub fn under_way(socket: &OwnedFd) -> Option<UnderWay> {
     const UNACKED: usize = 24;
     const BYTES_ACKED: usize = 120;
     let mut bytes = [0u8; BYTES_ACKED + 8];
-    let mut length = bytes.len() as libc::socklen_t;
-    // SAFETY: `bytes` is writable for `length` bytes and both outlive the call.
-    let answer =
-        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, bytes.as_mut_ptr().cast(), &raw mut length) };
-    if answer != 0 || (length as usize) < bytes.len() || bytes[0] != ESTABLISHED {
+    let length = get(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
+    if length < bytes.len() || bytes[0] != ESTABLISHED {
         return None;
     }
     let segments = u32::from_ne_bytes(*bytes.get(UNACKED..)?.first_chunk()?);

@@ -9,7 +9,7 @@ use model::plan::TrialEnd;
 use model::{Nanos, Role};
 
 use crate::channel::{Output, Receiver, Woken, tell};
-use crate::clock;
+use sys::clock;
 use crate::deadline::Deadline;
 use crate::edge::{Edge, EdgeReader};
 use crate::error::EndpointError;

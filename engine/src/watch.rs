@@ -16,9 +16,9 @@ use model::control::Task;
 use model::end::InFlight;
 use model::{Protocol, Role};
 
-use crate::clock;
 use crate::socket::Joined;
 use crate::tcp_info;
+use sys::clock;
 
 /// Between two looks: often enough to see the most of a transfer of 20 ms. A look
 /// was measured to take 28 µs of a debug build on a busy machine, 1.4 % of a CPU;

@@ -4,7 +4,6 @@
 use std::slice;
 use std::sync::LazyLock;
 
-use engine::host_time::parse_irq_ticks;
 use engine::tcp_info;
 use lab::host::counters::{parse_dev, parse_netstat, parse_snmp, parse_snmp6, parse_stat};
 use lab::host::ethtool::message::features;
@@ -12,8 +11,6 @@ use lab::host::facts::{cpu_model, memory, network_lines};
 use lab::host::link::DeviceState;
 use lab::host::netdev;
 use lab::host::netlink::generic::family;
-use lab::host::netlink::{split, verdict};
-use lab::host::number_list;
 use model::Nanos;
 use model::end::Window;
 use model::kernel::TcpCounters;
@@ -25,8 +22,10 @@ use profile::probe::btf::function_id;
 use profile::sampler::record::Record;
 use profile::sampler::{Layout, Recording, Tasks};
 use profile::symbols::{Change, CodeMap, Symbols, code, file};
-use profile::system::parse_cpu_list;
 use profile::waits::{Event, WaitLog};
+use sys::cpu;
+use sys::netlink::{split, verdict};
+use sys::process::{Scheduling, Stat};
 
 use crate::says_something;
 
@@ -47,9 +46,9 @@ pub fn proc(bytes: &[u8]) {
     match kind % 12 {
         5 => drop((cpu_model(&text), memory(&text))),
         6 => assert!(network_lines(&text).all(|(_, name)| !name.is_empty())),
-        7 => assert!(number_list(&text).len() <= 2 * 65_537),
-        8 => assert!(parse_cpu_list(&text).is_none_or(|cpus| !cpus.is_empty() && cpus.len() <= 2 * 8192)),
-        9 => drop(parse_irq_ticks(&text, 1)),
+        7 => drop((Stat::parse(&text), Scheduling::parse(&text, &text))),
+        8 => assert!(cpu::list(&text).is_none_or(|cpus| !cpus.is_empty() && cpus.len() <= 2 * 8192)),
+        9 => drop(cpu::Ticks::parse(&text, Some(1))),
         10 => assert!(text.lines().filter_map(code::parse).all(|line| line.start < line.end && line.path.starts_with('/'))),
         _ => {}
     }

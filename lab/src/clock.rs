@@ -12,20 +12,10 @@ use std::collections::VecDeque;
 use model::Nanos;
 use model::trial::ClockOffset;
 use model::warning::Warning;
-use nix::time::{ClockId, clock_gettime};
-
-use crate::refusal::{Refusal, refused};
 
 /// Drift of two sound clocks: twice the 100 ppm to which quartz
 /// oscillators of computers are usually held.
 const DRIFT_PPM: u64 = 200;
-
-/// Returns the time of the clock that endpoints read.
-pub fn monotonic() -> Result<Nanos, Refusal> {
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC);
-    let time = time.map_err(refused("reading the clock (clock_gettime CLOCK_MONOTONIC)", "does a sandbox forbid it?"))?;
-    Ok(Nanos::from(std::time::Duration::from(time)))
-}
 
 /// A host's clock against the controller's, at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -169,17 +159,11 @@ fn saturated(number: i128) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockWatch, Sight, between, from_then_on, monotonic};
+    use super::{ClockWatch, Sight, between, from_then_on};
     use model::Nanos;
     use model::trial::ClockOffset;
     use model::warning::Warning;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
-
-    #[test]
-    fn the_clock_does_not_go_back() {
-        let (first, second) = (monotonic().unwrap(), monotonic().unwrap());
-        assert!(first <= second);
-    }
 
     #[test]
     fn the_best_sight_is_kept_until_drift_has_made_it_worse_than_a_new_one() {

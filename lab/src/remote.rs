@@ -21,7 +21,8 @@ use model::plan::HostPlace;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::clock::{self, ClockWatch};
+use crate::clock::ClockWatch;
+use sys::clock::monotonic;
 use crate::connection::Ended;
 use crate::message_kind::kind;
 use crate::refusal::Refusal;
@@ -152,7 +153,7 @@ impl RemoteHost {
     /// See [`HostError`].
     pub fn ask_clock(&mut self, times: u32) -> Result<(), HostError> {
         for _ in 0..if self.agent().is_some() && !self.clock.is_awaited() { times } else { 0 } {
-            self.clock.ask(clock::monotonic()?);
+            self.clock.ask(monotonic());
             self.tell(&ToHost::Clock)?;
         }
         Ok(())
@@ -188,7 +189,7 @@ impl RemoteHost {
     /// Keeps a message that came while another was awaited.
     fn keep(&mut self, message: FromHost) -> Result<(), HostError> {
         match message {
-            FromHost::Clock { now } if self.clock.is_awaited() => self.clock.hear(now, clock::monotonic()?),
+            FromHost::Clock { now } if self.clock.is_awaited() => self.clock.hear(now, monotonic()),
             message @ (FromHost::Endpoint(_) | FromHost::Gone { .. }) => self.overheard.push_back(message),
             answer => self.early.push_back(answer),
         }
@@ -200,10 +201,7 @@ impl RemoteHost {
         loop {
             let message = self.early.pop_front().map_or_else(|| self.answers.receive_within(limit), Ok)?;
             match message {
-                FromHost::Clock { now } if self.clock.is_awaited() => {
-                    let here = clock::monotonic().map_err(|refusal| ChannelError::Io(std::io::Error::other(refusal.to_string())))?;
-                    self.clock.hear(now, here);
-                }
+                FromHost::Clock { now } if self.clock.is_awaited() => self.clock.hear(now, monotonic()),
                 message => return Ok(message),
             }
         }

@@ -27,6 +27,7 @@ use crate::event::Listener;
 use crate::refusal::{Refusal, refused};
 use crate::remote::{self, Heard, HostError, RemoteHost};
 use crate::session::{Place, Session, turn};
+use sys::clock::monotonic;
 
 use conditions::Conditions;
 use talk::{Both, STEP_LIMIT};
@@ -189,7 +190,7 @@ impl Trial<'_> {
         // Lost since the last trial, it would be taken for a fault of the ends.
         self.session.wire_counters()?;
         let addresses = self.prepare()?;
-        let seen_before = self.session.clock(self.spec.swapped, clock::monotonic().map_err(HostError::from)?, ClockWatch::known);
+        let seen_before = self.session.clock(self.spec.swapped, monotonic(), ClockWatch::known);
         self.connect(&addresses)?;
         self.tell_to_observe()?;
         // Not before: the datagrams that join the ends are in no end's count.
@@ -261,7 +262,7 @@ impl Trial<'_> {
         if !self.spec.cell.stamp {
             return Ok((Some(clock::from_then_on(before, elapsed)), None));
         }
-        let now = clock::monotonic()?;
+        let now = monotonic();
         let mut after = |of| self.session.clock(self.spec.swapped, now, of).unwrap_or(before);
         let (known, fresh) = (after(ClockWatch::known), after(ClockWatch::fresh));
         // What the last questions alone showed says whether they moved.
@@ -459,7 +460,7 @@ impl Trial<'_> {
         }
         // A word takes half of a round trip, or a little more.
         let lead = self.lead() + rtt * 9 / 16;
-        let at = clock::monotonic().map_err(HostError::from)? + self.spec.plan.warmup.max(lead.into());
+        let at = monotonic() + self.spec.plan.warmup.max(lead.into());
         let seen = [Role::Sender, Role::Receiver].map(|role| self.host(role).clock().known(at));
         let times = Both { sender: seen[0].there(at), receiver: seen[1].there(at) };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Measure { at: *times.of(role) }))?;

@@ -8,9 +8,9 @@ use crate::sampler::Layout;
 use crate::sampler::record::{Record, Records};
 use crate::sampler::ring::Ring;
 use crate::symbols::{Change, MODULES, Symbols};
-use crate::system::online_cpus;
-use crate::{errno_name, refused_call};
 use model::Unavailable;
+use sys::cpu::online;
+use sys::{errno_name, refused_call};
 
 const MECHANISM: &str = "names of kernel programs that come and go";
 const REMEDY: &str = "Programs that were loaded later have no name";
@@ -85,7 +85,7 @@ struct News {
 
 impl News {
     fn open() -> Result<Self, Unavailable> {
-        let cpus = online_cpus().map_err(|error| Unavailable::new(MECHANISM, errno_name(&error), REMEDY))?;
+        let cpus = online().map_err(|error| Unavailable::new(MECHANISM, errno_name(&error), REMEDY))?;
         let attributes = Attributes {
             kind: perf::TYPE_SOFTWARE,
             config: perf::SOFTWARE_DUMMY,

@@ -26,4 +26,4 @@ pub mod system;
 pub mod waits;
 pub mod watch;
 
-pub use bpf::{Who, errno_name, refused_call};
+pub use bpf::Who;

@@ -1,27 +1,15 @@
 //! Facts of the running system that several parts need.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-use model::Nanos;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// The largest file of the kernel's that is read whole: `/proc/kallsyms` has
 /// some 6 MiB, the type information some 10.
 const FILE_LIMIT: u64 = 128 << 20;
-
-/// The most CPUs that a list is read for (`CONFIG_NR_CPUS` is at most 8192).
-const CPU_LIMIT: usize = 8192;
-
-/// This host's `CLOCK_MONOTONIC`, on which samples and events are stamped.
-pub fn monotonic() -> Nanos {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one timespec to `time`, which outlives the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    Nanos::new(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
 
 /// Binds the calling thread to a CPU.
 ///
@@ -50,29 +38,6 @@ pub fn page_size() -> usize {
     usize::try_from(size).unwrap_or(4096)
 }
 
-/// The CPUs that are online now.
-///
-/// # Errors
-/// When the system does not list them.
-pub fn online_cpus() -> io::Result<Vec<u32>> {
-    let list = fs::read_to_string("/sys/devices/system/cpu/online")?;
-    parse_cpu_list(&list).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the list of CPUs is not understood"))
-}
-
-/// CPUs in the kernel's notation, such as `0-3,8`; `None` when it is not that.
-pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if first > last || (last - first) as usize >= CPU_LIMIT || cpus.len() >= CPU_LIMIT {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    Some(cpus)
-}
-
 /// A whole file of the kernel's, up to a limit.
 ///
 /// # Errors
@@ -84,27 +49,4 @@ pub fn read_limited(path: &str) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", FILE_LIMIT >> 20)));
     }
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{online_cpus, parse_cpu_list};
-    use proptest::prelude::proptest;
-
-    #[test]
-    fn lists_of_cpus_are_read() {
-        assert_eq!(parse_cpu_list("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
-        assert_eq!(parse_cpu_list("5"), Some(vec![5]));
-        for wrong in ["", "3-1", "0-4000000000", "a", "1,,2"] {
-            assert_eq!(parse_cpu_list(wrong), None, "{wrong}");
-        }
-        assert!(!online_cpus().unwrap().is_empty());
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_the_list_of_cpus_panic(text in "[0-9,-]{0,40}") {
-            let _ = parse_cpu_list(&text);
-        }
-    }
 }

@@ -1,6 +1,14 @@
 //! What every room asks of the system, each once.
-#![forbid(unsafe_code)]
 
+pub mod clock;
+pub mod cpu;
 pub mod file;
+pub mod mapping;
+pub mod netlink;
 pub mod owner;
 pub mod process;
+pub mod refusal;
+pub mod socket;
+
+pub use mapping::{Access, Mapping};
+pub use refusal::{Refusal, errno_name, refused_call};

@@ -94,11 +94,21 @@ impl Scheduling {
 
     /// By a thread's `status` and `schedstat`.
     pub fn parse(status: &str, schedstat: &str) -> Self {
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0);
-        let mut times = schedstat.split_ascii_whitespace().map(|word| word.parse().ok());
-        let (ran, delay) = (times.next().flatten(), times.next().flatten());
-        Self { switches: [field("voluntary_ctxt_switches:"), field("nonvoluntary_ctxt_switches:")], ran, delay }
+        let count = |name: &str| field(status, name).and_then(|count| count.parse().ok()).unwrap_or(0);
+        let ran = schedstat.split_ascii_whitespace().next().and_then(|word| word.parse().ok());
+        Self { switches: [count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches")], ran, delay: run_delay(schedstat) }
     }
+}
+
+/// A line of a process's or thread's `status` by its name, such as `VmHWM`.
+pub fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+/// The second number of `schedstat`: nanoseconds spent waiting on a run queue
+/// (Documentation/scheduler/sched-stats.rst). It is exact for a running thread, unlike the first.
+pub fn run_delay(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use model::Nanos;
 
 use super::{Api, Batching, Boxed, Moved, Transmit, TransmitPart, Wait, ZeroCopy};
-use crate::clock;
+use sys::clock;
 
 /// Looks at the clock until `work` has passed.
 #[inline(always)]

@@ -14,7 +14,6 @@ pub(crate) mod headers;
 mod incoming;
 pub(crate) mod memory_file;
 mod open;
-mod option;
 mod outgoing;
 mod place;
 mod ring;
@@ -25,7 +24,6 @@ mod wait;
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-pub use bpf::Refusal;
 pub use buffer::Buffer;
 pub use habit::{With, work_for};
 pub use halves::{Boxed, Halves};
@@ -34,10 +32,11 @@ pub use incoming::xdp::try_xdp;
 use model::Cell;
 pub use model::end::ZeroCopy;
 pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_receiving, try_sending};
-pub(crate) use option::{get_int, set_int};
 pub(crate) use outgoing::{Completions, send_lent};
 pub use outgoing::{raw, tun};
 pub use place::{Passed, Place};
+pub use sys::Refusal;
+pub(crate) use sys::socket::{get_int, set_int};
 pub use wait::Wait;
 
 /// Answer of a call: the bytes it moved when positive or zero, a negated errno when negative.

@@ -10,12 +10,14 @@
 use std::fs::File;
 use std::hint;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::os::fd::OwnedFd;
+use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use model::Cell;
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use sys::{Access, Mapping};
 
 use super::{Moved, memory_file};
 
@@ -31,7 +33,7 @@ const LENGTH: usize = 8;
 /// Times that an end asks before its loop looks at the stage, where none sleeps.
 const SPINS: u32 = 10_000;
 /// Seals that keep the other process from taking the memory away.
-const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+pub(crate) const SEALS: SealFlag = SealFlag::F_SEAL_SHRINK.union(SealFlag::F_SEAL_GROW).union(SealFlag::F_SEAL_SEAL);
 
 /// Bytes of a ring for a cell: what it gives as the send buffer, and room for two messages.
 pub fn ring_bytes(cell: &Cell) -> usize {
@@ -48,11 +50,8 @@ pub fn ring_bytes(cell: &Cell) -> usize {
 pub fn make(bytes: usize) -> io::Result<OwnedFd> {
     let file = memory_file::empty(c"ring", libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)?;
     file.set_len(2 * (HEAD + bytes) as u64)?;
-    // SAFETY: the call reads no memory.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } {
-        0 => Ok(file.into()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    fcntl(&file, FcntlArg::F_ADD_SEALS(SEALS))?;
+    Ok(file.into())
 }
 
 /// A word of its own cache line: the two ends do not take it from each other for nothing.
@@ -76,37 +75,15 @@ struct Head {
 
 const _: () = assert!(size_of::<Head>() <= HEAD, "the counters fit before the ring");
 
-/// The mapped memory of both rings.
-#[derive(Debug)]
-struct Mapping {
-    start: NonNull<u8>,
-    length: usize,
-}
-
-impl Mapping {
-    fn of(memory: &OwnedFd) -> io::Result<Self> {
-        // SAFETY: the call reads no memory.
-        let seals = unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_GET_SEALS) };
-        let length = usize::try_from(File::from(memory.try_clone()?).metadata()?.len()).unwrap_or(0);
-        let ring = (length / 2).saturating_sub(HEAD);
-        if seals < 0 || seals & SEALS != SEALS || !ring.is_power_of_two() || !(LEAST..=MOST).contains(&ring) {
-            return Err(io::Error::other("the memory that was passed is no ring"));
-        }
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping of a file that neither end can make shorter.
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_POPULATE, memory.as_raw_fd(), 0) };
-        match NonNull::new(start.cast::<u8>()) {
-            Some(mapped) if start != libc::MAP_FAILED => Ok(Self { start: mapped, length }),
-            _ => Err(io::Error::last_os_error()),
-        }
+/// Maps the memory of both rings, which neither end can make shorter.
+fn map(memory: &OwnedFd) -> io::Result<Mapping> {
+    let sealed = fcntl(memory, FcntlArg::F_GET_SEALS).is_ok_and(|seals| SealFlag::from_bits_retain(seals).contains(SEALS));
+    let length = usize::try_from(File::from(memory.try_clone()?).metadata()?.len()).unwrap_or(0);
+    let ring = (length / 2).saturating_sub(HEAD);
+    if !sealed || !ring.is_power_of_two() || !(LEAST..=MOST).contains(&ring) {
+        return Err(io::Error::other("the memory that was passed is no ring"));
     }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nobody has it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
-    }
+    Mapping::of(memory, 0, length, Access::WriteAtOnce)
 }
 
 /// One direction of the memory, at one of its ends.
@@ -125,9 +102,6 @@ pub struct Ring {
     sleeps: bool,
 }
 
-// SAFETY: the memory is mapped for the process; a ring is used by one thread at a time.
-unsafe impl Send for Ring {}
-
 impl Ring {
     /// The ring in `memory` of the way there, or of the way back. A wait ends after
     /// `patience`; where no end `sleeps`, nobody is woken.
@@ -135,8 +109,8 @@ impl Ring {
     /// # Errors
     /// Memory that is no ring, a refusal of the system.
     pub fn open(memory: &OwnedFd, back: bool, patience: Duration, sleeps: bool) -> io::Result<Self> {
-        let mapping = Mapping::of(memory)?;
-        let half = mapping.length / 2;
+        let mapping = map(memory)?;
+        let half = mapping.length() / 2;
         let patience = libc::timespec { tv_sec: patience.as_secs() as libc::time_t, tv_nsec: patience.subsec_nanos().into() };
         Ok(Self { head: if back { half } else { 0 }, capacity: half - HEAD, mapping, own: 0, other: 0, patience, sleeps })
     }
@@ -144,14 +118,12 @@ impl Ring {
     fn head(&self) -> &Head {
         // SAFETY: `head` is the offset of a page within the mapping, which begins on a page;
         // any bits are valid counters.
-        unsafe { self.mapping.start.add(self.head).cast::<Head>().as_ref() }
+        unsafe { self.mapping.place(self.head, size_of::<Head>()).cast::<Head>().as_ref() }
     }
 
     /// Address of the byte that comes at `position`.
     fn at(&self, position: u64) -> *mut u8 {
-        let offset = self.head + HEAD + (position as usize & (self.capacity - 1));
-        // SAFETY: less than the capacity behind the counters, and so within the mapping.
-        unsafe { self.mapping.start.as_ptr().add(offset) }
+        self.mapping.place(self.head + HEAD + (position as usize & (self.capacity - 1)), 0).as_ptr()
     }
 
     /// Bytes from `position` to the end of the ring.

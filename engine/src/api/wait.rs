@@ -8,7 +8,7 @@ use model::{Cell, Nanos, Protocol, Waiting};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
 use super::{Api, Moved};
-use crate::clock;
+use sys::clock;
 
 /// A way of waiting. A wait ends after its limit with nothing, so that the loop can look
 /// at the stage.

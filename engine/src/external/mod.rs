@@ -18,7 +18,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
 use crate::channel::{Output, Receiver, tell};
-use crate::clock;
+use sys::clock;
 use crate::deadline::Deadline;
 use crate::edge::{Edge, EdgeReader};
 use crate::error::{EndpointError, ProgramError};

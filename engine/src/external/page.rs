@@ -4,10 +4,13 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nix::fcntl::{FcntlArg, fcntl};
+use sys::{Access, Mapping};
+
 use crate::api::memory_file;
+use crate::api::shared::SEALS;
 use crate::stage::Part;
 
 /// Length of the file.
@@ -26,7 +29,7 @@ pub const MOST_COUNTERS: usize = 8;
 #[derive(Debug)]
 pub struct Page {
     file: File,
-    start: NonNull<u8>,
+    memory: Mapping,
 }
 
 /// What a program has written so far.
@@ -51,26 +54,10 @@ impl Page {
         // Not closed on exec: the program opens it by its number.
         let file = memory_file::empty(c"nettoll-page", libc::MFD_ALLOW_SEALING)?;
         file.set_len(LENGTH as u64)?;
-        // SAFETY: a new mapping of a file that is as long; nothing else lies there.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                LENGTH,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave no memory"))?;
+        let memory = Mapping::of(&file, 0, LENGTH, Access::WriteAtOnce)?;
         // Shorter, it would take the harness with it (SIGBUS).
-        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-        // SAFETY: the call takes numbers alone.
-        nix::errno::Errno::result(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
-        Ok(Self { file, start })
+        fcntl(&file, FcntlArg::F_ADD_SEALS(SEALS))?;
+        Ok(Self { file, memory })
     }
 
     /// Path by which the program opens it.
@@ -97,16 +84,7 @@ impl Page {
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: the offsets are multiples of 8 within the page, which is mapped as long as
-        // `self` is; whoever else writes there is another process.
-        unsafe { self.start.add(offset).cast::<AtomicU64>().as_ref() }
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this page's own, and nothing borrows from it any more.
-        let _ = unsafe { libc::munmap(self.start.as_ptr().cast(), LENGTH) };
+        self.memory.word(offset)
     }
 }
 

@@ -13,7 +13,7 @@ use nix::time::clock_getcpuclockid;
 use nix::unistd::{Pid, SysconfVar, sysconf};
 use sys::process::{self, Scheduling, Stat};
 
-use crate::clock;
+use sys::clock;
 
 /// Most processes and threads that are looked at: beyond that something has gone wild.
 const MOST: usize = 4_096;

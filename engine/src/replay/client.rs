@@ -9,7 +9,7 @@ use model::replay::Replay;
 use nix::sys::prctl;
 
 use super::{ENDED, LOOK, Shared, gone, nothing_came};
-use crate::clock::monotonic;
+use sys::clock::monotonic;
 
 /// A wait that is shorter is spun, since sleeping ends some 50 µs late.
 const SPUN: u64 = 200_000;

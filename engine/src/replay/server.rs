@@ -18,8 +18,8 @@ use super::{ENDED, LOOK, MEASURED, Shared, gone, nothing_came};
 use crate::api::headers::Headers;
 use crate::api::memory_file::memory_file;
 use crate::api::{Buffer, Completions, Moved, ZeroCopy, send_lent};
-use crate::clock::{monotonic, thread_cpu};
 use crate::scheduling::bind_to;
+use sys::clock::{monotonic, thread_cpu};
 
 /// Datagrams of one `recvmmsg`.
 const BATCH: usize = 64;
@@ -76,7 +76,7 @@ fn waits() -> u64 {
 /// Time that this thread was ready and had no CPU, which needs CONFIG_SCHED_INFO.
 fn delay() -> Nanos {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    Nanos::new(text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0))
+    Nanos::new(sys::process::run_delay(&text).unwrap_or(0))
 }
 
 /// The program's own code: as much time of this thread. The monotonic clock is read without a

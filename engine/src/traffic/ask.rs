@@ -14,9 +14,9 @@ use super::trouble::{Trouble, Verdict, flush};
 use super::whole::send_rest;
 use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Step, Trial, fault, sum};
 use crate::api::Api;
-use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
+use sys::clock;
 
 /// Requests that were given up and whose answers are still known: those of 100 s of silence.
 const MOST_GIVEN_UP: usize = 1 << 10;

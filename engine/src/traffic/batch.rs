@@ -15,9 +15,9 @@ use super::trouble::{Trouble, Verdict};
 use super::whole::send_rest;
 use super::{Done, Trial, stamp};
 use crate::api::{Api, Batching, Moved, Transmit, work_for};
-use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
+use sys::clock;
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     let cell = &trial.task.cell;

@@ -7,7 +7,7 @@ use model::end::Counts;
 
 use super::trouble::{Trouble, Verdict, readable};
 use crate::api::Api;
-use crate::clock;
+use sys::clock;
 
 /// Most bytes of a datagram that say which request it is or answers.
 pub(super) const MARK: usize = 4;

@@ -7,8 +7,8 @@ use super::stamp::{Account, read};
 use super::trouble::{Trouble, Verdict};
 use super::{Allowance, Done, Trial, sum};
 use crate::api::Api;
-use crate::clock;
 use crate::stage::Part;
+use sys::clock;
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (stage, extent) = (trial.stage, trial.extent);

@@ -13,8 +13,8 @@ use super::trouble::{Trouble, Verdict, readable};
 use super::whole::finish;
 use super::{DRAIN_LIMIT, Done, Step, Trial, fault, sum};
 use crate::api::{Api, Transmit};
-use crate::clock;
 use crate::stage::{Part, Stage};
+use sys::clock;
 
 /// Between the messages of a trial that opens.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -116,12 +116,8 @@ fn queued(socket: &OwnedFd) -> libc::c_int {
 fn association_is_over(socket: &OwnedFd) -> bool {
     /// Of the kernel's include/uapi/linux/sctp.h; the answer is a `struct sctp_status`.
     const SCTP_STATUS: libc::c_int = 14;
-    let mut status = [0_u64; 32];
-    let mut length = size_of_val(&status) as libc::socklen_t;
-    // SAFETY: the call writes at most as many bytes as there are, which outlive it.
-    let answer =
-        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, SCTP_STATUS, status.as_mut_ptr().cast(), &raw mut length) };
-    answer != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
+    let status = sys::socket::get(socket.as_raw_fd(), libc::IPPROTO_SCTP, SCTP_STATUS, &mut [0; 256]);
+    status.is_err_and(|answer| answer.raw_os_error() == Some(libc::EINVAL))
 }
 
 /// Says that no more will come and waits until the receiver has closed, so

@@ -30,7 +30,7 @@ use profile::kernel_names::KernelNames;
 use profile::messages::{Detail, MessageRecorder};
 use profile::own_code::{BOUNDS, Names};
 use profile::sampler::cost;
-use profile::system::online_cpus;
+use sys::cpu::online;
 
 use crate::bounded::{self, Limits};
 
@@ -126,7 +126,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
     // Other sources need no counter in clean windows.
     let sums = sums.filter(|_| asked.source == Source::Sends);
     let symbols = KernelNames::read().map_err(&mut note).ok();
-    let cpus = online_cpus().map_err(|error| Unavailable::new("CPUs", error.to_string(), "Mount sysfs"))?;
+    let cpus = online().map_err(|error| Unavailable::new("CPUs", error.to_string(), "Mount sysfs"))?;
     let cost = cost::of_sample(cpus.first().copied().unwrap_or(0)).map_err(&mut note).ok();
     let mut looks = vec![Look::Clean];
     looks.extend(symbols.is_some().then_some(Look::Time));

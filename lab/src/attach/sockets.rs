@@ -21,13 +21,11 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::host::ethtool;
 use crate::host::link::{self, LOOPBACK};
-use crate::host::netlink::{Channel, NetlinkError, attributes};
+use sys::netlink::{Channel, NetlinkError, Protocol, attributes};
 
 use super::program::beyond;
 
 const MECHANISM: &str = "sockets by sock_diag";
-/// `NETLINK_SOCK_DIAG`.
-const SOCK_DIAG: isize = 4;
 /// `SOCK_DIAG_BY_FAMILY`.
 const BY_FAMILY: u16 = 20;
 /// Attributes of an answer (`INET_DIAG_INFO`, `INET_DIAG_SKMEMINFO`).
@@ -188,7 +186,7 @@ struct Found {
 }
 
 fn dump() -> Result<Vec<Found>, NetlinkError> {
-    let mut channel = Channel::open(SOCK_DIAG)?;
+    let mut channel = Channel::open(Protocol::NetlinkSockDiag)?;
     let mut found = Vec::new();
     for protocol in [libc_protocol::TCP, libc_protocol::UDP] {
         for family in [libc_protocol::INET, libc_protocol::INET6] {

@@ -15,9 +15,9 @@ use profile::messages::{Detail, Edge, MessageRecorder};
 use profile::own_code::Names;
 use profile::sampler::Target;
 use profile::symbols::Symbols;
-use profile::system::monotonic;
 use profile::waits::WaitRecorder;
 use profile::watch::{self, Subject};
+use sys::clock::monotonic;
 
 use super::program::{self, CpuReading, Program, ThreadReading};
 use super::requests::Counter;

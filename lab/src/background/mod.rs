@@ -13,10 +13,10 @@ use model::condition::{BackgroundReply, BackgroundRequest};
 use model::control::ToEndpoint;
 use model::plan::TrialEnd;
 
-use crate::clock;
 use crate::host::namespace::Entered;
 use crate::load::Load;
 use crate::refusal::Refusal;
+use sys::clock;
 
 use traffic::{Sink, Source};
 
@@ -48,7 +48,7 @@ impl Background {
             }
             ToEndpoint::Measure { at } => {
                 if let (Some(load), Some(length @ Some(_))) = (&mut self.load, self.measured) {
-                    load.measure(at.since(clock::monotonic().unwrap_or(*at)), length);
+                    load.measure(at.since(clock::monotonic()), length);
                 }
             }
             ToEndpoint::Drain(_) if self.measured == Some(None) => {

@@ -5,7 +5,7 @@ use std::io;
 
 use model::check::{Area, Check, Need};
 use nix::errno::Errno;
-use profile::errno_name;
+use sys::errno_name;
 
 use crate::host::sysctl_file;
 

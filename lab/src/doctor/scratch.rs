@@ -10,7 +10,8 @@ use nix::unistd::geteuid;
 use profile::probe::scratch::{Isolation, Refusal, Step, ask};
 
 use crate::host::link;
-use crate::host::netlink::{bytes, emit, frame, nest, text};
+use crate::host::netlink::{bytes, emit, nest, text};
+use sys::netlink::frame;
 
 /// Loading the modules of a few queueing disciplines takes well under a second.
 const LIMIT: Duration = Duration::from_secs(2);

@@ -7,7 +7,10 @@ use model::control::CpuPlace;
 use model::order::Order;
 use sys::process::{Stat, processes};
 
-use super::text::{number_list, read_or_empty};
+use sys::cpu::list;
+use sys::process::field;
+
+use super::text::read_or_empty;
 
 /// A CPU that this process may use, and where it sits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,16 +51,17 @@ impl Topology {
     }
 
     fn read_from(status: &str, system: &Path) -> Self {
-        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
+        let allowed = field(status, "Cpus_allowed_list").unwrap_or_default();
         // The mask may name CPUs that are switched off or do not exist.
-        let online = number_list(&read_or_empty(system.join("online")));
-        let mut ids: Vec<u32> = number_list(allowed).into_iter().filter(|id| online.is_empty() || online.contains(id)).collect();
+        let numbers = |text: &str| list(text).unwrap_or_default();
+        let online = numbers(&read_or_empty(system.join("online")));
+        let mut ids: Vec<u32> = numbers(allowed).into_iter().filter(|id| online.is_empty() || online.contains(id)).collect();
         ids.order();
         ids.dedup();
         let cpu = |id: u32| {
             let topology = system.join(format!("cpu{id}/topology"));
             let package = read_or_empty(topology.join("physical_package_id")).parse().unwrap_or(0);
-            let siblings = number_list(&read_or_empty(topology.join("thread_siblings_list")));
+            let siblings = numbers(&read_or_empty(topology.join("thread_siblings_list")));
             Cpu { id, package, core: siblings.into_iter().min().unwrap_or(id) }
         };
         Self { cpus: ids.into_iter().map(cpu).collect() }

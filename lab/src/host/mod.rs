@@ -30,5 +30,4 @@ pub mod route;
 mod entered;
 mod text;
 
-pub use text::number_list;
 pub(crate) use text::{check_name, plain, sysctl_file};

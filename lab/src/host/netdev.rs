@@ -6,7 +6,7 @@ use std::fs;
 use netlink_packet_core::NLM_F_DUMP;
 
 use super::netlink::generic::{Family, command};
-use super::netlink::{NetlinkError, attributes, number};
+use sys::netlink::{NetlinkError, attribute, number};
 
 const DEV_GET: u8 = 1;
 const DEV_IFINDEX: u16 = 1;
@@ -35,7 +35,7 @@ pub(crate) fn devices_without_copy() -> Result<Vec<String>, NetlinkError> {
 
 /// The device of an answer, and the bits of what it offers.
 pub fn features(body: &[u8]) -> Option<(u32, u64)> {
-    let value = |wanted: u16| attributes(body.get(4..)?).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let value = |wanted| attribute(body.get(4..)?, wanted);
     let bits = value(DEV_XDP_FEATURES)?.first_chunk().copied().map(u64::from_ne_bytes)?;
     Some((number(value(DEV_IFINDEX)?)?, bits))
 }

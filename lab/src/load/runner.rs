@@ -160,23 +160,15 @@ fn end_the_rest() {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
             Err(Errno::ECHILD) => return,
             Ok(WaitStatus::StillAlive) => {
-                for child in children() {
-                    let _ = kill(child, Signal::SIGKILL);
+                let own = std::process::id();
+                for child in sys::process::children(own, own) {
+                    let _ = kill(Pid::from_raw(child.cast_signed()), Signal::SIGKILL);
                 }
                 thread::sleep(STEP);
             }
             Ok(_) | Err(_) => {}
         }
     }
-}
-
-/// The processes whose parent this one is.
-fn children() -> Vec<Pid> {
-    let me = std::process::id();
-    let text = fs::read_to_string(format!("/proc/self/task/{me}/children"))
-        .or_else(|_| fs::read_to_string("/proc/thread-self/children"))
-        .unwrap_or_default();
-    text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw).collect()
 }
 
 /// A unit that was started.

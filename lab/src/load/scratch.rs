@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
-use nix::time::{ClockId, clock_gettime};
+use sys::clock::process_cpu;
 
 /// Bytes of the file that is copied, as in 1984.
 const COPIED: usize = 60_000;
@@ -55,9 +55,9 @@ pub fn fill(directory: &Path) -> io::Result<()> {
 
 /// Primes up to [`NUMBERS`], for [`COMPUTED`].
 pub fn sieve(_: &Path) -> io::Result<()> {
-    let end = cpu_time()? + COMPUTED;
+    let end = process_cpu() + COMPUTED.into();
     let mut prime = vec![true; NUMBERS];
-    while cpu_time()? < end {
+    while process_cpu() < end {
         prime.fill(true);
         let mut number = 2;
         while number * number < NUMBERS {
@@ -69,14 +69,6 @@ pub fn sieve(_: &Path) -> io::Result<()> {
         black_box(prime.iter().filter(|prime| **prime).count());
     }
     Ok(())
-}
-
-/// CPU time of this process, without those that it started.
-///
-/// # Errors
-/// A system that does not tell.
-pub fn cpu_time() -> io::Result<Duration> {
-    Ok(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?.into())
 }
 
 /// Counts the words of the program.

@@ -4,8 +4,6 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use model::Nanos;
-
 use super::job::{Chosen, JOBS, places};
 use super::{say, scratch, taken};
 
@@ -21,7 +19,7 @@ pub fn run(directory: &Path) -> io::Result<()> {
     let jobs: Vec<Chosen> = JOBS.into_iter().map(|job| Chosen::for_job(job, &places)).collect();
     // Its id where `/proc` is of another pid namespace.
     let id = fs::read_link("/proc/self").ok().and_then(|path| path.to_str()?.parse::<u32>().ok()).unwrap_or(0);
-    say(&format!("ready {} {id}", Nanos::from(scratch::cpu_time()?).get()))?;
+    say(&format!("ready {} {id}", sys::clock::process_cpu().get()))?;
     if io::stdin().lock().read(&mut [0])? == 0 {
         // The load is ended before it began.
         return Ok(());

@@ -16,7 +16,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use super::Shared;
-use crate::clock;
+use sys::clock::monotonic;
 
 /// No frame is longer: the largest IP packet with an Ethernet header.
 const LONGEST: usize = 65_535 + 14;
@@ -61,11 +61,11 @@ impl Mover {
 
     /// Moves all that is due, takes what has come, and sleeps until there is more.
     fn turn(&mut self) -> Result<(), String> {
-        let now = now()?;
+        let now = monotonic();
         let mut moved = false;
         while let Some(frame) = self.passage.take(now) {
             moved = true;
-            self.deliver(frame)?;
+            self.deliver(frame);
         }
         for end in End::BOTH {
             moved |= self.collect(end, now)?;
@@ -78,14 +78,13 @@ impl Mover {
         self.sleep(now)
     }
 
-    fn deliver(&mut self, Delivered { at, to, load }: Delivered<Vec<u8>>) -> Result<(), String> {
-        self.late_ns = self.late_ns.saturating_add(now()?.since(at).get());
+    fn deliver(&mut self, Delivered { at, to, load }: Delivered<Vec<u8>>) {
+        self.late_ns = self.late_ns.saturating_add(monotonic().since(at).get());
         self.held = self.held.saturating_sub(load.len() as u64);
         // The device takes a frame whole or not at all; one that is down, EIO.
         if self.files[to.index()].write(&load).is_err() {
             self.untaken += 1;
         }
-        Ok(())
     }
 
     /// Takes frames that a host has sent; whether there were any.
@@ -137,8 +136,4 @@ impl Mover {
         };
         *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
     }
-}
-
-fn now() -> Result<Nanos, String> {
-    clock::monotonic().map_err(|error| error.to_string())
 }

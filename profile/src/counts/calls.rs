@@ -4,10 +4,10 @@ use model::Unavailable;
 use model::profile::{CallCounts, CountTier};
 
 use crate::probe::btf;
-use crate::refused_call;
 use crate::system::read_limited;
 use bpf::asm::Assembler;
 use bpf::{Attached, Filter, Map, Numbers, Program, ProgramKind, Who, emit_count};
+use sys::refused_call;
 
 const EVENTS: &str = "tracepoint counts";
 const ENTRIES: &str = "counts at function entries";

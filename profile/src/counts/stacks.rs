@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::profile::{CallCounts, CountTier};
 
 use super::table::StackRule;
-use crate::errno_name;
 use crate::symbols::Symbols;
 use bpf::asm::{Assembler, Helper, Reg, Test};
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Scratch, Who, emit_count};
 use model::Unavailable;
+use sys::errno_name;
 
 const MECHANISM: &str = "call chains at tracepoints";
 

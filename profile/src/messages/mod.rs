@@ -17,11 +17,12 @@ use std::io;
 use model::attach::{CHILDREN, Messages, Totals};
 use model::{Nanos, Unavailable};
 
-use crate::errno_name;
 use crate::probe::btf;
-use crate::refused_call;
-use crate::system::{monotonic, read_limited};
+use crate::system::read_limited;
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Queue, Who};
+use sys::clock::monotonic;
+use sys::errno_name;
+use sys::refused_call;
 
 use log::Event;
 use program::{Offsets, Parts, Place};

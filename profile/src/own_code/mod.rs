@@ -265,7 +265,7 @@ fn parsed<'a>(list: &'a str, most: usize, naming: &mut Naming) -> Vec<Line<'a>> 
 /// under the id that the process has there.
 fn in_map(pid: u32, addresses: &[u64], samples: &BTreeMap<u64, u64>, naming: &mut Naming) -> Option<Sampled> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let own = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().next_back()?.parse::<u32>().ok()?;
+    let own = sys::process::field(&status, "NSpid")?.split_whitespace().next_back()?.parse::<u32>().ok()?;
     let user = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let trusted = |data: &Metadata| data.uid() == user || data.uid() == 0;
     let (file, Identity { length, .. }) = file::open(format!("/proc/{pid}/root/tmp/perf-{own}.map").as_ref(), trusted)?;

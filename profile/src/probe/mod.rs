@@ -37,12 +37,7 @@ pub fn set_up_io_uring() -> io::Result<u32> {
 /// # Errors
 /// The system's answer, such as ENOPROTOOPT (not in this kernel).
 pub fn set_option(socket: BorrowedFd, level: i32, name: i32, value: i32) -> io::Result<()> {
-    let size = size_of_val(&value) as libc::socklen_t;
-    // SAFETY: the kernel reads `size` bytes of `value`, which outlives the call.
-    match unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), size) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    sys::socket::set_int(socket.as_raw_fd(), level, name, value)
 }
 
 #[cfg(test)]

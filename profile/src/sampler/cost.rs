@@ -12,8 +12,8 @@ use model::{Nanos, Unavailable};
 use nix::unistd::gettid;
 
 use super::{Sampler, Settings, Target};
-use crate::refused_call;
 use crate::system::bind_this_thread;
+use sys::refused_call;
 
 /// Distance of samples while their cost is measured: short enough that 1 µs shows.
 const PERIOD: u64 = 53_381;

@@ -17,8 +17,9 @@ pub(crate) mod switches;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::{perf, refused_call};
+use crate::perf;
 use model::Unavailable;
+use sys::refused_call;
 
 pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};

@@ -8,9 +8,9 @@ use model::profile::SampleSource;
 use super::ring::Ring;
 use super::settings::{RING_LEAST, Settings, Target};
 use crate::perf::{self, Attributes};
-use crate::system::online_cpus;
-use crate::{errno_name, refused_call};
 use model::Unavailable;
+use sys::cpu::online;
+use sys::{errno_name, refused_call};
 
 /// Parts of a sample besides address, task, time, CPU and chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Opened {
         if self.cpus.is_empty() {
             return;
         }
-        let answer = match online_cpus() {
+        let answer = match online() {
             Ok(now) if now == self.cpus => return,
             Ok(now) => format!("online at the start: {:?}, at the end: {now:?}", self.cpus),
             Err(error) => format!("/sys/devices/system/cpu/online: {}", errno_name(&error)),
@@ -103,7 +103,7 @@ const COUNTERS_IN_SAMPLES: &str = "instructions and cache misses in samples";
 pub fn task_and_cpus(target: Target) -> Result<(Option<u32>, Vec<Option<u32>>), Unavailable> {
     Ok(match target {
         Target::Process(pid) => {
-            let cpus = online_cpus().map_err(|error| cpus_unknown(&error))?;
+            let cpus = online().map_err(|error| cpus_unknown(&error))?;
             (Some(pid), cpus.into_iter().map(Some).collect())
         }
         Target::Thread(tid) => (Some(tid), vec![None]),

@@ -1,9 +1,10 @@
 //! The memory into which the kernel writes records.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr::{self, NonNull};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use sys::{Access, Mapping};
 
 use crate::system::page_size;
 
@@ -14,13 +15,10 @@ const DATA_TAIL: usize = 1032;
 /// A ring shared with the kernel: one page of account, then the data.
 #[derive(Debug)]
 pub struct Ring {
-    start: NonNull<u8>,
+    memory: Mapping,
     page: usize,
     bytes: usize,
 }
-
-// SAFETY: the mapping belongs to this value alone and is valid in every thread.
-unsafe impl Send for Ring {}
 
 impl Ring {
     /// Maps a ring of `bytes`, a power of two of pages, for an event.
@@ -30,13 +28,7 @@ impl Ring {
     pub fn map(event: BorrowedFd, bytes: usize) -> io::Result<Self> {
         let page = page_size();
         let all = bytes.checked_add(page).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the kernel chooses the place of a new mapping; nothing of ours is replaced.
-        let start = unsafe { libc::mmap(ptr::null_mut(), all, protection, libc::MAP_SHARED, event.as_raw_fd(), 0) };
-        match NonNull::new(start.cast()) {
-            Some(start) if start.as_ptr() != libc::MAP_FAILED.cast() => Ok(Self { start, page, bytes }),
-            _ => Err(io::Error::last_os_error()),
-        }
+        Ok(Self { memory: Mapping::of(event, 0, all, Access::Write)?, page, bytes })
     }
 
     /// Appends what the kernel has written to `out`, and frees the room.
@@ -54,28 +46,15 @@ impl Ring {
         let first = count.min(self.bytes - at);
         out.reserve(count);
         for (from, length) in [(at, first), (0, count - first)] {
-            // SAFETY: `from + length` is at most `bytes`, which are mapped behind the first page; the kernel
-            // writes no byte between tail and head; `out` has room for `count` more bytes, and lies elsewhere.
-            unsafe {
-                let source = self.start.as_ptr().add(self.page + from);
-                ptr::copy_nonoverlapping(source, out.as_mut_ptr().add(out.len()), length);
-                out.set_len(out.len() + length);
-            }
+            let start = self.page + from;
+            // SAFETY: the kernel writes no byte between tail and head.
+            out.extend_from_slice(unsafe { self.memory.bytes(start..start + length) });
         }
         self.account(DATA_TAIL).store(head, Ordering::Release);
         Ok(())
     }
 
     fn account(&self, at: usize) -> &AtomicU64 {
-        // SAFETY: `at` lies in the first page, is a multiple of eight, and the kernel
-        // treats the place as a number that both sides read and write whole.
-        unsafe { &*self.start.as_ptr().add(at).cast::<AtomicU64>() }
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: exactly what was mapped; nothing refers to it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.page + self.bytes) };
+        self.memory.word(at)
     }
 }

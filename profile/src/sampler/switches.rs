@@ -5,11 +5,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use model::Nanos;
 
 use crate::perf::{self, Attributes};
-use crate::refused_call;
 use crate::sampler::Layout;
 use crate::sampler::record::{Fork, Record, Records, Switch};
 use crate::sampler::ring::Ring;
 use model::Unavailable;
+use sys::refused_call;
 
 const MECHANISM: &str = "records of switches";
 

@@ -13,8 +13,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 
 use super::file;
-use crate::refused_call;
 use model::Unavailable;
+use sys::refused_call;
 
 /// The most mappings that are read: a program of this kind has a dozen.
 const MAPPING_LIMIT: usize = 4096;

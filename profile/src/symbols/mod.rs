@@ -8,10 +8,10 @@ mod table;
 
 use std::io;
 
-use crate::errno_name;
 use crate::system::read_limited;
 use bpf::sysctl;
 use model::Unavailable;
+use sys::errno_name;
 
 pub use code::CodeMap;
 pub use kallsyms::Malformed;

@@ -11,11 +11,11 @@ use std::io;
 
 use model::Nanos;
 
-use crate::errno_name;
-use crate::system::monotonic;
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Queue, Who, emit_count};
 use model::Unavailable;
+use sys::clock::monotonic;
+use sys::errno_name;
 
 pub use log::{Event, EventKind, WaitLog};
 

@@ -12,7 +12,7 @@ use nix::unistd::{ForkResult, fork};
 use profile::elsewhere::outside;
 use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
-use profile::system::monotonic;
+use sys::clock::monotonic;
 
 use crate::Skip;
 use crate::child::bind_to;

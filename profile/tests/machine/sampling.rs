@@ -10,7 +10,7 @@ use profile::fold::{SYSCALL_EXIT, USER, fold};
 use profile::kernel_names::KernelNames;
 use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target, Tasks};
 use profile::symbols::{CLASSIC_FILTER, Symbols, UNKNOWN};
-use profile::system::online_cpus;
+use sys::cpu::online;
 
 use crate::Skip;
 use crate::observed::{Observed, Report};
@@ -206,7 +206,7 @@ pub fn of_a_process_that_dies() -> Result<(), Skip> {
 }
 
 pub fn of_ksoftirqd() -> Result<(), Skip> {
-    for cpu in online_cpus().unwrap() {
+    for cpu in online().unwrap() {
         let tid = ksoftirqd(cpu).ok_or_else(|| Skip(format!("ksoftirqd/{cpu} is not to be seen")))?;
         let mut sampler = Sampler::open(&Settings {
             source: Some(SampleSource::CpuClock),

@@ -2,9 +2,9 @@
 
 use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use sys::{Access, Mapping};
 
 /// The stage in which a sender stops.
 pub const STOP: u8 = 3;
@@ -21,7 +21,7 @@ const OWN: usize = 96;
 
 /// The page, mapped.
 #[derive(Debug)]
-pub struct Page(NonNull<u8>);
+pub struct Page(Mapping);
 
 impl Page {
     /// Opens and maps it.
@@ -34,19 +34,12 @@ impl Page {
             // A mapping beyond its end would be a fault at the first count.
             return Err(io::Error::other("the file is shorter than 4,096 bytes"));
         }
-        // SAFETY: a new mapping of a file that is as long; nothing else lies there.
-        let start =
-            unsafe { libc::mmap(std::ptr::null_mut(), LENGTH, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        NonNull::new(start.cast()).map(Self).ok_or_else(|| io::Error::other("mmap gave no memory"))
+        Ok(Self(Mapping::of(&file, 0, LENGTH, Access::Write)?))
     }
 
     /// The part of the trial: 0 warm-up, 1 measured, 2 afterwards, [`STOP`].
     pub fn stage(&self) -> u8 {
-        // SAFETY: the page is mapped as long as `self` is; the harness alone writes this byte.
-        unsafe { self.0.cast::<AtomicU8>().as_ref() }.load(Ordering::Relaxed)
+        self.0.word::<AtomicU8>(0).load(Ordering::Relaxed)
     }
 
     /// Writes the counts so far: messages, their bytes, and the kernel calls that moved them.
@@ -66,16 +59,7 @@ impl Page {
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: the offsets are multiples of 8 within the page, which is mapped as long as
-        // `self` is; whoever else reads there is another process.
-        unsafe { self.0.add(offset).cast::<AtomicU64>().as_ref() }
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this page's own, and nothing borrows from it any more.
-        let _ = unsafe { libc::munmap(self.0.as_ptr().cast(), LENGTH) };
+        self.0.word(offset)
     }
 }
 

@@ -2,43 +2,17 @@
 //! process or with the kernel, and never with both.
 
 use std::io;
-use std::ops::{Deref, DerefMut};
-use std::ptr::{self, NonNull};
+use std::ops::{Deref, DerefMut, Range};
 use std::rc::Rc;
 
 use bpf::xsk::CHUNK;
+use sys::Mapping;
 
-/// The memory of all frames, mapped.
-#[derive(Debug)]
-pub struct Memory {
-    start: NonNull<u8>,
-    length: usize,
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and no frame is left. A socket that still has it
-        // holds the pages themselves, which are nobody else's.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
-    }
-}
-
-impl Memory {
-    /// Its first byte.
-    pub const fn start(&self) -> NonNull<u8> {
-        self.start
-    }
-
-    /// Its bytes.
-    pub const fn length(&self) -> usize {
-        self.length
-    }
-}
-
-/// Memory of one frame.
+/// Memory of one frame. The last one that goes takes all memory along; a socket that still has it holds
+/// the pages themselves.
 #[derive(Debug)]
 pub struct Frame {
-    memory: Rc<Memory>,
+    memory: Rc<Mapping>,
     number: usize,
 }
 
@@ -47,14 +21,8 @@ impl Frame {
     ///
     /// # Errors
     /// A refusal of the system.
-    pub fn map(count: usize) -> io::Result<(Rc<Memory>, Vec<Self>)> {
-        let length = count * CHUNK;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-        // SAFETY: a new mapping, which nothing else has.
-        let mapped = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, -1, 0) };
-        let start = NonNull::new(mapped.cast::<u8>()).filter(|_| mapped != libc::MAP_FAILED);
-        let memory = Rc::new(Memory { start: start.ok_or_else(io::Error::last_os_error)?, length });
+    pub fn map(count: usize) -> io::Result<(Rc<Mapping>, Vec<Self>)> {
+        let memory = Rc::new(Mapping::of_no_file(count * CHUNK)?);
         let frames = (0..count).map(|number| Self { memory: Rc::clone(&memory), number }).collect();
         Ok((memory, frames))
     }
@@ -68,6 +36,10 @@ impl Frame {
     pub const fn address(&self) -> u64 {
         (self.number * CHUNK) as u64
     }
+
+    const fn range(&self) -> Range<usize> {
+        self.number * CHUNK..(self.number + 1) * CHUNK
+    }
 }
 
 impl Deref for Frame {
@@ -77,7 +49,7 @@ impl Deref for Frame {
     fn deref(&self) -> &[u8] {
         // SAFETY: the frame lies within the memory, which lives as long as it does; no other frame
         // has its place, and the kernel has it only while this value is put away (`Xdp::lent`).
-        unsafe { std::slice::from_raw_parts(self.memory.start.add(self.number * CHUNK).as_ptr(), CHUNK) }
+        unsafe { self.memory.bytes(self.range()) }
     }
 }
 
@@ -85,7 +57,7 @@ impl DerefMut for Frame {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and nobody else has it while `self` is borrowed.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.start.add(self.number * CHUNK).as_ptr(), CHUNK) }
+        unsafe { self.memory.bytes_mut(self.range()) }
     }
 }
 

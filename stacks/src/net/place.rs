@@ -234,11 +234,8 @@ fn credentials(stream: &UnixStream) -> io::Result<(libc::pid_t, libc::uid_t)> {
 /// The largest packet on the way to `peer`.
 pub(crate) fn mtu_to(socket: &UdpSocket, peer: SocketAddr) -> io::Result<usize> {
     socket.connect(peer)?;
-    let mut mtu: libc::c_int = 0;
-    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the kernel writes no more than the length that is given.
-    let answer = unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU, (&raw mut mtu).cast(), &raw mut length) };
-    if answer == 0 { Ok(usize::try_from(mtu).unwrap_or(0)) } else { Err(io::Error::last_os_error()) }
+    let mtu = sys::socket::get_int(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU)?;
+    Ok(usize::try_from(mtu).unwrap_or(0))
 }
 
 /// Has every device of this namespace forward, besides loopback: what comes from the link for a

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::many_messages::{FetchMany, ManyMessages};
-use crate::api::option::set_int;
 use crate::api::{Buffer, Moved, Place, Refusal, headers};
+use sys::socket::set_int;
 
 /// Room for what one call receives.
 const ROOM: usize = 1 << 16;

@@ -7,8 +7,8 @@ use model::Cell;
 
 use super::one_room::{Fetch, OneRoom};
 use super::recv::receive_with;
-use crate::api::option::set_int;
 use crate::api::{Moved, Place, Refusal};
+use sys::socket::set_int;
 
 /// `recv(2)` on a socket with `SO_RCVLOWAT` of the read size. The kernel keeps it to half
 /// of the receive buffer, which it enlarges where its size was not set

@@ -10,11 +10,12 @@ use std::mem;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use model::Cell;
+use sys::{Access, Mapping};
 
 use crate::api::frame::{self, ETHERNET};
 use crate::api::outgoing::raw::{bind_to_device, fits, packet_socket};
@@ -35,7 +36,7 @@ const FRAME: usize = 1 << 11;
 #[derive(Debug)]
 pub struct Packet {
     socket: OwnedFd,
-    ring: Mapping,
+    ring: Ring,
     ends: [SocketAddr; 2],
     /// Size of the messages, where they all have one: greetings have another.
     size: Option<usize>,
@@ -52,51 +53,30 @@ pub struct Packet {
 
 /// The mapped ring.
 #[derive(Debug)]
-struct Mapping(NonNull<u8>);
+struct Ring(Mapping);
 
-// SAFETY: the memory is mapped for the process, and used by the thread that has it.
-unsafe impl Send for Mapping {}
-
-impl Mapping {
-    const LENGTH: usize = BLOCK * BLOCKS;
-
+impl Ring {
     fn of(socket: &OwnedFd) -> io::Result<Self> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping of the socket's ring.
-        let start = unsafe { libc::mmap(ptr::null_mut(), Self::LENGTH, access, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
-        match NonNull::new(start.cast::<u8>()) {
-            Some(mapped) if start != libc::MAP_FAILED => Ok(Self(mapped)),
-            _ => Err(Refusal::of("map the ring of a packet socket", io::Error::last_os_error())),
-        }
+        let mapped = Mapping::of(socket, 0, BLOCK * BLOCKS, Access::Write);
+        mapped.map(Self).map_err(|answer| Refusal::of("map the ring of a packet socket", answer))
     }
 
     /// A number of the ring's, where it lies within a block.
     fn number(&self, at: usize) -> u32 {
-        debug_assert!(at + 4 <= Self::LENGTH);
-        // SAFETY: callers keep `at` within the mapping; the kernel wrote it before it handed
-        // the block over.
-        unsafe { self.0.add(at).cast::<u32>().read_unaligned() }
+        self.bytes(at..at + 4).first_chunk().map_or(0, |number| u32::from_ne_bytes(*number))
     }
 
     /// The state of a block: whose it is.
     fn status(&self, block: usize) -> &AtomicU32 {
         /// Behind the version and the offset to private data: `block_status`.
         const STATUS: usize = 8;
-        // SAFETY: blocks begin at multiples of a page within the mapping.
-        unsafe { self.0.add(block * BLOCK + STATUS).cast::<AtomicU32>().as_ref() }
+        self.0.word(block * BLOCK + STATUS)
     }
 
     fn bytes(&self, range: Range<usize>) -> &[u8] {
-        debug_assert!(range.start <= range.end && range.end <= Self::LENGTH);
-        // SAFETY: callers keep the range within a block that is theirs.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(range.start), range.len()) }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nobody has it any more.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), Self::LENGTH) };
+        // SAFETY: callers keep the range within a block that is theirs: the kernel wrote it before it
+        // handed the block over.
+        unsafe { self.0.bytes(range) }
     }
 }
 
@@ -122,7 +102,7 @@ impl Open for Packet {
 
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let socket = place.passed()?;
-        let (ring, ends) = (Mapping::of(&socket)?, route::ends(&place.socket)?);
+        let (ring, ends) = (Ring::of(&socket)?, route::ends(&place.socket)?);
         // Of a datagram in fragments only the first would be one of UDP.
         fits(place, ends[1].is_ipv6(), "received by packet")?;
         let size = place.cell.mix.is_none().then(|| place.cell.size.as_len());
@@ -291,11 +271,10 @@ impl Incoming for Packet {
     /// `tp_drops`: frames for which the ring had no room. The kernel starts again when it
     /// tells, so that it is asked once.
     fn drops(&self) -> Vec<(&'static str, u64)> {
-        let (mut told, mut length) = ([0_u32; 3], size_of::<[u32; 3]>() as libc::socklen_t);
-        // SAFETY: the call writes at most as many bytes as there are, which outlive it.
-        let answer = unsafe {
-            libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, told.as_mut_ptr().cast(), &raw mut length)
-        };
-        if answer == 0 { vec![("packet ring tp_drops", told[1].into())] } else { Vec::new() }
+        let mut counts = [0; 12];
+        match sys::socket::get(self.socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut counts) {
+            Ok(8..) => vec![("packet ring tp_drops", u32::from_ne_bytes([counts[4], counts[5], counts[6], counts[7]]).into())],
+            _ => Vec::new(),
+        }
     }
 }

@@ -6,10 +6,10 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::ptr;
 use std::time::Duration;
 
 use model::end::ZeroCopy;
+use sys::{Access, Mapping};
 
 use super::is_readable;
 use super::recv::receive_with;
@@ -36,6 +36,7 @@ struct Request {
 #[derive(Debug)]
 pub struct Zerocopy {
     socket: RawFd,
+    /// Memory for the socket's pages.
     mapping: Mapping,
     room: Buffer,
     patience: Duration,
@@ -48,33 +49,13 @@ pub struct Zerocopy {
     copied: u64,
 }
 
-/// Memory for the socket's pages.
-#[derive(Debug)]
-struct Mapping {
-    start: *mut libc::c_void,
-    length: usize,
-}
-
-// SAFETY: the memory is mapped for the process, and used by the thread that has it.
-unsafe impl Send for Mapping {}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nobody has it any more.
-        unsafe { libc::munmap(self.start, self.length) };
-    }
-}
-
 impl Open for Zerocopy {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (socket, room) = (place.socket.as_raw_fd(), place.room());
         let length = room.len().next_multiple_of(PAGE);
-        // SAFETY: a new mapping, of the socket's kind (tcp_mmap() in the kernel's net/ipv4/tcp.c).
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, socket, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(Refusal::of("this kernel refuses TCP_ZEROCOPY_RECEIVE (mmap of a TCP socket)", io::Error::last_os_error()));
-        }
-        let mapping = Mapping { start, length };
+        // Of the socket's kind (tcp_mmap() in the kernel's net/ipv4/tcp.c).
+        let mapping = Mapping::of(&place.socket, 0, length, Access::Read)
+            .map_err(|answer| Refusal::of("this kernel refuses TCP_ZEROCOPY_RECEIVE (mmap of a TCP socket)", answer))?;
         Ok(Self { socket, mapping, room, patience: place.patience, to_copy: 0, last: (false, 0), calls: 0, received: 0, copied: 0 })
     }
 }
@@ -83,8 +64,8 @@ impl Zerocopy {
     /// Has the kernel map what has come, at most `limit` bytes. The bytes, or 0 where
     /// it mapped nothing; `to_copy` then says what there is to copy.
     fn map(&mut self, limit: usize) -> Moved {
-        let length = limit.min(self.mapping.length) / PAGE * PAGE;
-        let mut request = Request { address: self.mapping.start as u64, length: length as u32, ..Request::default() };
+        let length = limit.min(self.mapping.length()) / PAGE * PAGE;
+        let mut request = Request { address: self.mapping.start().as_ptr() as u64, length: length as u32, ..Request::default() };
         let mut size = size_of::<Request>() as libc::socklen_t;
         // SAFETY: the call reads and writes the request, and maps pages into memory that
         // nobody looks at meanwhile.
@@ -154,7 +135,7 @@ impl Incoming for Zerocopy {
             (true, length) => &self.room[..length],
             // SAFETY: the kernel has mapped that many bytes, and maps others only at the
             // next call.
-            (false, length) => unsafe { std::slice::from_raw_parts(self.mapping.start.cast(), length) },
+            (false, length) => unsafe { self.mapping.bytes(0..length) },
         }
     }
 

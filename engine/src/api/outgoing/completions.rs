@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::api::option::set_int;
 use crate::api::{Refusal, ZeroCopy, headers};
+use sys::socket::set_int;
 
 /// Room for the control message of a notice: an error with the address behind it.
 const CONTROL: usize = 128;

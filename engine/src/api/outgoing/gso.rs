@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use super::completions::Completions;
 use super::send::send_with;
 use super::zerocopy::send_lent;
-use crate::api::option::{get_int, set_int};
 use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place, Refusal, ZeroCopy};
+use sys::socket::{get_int, set_int};
 
 /// Payload of the largest packet: what 16 bits can say, less the headers of IPv4 and UDP.
 const MOST_BYTES: usize = 65_507;

@@ -8,8 +8,10 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use sys::{Access, Mapping};
 
 use super::raw::{bind_to_device, fits, packet_socket};
 use super::xdp::Slot;
@@ -38,21 +40,17 @@ pub struct PacketRing {
     /// Length of the message at each place of a batch.
     lengths: Vec<usize>,
     // Last: the frames lie in it.
-    ring: Mapping,
+    ring: Ring,
 }
 
 /// The mapped ring: frames of one size, one after the other.
 #[derive(Debug)]
-struct Mapping {
-    start: NonNull<u8>,
+struct Ring {
+    memory: Mapping,
     frame: usize,
-    count: usize,
 }
 
-// SAFETY: the memory is mapped for the process, and used by the thread that has it.
-unsafe impl Send for Mapping {}
-
-impl Mapping {
+impl Ring {
     /// Asks for a ring of `count` frames and maps it; both numbers are powers of two.
     fn of(socket: &OwnedFd, frame: usize, count: usize) -> io::Result<Self> {
         let block = frame.max(PAGE);
@@ -70,20 +68,14 @@ impl Mapping {
             let what = format!("make a ring of {count} frames of {frame} B to send from (PACKET_TX_RING)");
             return Err(Refusal::of(what, io::Error::last_os_error()));
         }
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping of the socket's ring.
-        let start = unsafe { libc::mmap(ptr::null_mut(), frame * count, access, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
-        match NonNull::new(start.cast::<u8>()) {
-            Some(mapped) if start != libc::MAP_FAILED => Ok(Self { start: mapped, frame, count }),
-            _ => Err(Refusal::of("map the ring of a packet socket", io::Error::last_os_error())),
-        }
+        let memory = Mapping::of(socket, 0, frame * count, Access::Write)
+            .map_err(|answer| Refusal::of("map the ring of a packet socket", answer))?;
+        Ok(Self { memory, frame })
     }
 
     /// A number in the head of a frame.
     fn number(&self, frame: usize, at: usize) -> &AtomicU32 {
-        assert!(frame < self.count && at + 4 <= HEAD, "a frame of the ring");
-        // SAFETY: the head lies within the mapping, and its numbers are aligned.
-        unsafe { self.start.add(frame * self.frame + at).cast::<AtomicU32>().as_ref() }
+        self.memory.word(frame * self.frame + at)
     }
 
     /// The state of a frame: whose it is.
@@ -93,16 +85,9 @@ impl Mapping {
 
     /// The memory behind a frame's head.
     fn slot(&self, frame: usize, length: usize) -> Slot {
-        assert!(frame < self.count && HEAD + length <= self.frame, "a frame of the ring");
+        assert!(HEAD + length <= self.frame, "a frame of the ring");
         // SAFETY: the frame lies within the mapping, whose pages the kernel has cleared.
-        unsafe { Slot::new(self.start.add(frame * self.frame + HEAD), length) }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nobody has it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.frame * self.count) };
+        unsafe { Slot::new(self.memory.place(frame * self.frame + HEAD, length), length) }
     }
 }
 
@@ -118,7 +103,7 @@ impl Open for PacketRing {
             .map_err(|answer| Refusal::of("this kernel refuses TPACKET_V2", answer))?;
         // As long as the frames of one batch may still be under way, those of the next are others.
         let count = LEAST_FRAMES.max((2 * batch).next_power_of_two());
-        let ring = Mapping::of(&socket, LEAST_BYTES.max((HEAD + length).next_power_of_two()), count)?;
+        let ring = Ring::of(&socket, LEAST_BYTES.max((HEAD + length).next_power_of_two()), count)?;
         if let Some(size) = place.cell.sndbuf {
             let size = libc::c_int::try_from(size.get()).unwrap_or(libc::c_int::MAX);
             set_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, size)?;

@@ -8,9 +8,9 @@ use std::ptr;
 use std::time::Duration;
 
 use crate::api::frame::{self, ETHERNET, Frame};
-use crate::api::option::get_int;
 use crate::api::route::{self, Route};
 use crate::api::{Moved, Open, Outgoing, Place, Refusal, set_int};
+use sys::socket::get_int;
 
 /// One `send` system call a packet of IP, on a raw socket (raw(7)).
 pub type Raw = OwnHeads<RawSocket>;

@@ -5,8 +5,8 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use super::one_message::{Call, OneMessage};
 use super::send::send_with;
-use crate::api::option::set_int;
 use crate::api::{Moved, Place};
+use sys::socket::set_int;
 
 /// `send(2)` with `MSG_MORE`: the kernel holds back what fills no segment until more
 /// comes. The last of a part is pushed.

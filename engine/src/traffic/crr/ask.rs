@@ -15,9 +15,9 @@ use super::super::{DRAIN_LIMIT, Done, Step, Trial, sum};
 use super::dial::{Dialler, exhausted, is_exhausted};
 use super::{Failures, is_over, receive_all, send_all, timed_out};
 use crate::api::{Api, Buffer};
-use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
+use sys::clock;
 
 pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
     let (cell, stage, extent) = (&trial.task.cell, trial.stage, trial.extent);

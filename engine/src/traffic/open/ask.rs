@@ -18,9 +18,9 @@ use super::outstanding::{Answered, Outstanding};
 use super::timetable::Timetable;
 use super::wait::{For, sleep_at, wake_exactly};
 use crate::api::Api;
-use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
+use sys::clock;
 
 pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
     let extent = trial.extent;

@@ -11,9 +11,9 @@ use super::super::{Done, Trial, stamp};
 use super::timetable::Timetable;
 use super::wait::{wait, wake_exactly};
 use crate::api::Api;
-use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
+use sys::clock;
 
 pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io::Result<Done> {
     wake_exactly()?;

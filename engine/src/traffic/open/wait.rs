@@ -6,7 +6,7 @@ use std::ptr;
 
 use model::Pacing;
 
-use crate::clock;
+use sys::clock;
 
 /// The longest that a thread sleeps before it looks at the stage again, should
 /// the signal that wakes it come just before it sleeps.
@@ -82,10 +82,10 @@ const fn timespec(nanos: u64) -> libc::timespec {
 #[cfg(test)]
 mod tests {
     use super::{For, LONGEST_SLEEP, sleep_at, wait, wake_exactly};
-    use crate::clock;
     use model::Pacing;
     use std::net::{Ipv4Addr, UdpSocket};
     use std::os::fd::AsFd;
+    use sys::clock;
 
     #[test]
     fn a_sleep_ends_no_earlier_than_it_should() {

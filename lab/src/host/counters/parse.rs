@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use model::kernel::{CpuTicks, IpCounters, LinkCounters, TcpCounters, UdpCounters};
 use model::order::Gather;
+use sys::cpu::Ticks;
 
 /// Fault of a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,18 +97,9 @@ pub fn parse_dev(text: &str, device: &str) -> Result<Option<LinkCounters>, Malfo
     }))
 }
 
-/// Reads the row of all CPUs in /proc/stat. Guest time stands in it twice, in
-/// columns of its own and within user and nice time; here it is counted once.
+/// Reads the time of all CPUs in /proc/stat.
 pub fn parse_stat(text: &str) -> Result<CpuTicks, Malformed> {
-    let row = text.lines().find_map(|line| line.strip_prefix("cpu ")).ok_or(Malformed::Missing("cpu"))?;
-    let mut values = Vec::new();
-    for word in row.split_ascii_whitespace() {
-        values.push(count("cpu", word)?);
-    }
-    // Steal time came with Linux 2.6.11, so that eight columns are certain.
-    let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = values[..] else {
-        return Err(Malformed::Uneven("cpu".to_owned()));
-    };
+    let Ticks { user, nice, system, idle, iowait, irq, softirq, steal } = Ticks::parse(text, None).ok_or(Malformed::Missing("cpu"))?;
     let (user, idle) = (user.wrapping_add(nice), idle.wrapping_add(iowait));
     Ok(CpuTicks { user, system, idle, irq, softirq, steal, throttled: 0 })
 }

@@ -8,7 +8,8 @@ use netlink_packet_core::DefaultNla;
 
 use super::Features;
 use crate::host::netlink::generic::command;
-use crate::host::netlink::{attributes, nest, read_text, text};
+use crate::host::netlink::{nest, text};
+use sys::netlink::{attribute, attributes, read_text};
 
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
@@ -68,7 +69,7 @@ pub fn features(body: &[u8]) -> Option<Features> {
 fn bits(bitset: &[u8]) -> impl Iterator<Item = (String, bool)> {
     let lists = attributes(bitset).filter(|(kind, _)| *kind == BITSET_BITS);
     lists.flat_map(|(_, list)| attributes(list)).filter(|(kind, _)| *kind == BITS_BIT).filter_map(|(_, bit)| {
-        let (_, name) = attributes(bit).find(|(kind, _)| *kind == BIT_NAME)?;
+        let name = attribute(bit, BIT_NAME)?;
         // Places of retired features are listed with an empty name.
         let name = Some(read_text(name)).filter(|name| !name.is_empty())?;
         Some((name, attributes(bit).any(|(kind, _)| kind == BIT_VALUE)))

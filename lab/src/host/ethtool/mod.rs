@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::plan::Offload;
 use nix::errno::Errno;
 
-use super::netlink::NetlinkError;
-use super::netlink::generic::Family;
+use super::netlink::{self, generic::Family};
 use crate::refusal::Refusal;
+use sys::netlink::NetlinkError;
 
 /// The features that each offload stands for.
 const fn group(offload: Offload) -> &'static [&'static str] {
@@ -124,18 +124,16 @@ struct Session(Family);
 
 impl Session {
     fn open() -> Result<Self, Refusal> {
-        let refused = |source: NetlinkError| {
-            source.with(match source.errno() {
-                Some(Errno::ENOENT) => "offloads need Linux 5.6 with CONFIG_ETHTOOL_NETLINK; leave them out of the plan",
-                _ => "leave offloads out of the plan",
-            })
+        let remedy = |errno| match errno {
+            Some(Errno::ENOENT) => "offloads need Linux 5.6 with CONFIG_ETHTOOL_NETLINK; leave them out of the plan",
+            _ => "leave offloads out of the plan",
         };
-        Family::open("ethtool").map(Self).map_err(refused)
+        Family::open("ethtool").map(Self).map_err(|error| netlink::refused(remedy(error.errno()))(error))
     }
 
     fn features(&mut self, device: &str) -> Result<Features, Refusal> {
         let tried = format!("reading the offloads of '{device}'");
-        let refused = |source: NetlinkError| source.with("is the device in this host's namespace?");
+        let refused = netlink::refused("is the device in this host's namespace?");
         let answers = self.0.ask(&tried, 0, &message::get(device)).map_err(refused)?;
         answers.iter().find_map(|answer| message::features(&answer.body)).ok_or_else(|| refused(NetlinkError::Garbled { tried }))
     }
@@ -144,7 +142,7 @@ impl Session {
         let words: Vec<String> = wanted.iter().map(|(name, on)| format!("{name} {}", on_off(*on))).collect();
         let tried = format!("setting offloads of '{device}' ({})", words.join(", "));
         let answer = self.0.ask(&tried, 0, &message::set(device, wanted));
-        answer.map(drop).map_err(|source| source.with("leave them out of the plan"))
+        answer.map(drop).map_err(netlink::refused("leave them out of the plan"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::order::Order;
 
-use crate::host::text::{number_list, read_or_empty};
+use crate::host::text::read_or_empty;
 
 /// The CPU's model, from /proc/cpuinfo. Architectures name it differently; ARM
 /// only gives numbers.
@@ -28,13 +28,13 @@ pub fn cpu_model(cpuinfo: &str) -> String {
 
 /// CPUs online; at least one.
 pub(super) fn cpus_online() -> u32 {
-    let online = number_list(&read_or_empty("/sys/devices/system/cpu/online")).len();
+    let online = sys::cpu::list(&read_or_empty("/sys/devices/system/cpu/online")).map_or(0, |cpus| cpus.len());
     u32::try_from(online).unwrap_or(u32::MAX).max(1)
 }
 
 /// NUMA nodes; at least one.
 pub(super) fn numa_nodes() -> u32 {
-    let online = number_list(&read_or_empty("/sys/devices/system/node/online")).len();
+    let online = sys::cpu::list(&read_or_empty("/sys/devices/system/node/online")).map_or(0, |nodes| nodes.len());
     u32::try_from(online).unwrap_or(u32::MAX).max(1)
 }
 

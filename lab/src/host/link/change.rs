@@ -10,8 +10,9 @@ use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, Neig
 use nix::errno::Errno;
 
 use super::family;
-use crate::host::netlink::{Channel, NetlinkError, bytes};
+use crate::host::netlink::{bytes, refused};
 use crate::refusal::Refusal;
+use sys::netlink::{Channel, NetlinkError};
 
 /// RTM_NEWLINK.
 pub(super) const NEW_LINK: u16 = 16;
@@ -110,5 +111,5 @@ pub(super) fn neighbour(channel: &mut Channel, device: &str, index: u32, address
 }
 
 fn step<T>(answer: Result<T, NetlinkError>, remedy: &str) -> Result<(), Refusal> {
-    answer.map(drop).map_err(|source| source.with(remedy))
+    answer.map(drop).map_err(refused(remedy))
 }

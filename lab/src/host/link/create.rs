@@ -8,8 +8,9 @@ use nix::errno::Errno;
 use super::change::NEW_LINK;
 use super::{change, guard, open, state};
 use crate::host::entered::Entered;
-use crate::host::netlink::{Channel, bytes};
+use crate::host::netlink::{bytes, refused};
 use crate::refusal::Refusal;
+use sys::netlink::Channel;
 
 /// The hardware address of the end that stays with the maker: locally
 /// administered, and the same in every run, so that each end can be told its
@@ -69,7 +70,7 @@ pub(super) fn make_ifb(entered: &Entered, channel: &mut Channel, device: &str) -
 
 fn make(channel: &mut Channel, tried: &str, message: &LinkMessage, remedy: impl Fn(Option<Errno>) -> &'static str) -> Result<(), Refusal> {
     let made = channel.ask(tried, NEW_LINK, NLM_F_CREATE | NLM_F_EXCL, &bytes(message));
-    made.map(drop).map_err(|source| source.with(remedy(source.errno())))
+    made.map(drop).map_err(|error| refused(remedy(error.errno()))(error))
 }
 
 fn of_kind(device: &str, kind: InfoKind) -> LinkMessage {

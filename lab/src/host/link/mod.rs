@@ -20,14 +20,14 @@ use std::time::Duration;
 
 use model::control::LinkEnd;
 use model::plan::Offload;
-use netlink_sys::protocols::NETLINK_ROUTE;
 
 use super::entered::Entered;
 use super::ethtool;
-use super::netlink::{Channel, NetlinkError};
+use super::netlink;
 use super::sysctl::{self, Settings};
 use super::text::guard_name;
 use crate::refusal::Refusal;
+use sys::netlink::{Channel, NetlinkError, Protocol};
 
 pub(crate) use create::pair;
 pub use create::{FAR_MAC, NEAR_MAC, give_away, make_veth};
@@ -126,7 +126,7 @@ pub(crate) fn set_mtu(device: &str, mtu: u32) -> Result<(), Refusal> {
 
 /// Brings up loopback in a namespace just made.
 pub(super) fn bring_up_loopback() -> Result<(), NetlinkError> {
-    let mut channel = Channel::open(NETLINK_ROUTE)?;
+    let mut channel = Channel::open(Protocol::NetlinkRoute)?;
     // Loopback is always the first device of its namespace.
     change::flags_up(&mut channel, LOOPBACK, 1, false)
 }
@@ -143,7 +143,7 @@ fn check_loopback() -> Result<(), Refusal> {
 }
 
 fn open() -> Result<Channel, Refusal> {
-    Channel::open(NETLINK_ROUTE).map_err(|source| source.with("a sandbox seems to refuse netlink; run outside it"))
+    Channel::open(Protocol::NetlinkRoute).map_err(netlink::refused("a sandbox seems to refuse netlink; run outside it"))
 }
 
 fn guard(entered: &Entered, device: &str) -> Result<(), Refusal> {

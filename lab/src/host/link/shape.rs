@@ -12,8 +12,9 @@ use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use nix::errno::Errno;
 
 use super::change;
-use crate::host::netlink::{Channel, NetlinkError, emit, nest, text};
+use crate::host::netlink::{emit, nest, refused, text};
 use crate::refusal::Refusal;
+use sys::netlink::Channel;
 
 /// RTM_NEWQDISC.
 const NEW_DISCIPLINE: u16 = 36;
@@ -49,7 +50,7 @@ pub(super) fn limit(channel: &mut Channel, device: &str, index: u32, mtu: u32, s
     body.extend(emit(&[text(KIND, "tbf"), nest(OPTIONS, &bucket(mtu, shape))]));
     let tried = format!("limiting '{device}' to {} (RTM_NEWQDISC tbf)", shape.rate);
     let limited = channel.ask(&tried, NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body);
-    limited.map(drop).map_err(|source| source.with(remedy(source.errno())))
+    limited.map(drop).map_err(|error| refused(remedy(error.errno()))(error))
 }
 
 const fn remedy(errno: Option<Errno>) -> &'static str {
@@ -101,7 +102,7 @@ fn burst(mtu: u32, bytes_per_s: u64, least: u32) -> u32 {
 pub(super) fn redirect(channel: &mut Channel, device: &str, index: u32, to: u32) -> Result<(), Refusal> {
     let remedy = "a shared wire needs clsact, cls_u32 and act_mirred (CONFIG_NET_SCH_INGRESS, NET_CLS_U32, NET_ACT_MIRRED); \
                   use 'relay RATE medium=shared', which needs none";
-    let step = |source: NetlinkError| source.with(remedy);
+    let step = refused(remedy);
     let mut body = traffic_message(index, CLSACT_HANDLE, CLSACT, 0);
     body.extend(emit(&[text(KIND, "clsact")]));
     channel

@@ -2,9 +2,10 @@
 
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 
-use crate::host::netlink::{Channel, NetlinkError, attributes, bytes, number, read_text};
+use crate::host::netlink::{bytes, refused};
 use crate::host::text::guard_name;
 use crate::refusal::Refusal;
+use sys::netlink::{Channel, NetlinkError, attribute, attributes, number, read_text};
 
 /// RTM_GETLINK.
 const GET_LINK: u16 = 18;
@@ -54,7 +55,7 @@ impl DeviceState {
                 4 => state.mtu = number(value)?,
                 6 => state.qdisc = read_text(value),
                 16 => state.operstate = *value.first()?,
-                18 => state.kind = attributes(value).find(|(kind, _)| *kind == 1).map_or(String::new(), |(_, value)| read_text(value)),
+                18 => state.kind = attribute(value, 1).map_or(String::new(), read_text),
                 31 => state.tx_queues = number(value)?,
                 32 => state.rx_queues = number(value)?,
                 _ => {}
@@ -101,22 +102,21 @@ pub(super) fn read(channel: &mut Channel, device: &str) -> Result<DeviceState, R
     let mut message = LinkMessage::default();
     message.attributes.push(LinkAttribute::IfName(device.to_owned()));
     let tried = format!("looking at device '{device}'");
-    let step = |source: NetlinkError| source.with("is it in this host's namespace?");
+    let step = refused("is it in this host's namespace?");
     let answers = channel.ask(&tried, GET_LINK, 0, &bytes(&message)).map_err(step)?;
     answers.iter().find_map(|answer| DeviceState::parse(&answer.body)).ok_or_else(|| step(NetlinkError::Garbled { tried }))
 }
 
 #[cfg(test)]
 mod tests {
-    use netlink_sys::protocols::NETLINK_ROUTE;
     use proptest::prelude::{any, prop, proptest};
 
     use super::{DeviceState, read};
-    use crate::host::netlink::Channel;
+    use sys::netlink::{Channel, Protocol};
 
     #[test]
     fn loopback_is_described() {
-        let state = read(&mut Channel::open(NETLINK_ROUTE).unwrap(), "lo").unwrap();
+        let state = read(&mut Channel::open(Protocol::NetlinkRoute).unwrap(), "lo").unwrap();
         assert_eq!((state.index, state.mac(), state.qdisc.as_str()), (1, [0; 6], "noqueue"));
         assert_eq!(state.operstate(), "unknown");
         assert!(state.mtu > 0 && state.tx_queues > 0);
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_missing_device_is_named() {
-        let error = read(&mut Channel::open(NETLINK_ROUTE).unwrap(), "nettoll-none").unwrap_err();
+        let error = read(&mut Channel::open(Protocol::NetlinkRoute).unwrap(), "nettoll-none").unwrap_err();
         assert!(error.to_string().starts_with("looking at device 'nettoll-none': the system answered ENODEV"), "{error}");
     }
 

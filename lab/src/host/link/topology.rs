@@ -17,8 +17,9 @@ use model::{BitRate, Bytes};
 use super::create::{make_bridge, make_ifb, make_pair};
 use super::{change, ethtool, open, shape, single_frames, state, sysctl};
 use crate::host::entered::Entered;
-use crate::host::netlink::{Channel, attributes, number};
+use crate::host::netlink::refused;
 use crate::refusal::Refusal;
+use sys::netlink::{Channel, attribute, number};
 
 /// Bytes that may wait inside a wire where the plan does not say. Senders wait
 /// at their own ends; this is for those of several hosts that meet.
@@ -133,7 +134,7 @@ const GET_DISCIPLINE: u16 = 38;
 pub fn dropped() -> Result<u64, Refusal> {
     let body = shape::traffic_message(0, 0, 0, 0);
     let answers = open()?.ask("reading the counters of the queues", GET_DISCIPLINE, netlink_packet_core::NLM_F_DUMP, &body);
-    let answers = answers.map_err(|source| source.with("run the study again"))?;
+    let answers = answers.map_err(refused("run the study again"))?;
     Ok(answers.iter().filter_map(|answer| drops(&answer.body)).sum())
 }
 
@@ -143,8 +144,7 @@ fn drops(body: &[u8]) -> Option<u64> {
     const QUEUE: u16 = 3;
     // After `struct tcmsg` of 20 bytes. `struct gnet_stats_queue`: length,
     // backlog, drops.
-    let (_, statistics) = attributes(body.get(20..)?).find(|(kind, _)| *kind == STATISTICS)?;
-    let (_, queue) = attributes(statistics).find(|(kind, _)| *kind == QUEUE)?;
+    let queue = attribute(attribute(body.get(20..)?, STATISTICS)?, QUEUE)?;
     number(queue.get(8..)?).map(u64::from)
 }
 

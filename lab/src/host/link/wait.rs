@@ -8,13 +8,14 @@ use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
 
 use super::{open, speaks_ipv6, state};
-use crate::host::netlink::{Channel, NetlinkError, bytes};
+use crate::host::netlink::{bytes, refused};
 use crate::refusal::Refusal;
+use sys::netlink::{Channel, NetlinkError};
 
 /// The group of news of devices, RTNLGRP_LINK.
-const LINK_GROUP: u32 = 1;
+const LINK_GROUP: i32 = 1;
 /// The group of news of routes of IPv6, RTNLGRP_IPV6_ROUTE.
-const IPV6_ROUTE_GROUP: u32 = 11;
+const IPV6_ROUTE_GROUP: i32 = 11;
 
 /// RTM_GETROUTE.
 const GET_ROUTE: u16 = 26;
@@ -31,7 +32,7 @@ pub fn wait_until_ready(end: &LinkEnd, limit: Duration) -> Result<(), Refusal> {
     let mut channel = open()?;
     // First listen, then look: no change can fall between the two.
     let mut news = open()?;
-    let step = |source: NetlinkError| source.with("run the study again");
+    let step = refused("run the study again");
     for group in [LINK_GROUP, IPV6_ROUTE_GROUP] {
         news.listen(group).map_err(step)?;
     }
@@ -71,6 +72,6 @@ fn is_local(channel: &mut Channel, address: Ipv6Addr) -> Result<bool, Refusal> {
         Ok(answers) => Ok(answers.iter().any(|answer| answer.body.get(TYPE_AT) == Some(&LOCAL))),
         // The kernel's answer for «no route»: it is not there yet.
         Err(NetlinkError::Refused { .. }) => Ok(false),
-        Err(source) => Err(source.with("run the study again")),
+        Err(other) => Err(refused("run the study again")(other)),
     }
 }

@@ -1,10 +1,9 @@
 //! Generic netlink: families that are found by their names, and commands to them.
 
 use netlink_packet_core::DefaultNla;
-use netlink_sys::protocols::NETLINK_GENERIC;
+use sys::netlink::{Channel, Message, NetlinkError, Protocol, attribute};
 
-use super::attribute::{attributes, emit, text};
-use super::{Channel, Message, NetlinkError};
+use super::{emit, text};
 
 /// The message type of generic netlink's own family, which knows the others.
 const CONTROL: u16 = 16;
@@ -21,7 +20,7 @@ pub(crate) struct Family {
 impl Family {
     /// Finds a family by its name. The kernel answers ENOENT where it has none of that name.
     pub(crate) fn open(name: &str) -> Result<Self, NetlinkError> {
-        let mut channel = Channel::open(NETLINK_GENERIC)?;
+        let mut channel = Channel::open(Protocol::NetlinkGeneric)?;
         let tried = format!("looking for the kernel's {name} interface");
         let answers = channel.ask(&tried, CONTROL, 0, &command(CONTROL_GET_FAMILY, &[text(CONTROL_FAMILY_NAME, name)]))?;
         let number = answers.iter().find_map(|answer| family(&answer.body)).ok_or(NetlinkError::Garbled { tried })?;
@@ -36,8 +35,7 @@ impl Family {
 
 /// The number of a family, in the answer to the question for it.
 pub fn family(body: &[u8]) -> Option<u16> {
-    let (_, value) = attributes(body.get(4..)?).find(|(kind, _)| *kind == CONTROL_FAMILY_ID)?;
-    value.first_chunk().copied().map(u16::from_ne_bytes)
+    attribute(body.get(4..)?, CONTROL_FAMILY_ID)?.first_chunk().copied().map(u16::from_ne_bytes)
 }
 
 /// A command with its attributes.

@@ -1,9 +1,30 @@
-//! Answers of the kernel in words for a person.
+//! Refusals of the kernel in words, which keep its errno.
 
 use std::io;
 
 use model::Unavailable;
 use nix::errno::Errno;
+
+/// What was refused, and the answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {answer}")]
+pub struct Refusal {
+    what: String,
+    answer: io::Error,
+}
+
+impl Refusal {
+    /// An answer of the kernel, with what it refused.
+    pub fn of(what: impl Into<String>, answer: io::Error) -> io::Error {
+        io::Error::new(answer.kind(), Self { what: what.into(), answer })
+    }
+
+    /// The errno in an error, whether it is one of the kernel's or a refusal.
+    pub fn errno(error: &io::Error) -> Option<i32> {
+        let inner = || error.get_ref()?.downcast_ref::<Self>()?.answer.raw_os_error();
+        error.raw_os_error().or_else(inner)
+    }
+}
 
 /// Makes the refusal of the call `tried`, which the system answered with `error`.
 pub fn refused_call(what: &str, tried: &str, error: &io::Error, remedy: impl Into<String>) -> Unavailable {
@@ -25,8 +46,9 @@ pub fn errno_name(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{errno_name, refused_call};
     use std::io;
+
+    use super::{Refusal, errno_name, refused_call};
 
     #[test]
     fn an_errno_has_its_name() {
@@ -39,5 +61,15 @@ mod tests {
     fn a_refused_call_says_all_of_it() {
         let refused = refused_call("samples", "open()", &io::Error::from_raw_os_error(libc::EACCES), "Run as root.");
         assert_eq!(refused.to_string(), "samples is not available: open(): EACCES (Permission denied). Run as root.");
+    }
+
+    #[test]
+    fn the_errno_stays() {
+        let plain = io::Error::from_raw_os_error(libc::ENOPROTOOPT);
+        assert_eq!(Refusal::errno(&plain), Some(libc::ENOPROTOOPT));
+        let refused = Refusal::of("this kernel refuses UDP_GRO", plain);
+        assert_eq!(Refusal::errno(&refused), Some(libc::ENOPROTOOPT));
+        assert!(refused.to_string().starts_with("this kernel refuses UDP_GRO: Protocol not available"), "{refused}");
+        assert_eq!(Refusal::errno(&io::Error::other("no kernel's")), None);
     }
 }

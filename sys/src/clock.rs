@@ -1,27 +1,42 @@
-//! The clocks that an endpoint reads.
+//! The clocks of this host.
 
 use model::Nanos;
 use nix::time::{ClockId, clock_gettime};
 
-/// This host's monotonic clock.
+/// This host's monotonic clock, on which messages, samples and events are stamped.
 #[inline]
 pub fn monotonic() -> Nanos {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
 /// CPU time of the process.
+#[inline]
 pub fn process_cpu() -> Nanos {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// CPU time of the calling thread.
+#[inline]
 pub fn thread_cpu() -> Nanos {
     read(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Any clock; zero when it is gone.
+/// Any clock; zero when it is gone, as that of a process that has ended. The three above never are.
 #[inline]
 pub fn read(clock: ClockId) -> Nanos {
     let time = clock_gettime(clock).unwrap_or_else(|_| std::time::Duration::ZERO.into());
     Nanos::new(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{monotonic, process_cpu, thread_cpu};
+
+    #[test]
+    fn a_clock_does_not_go_back() {
+        for clock in [monotonic, process_cpu, thread_cpu] {
+            let first = clock();
+            assert!(first.get() > 0 && first <= clock());
+        }
+    }
 }
