@@ -9,8 +9,8 @@ use engine::endpoint_lines::{Endless, Lines, after, port};
 use engine::traffic::foreign::{Marked, stamped};
 use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
 use model::frame::{Decoder, Frames};
-use model::greeting::{Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Verdict};
-use model::reach::{Marker, Noise};
+use lab::greeting::{Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Verdict};
+use lab::reach::{Marker, Noise};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -10,6 +10,9 @@
 pub mod error;
 pub mod event;
 pub mod fleet;
+pub mod greeting;
+pub mod hex;
+pub mod reach;
 pub mod refusal;
 pub mod study;
 

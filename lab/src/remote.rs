@@ -14,18 +14,18 @@ use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+use crate::greeting::AgentId;
 use engine::channel::{self, ChannelError, Receiver};
 use model::control::{FromEndpoint, FromHost, ToHost};
-use model::greeting::AgentId;
 use model::plan::HostPlace;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::clock::ClockWatch;
-use sys::clock::monotonic;
 use crate::connection::Ended;
 use crate::message_kind::kind;
 use crate::refusal::Refusal;
+use sys::clock::monotonic;
 
 pub use error::HostError;
 

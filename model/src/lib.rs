@@ -32,10 +32,7 @@ pub mod schedule;
 
 pub mod control;
 pub mod frame;
-pub mod greeting;
-pub mod hex;
 pub mod json;
-pub mod reach;
 
 pub mod attach;
 pub mod check;

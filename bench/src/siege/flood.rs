@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
+use lab::greeting::ClientHello;
 use model::frame::encode;
-use model::greeting::ClientHello;
 
 /// Number of strangers of each kind at any time.
 const IDLE: usize = 1_000;

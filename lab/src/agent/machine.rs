@@ -10,7 +10,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use model::hex::Hex;
+use crate::hex::Hex;
 
 /// Name that the holder of the turn has.
 const TURN: &str = "nettoll/turn";
@@ -69,7 +69,7 @@ impl MachineTurn {
 mod tests {
     use std::time::Instant;
 
-    use model::hex::Hex;
+    use crate::hex::Hex;
 
     use super::MachineTurn;
 

@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Refusal, Verdict, Wants};
+use crate::hex::Hex;
 use model::frame::{Frames, encode};
-use model::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Refusal, Verdict, Wants};
-use model::hex::Hex;
 use nix::poll::PollFd;
 use serde::Serialize;
 

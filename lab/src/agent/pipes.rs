@@ -12,12 +12,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Verdict, Wants};
+use crate::hex::Hex;
+use crate::reach::{GO, MOST_NOISE, Ready};
 use model::control::{FromHost, Limits};
 use model::frame::{Frames, encode};
-use model::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Verdict, Wants};
-use model::hex::Hex;
 use model::order::Order;
-use model::reach::{GO, MOST_NOISE, Ready};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::poll::poll;

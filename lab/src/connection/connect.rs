@@ -4,9 +4,9 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use crate::greeting::{AgentId, LONGEST_GREETING};
 use model::Family;
 use model::frame::Frames;
-use model::greeting::{AgentId, LONGEST_GREETING};
 use model::plan::HostAddress;
 
 use super::link::{Link, LinkError};

@@ -5,7 +5,7 @@
 //! RemoteHost == socketpair == pump == pipes of ssh, srun, ... == pump == pipes == __host
 //! ```
 //!
-//! A connection begins with a [greeting](model::greeting), in which each side
+//! A connection begins with a [greeting](crate::greeting), in which each side
 //! shows who it is. From then on it carries the frames of a local host's pipes,
 //! with beats between them so that either side's death is known within 2 s.
 
@@ -28,7 +28,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use model::greeting::AgentId;
+use crate::greeting::AgentId;
 use model::plan::CommandHost;
 
 use crate::refusal::Refusal;

@@ -5,8 +5,8 @@
 //! connection is encrypted, a value that only its two ends can know (RFC 5705).
 //! So a proof holds for one connection, one direction and these builds alone.
 
-use model::greeting::{Answer, ClientHello};
-use model::hex::Hex;
+use crate::greeting::{Answer, ClientHello};
+use crate::hex::Hex;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -77,8 +77,8 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
-    use model::greeting::{AgentId, Answer, ClientHello, Wants};
-    use model::hex::Hex;
+    use crate::greeting::{AgentId, Answer, ClientHello, Wants};
+    use crate::hex::Hex;
 
     use super::{Secret, Side, Transcript};
 

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::greeting::{AgentId, Answer, ClientHello, GreetingError, Proof, Verdict, Wants};
 use model::frame::{Frames, encode};
-use model::greeting::{AgentId, Answer, ClientHello, GreetingError, Proof, Verdict, Wants};
 use nix::poll::poll;
 use serde::Serialize;
 

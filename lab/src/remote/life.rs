@@ -64,7 +64,7 @@ impl RemoteHost {
         let (commands, answers) = (file(), file());
         let far = match is_agent {
             true => {
-                let id = model::greeting::AgentId { tool: String::new(), id: model::hex::Hex([7; 16]) };
+                let id = crate::greeting::AgentId { tool: String::new(), id: crate::hex::Hex([7; 16]) };
                 let at = HostPlace::Agent(peer.to_string().parse().unwrap());
                 let ended = connection::Ended::default();
                 Far::Agent(Box::new(Agent { id, at, local: peer, peer, addresses: Vec::new(), cipher: None, ended, stream }))

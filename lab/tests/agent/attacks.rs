@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use lab::connection::Credentials;
+use lab::greeting::{Answer, ClientHello, Verdict};
 use model::Nanos;
 use model::Pass;
 use model::control::{CpuPlace, FromHost, Observe, ToHost};
-use model::greeting::{Answer, ClientHello, Verdict};
 use socket2::{Domain, Socket, Type};
 
 use crate::claims;

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use lab::connection::{Credentials, SILENCE};
+use lab::greeting::{Answer, ClientHello, Verdict};
 use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::frame::{BEAT, encode};
-use model::greeting::{Answer, ClientHello, Verdict};
 use nix::sys::signal::Signal;
 
 use crate::claims;

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use lab::connection::Credentials;
+use lab::greeting::ClientHello;
 use model::control::{FromHost, ToHost};
 use model::frame::encode;
-use model::greeting::ClientHello;
 
 use crate::claims;
 use crate::support::Skip;

@@ -4,9 +4,9 @@ use std::io::Read;
 
 use lab::agent::{Agent as Opened, AgentError, Listen, Settings};
 use lab::connection::{Credentials, Secret};
+use lab::greeting::{AgentId, Answer, ClientHello, Proof, Refusal, Verdict, Wants};
+use lab::hex::Hex;
 use model::control::{FromHost, Limits, ToHost};
-use model::greeting::{AgentId, Answer, ClientHello, Proof, Refusal, Verdict, Wants};
-use model::hex::Hex;
 
 use crate::claims;
 use crate::support::agent::Agent;

@@ -5,10 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use lab::greeting::{AgentId, Answer, Verdict, Wants};
+use lab::hex::Hex;
 use model::control::{CONTROL_VERSION, FromHost};
 use model::frame::{BEAT, encode};
-use model::greeting::{AgentId, Answer, Verdict, Wants};
-use model::hex::Hex;
 use serde_json::json;
 
 use super::support::{Agent, B, Net, SILENT, plan, private, secret};

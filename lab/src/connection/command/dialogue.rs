@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
 
+use crate::greeting::LONGEST_GREETING;
+use crate::reach::{Marker, Noise, Ready};
 use model::frame::Frames;
-use model::greeting::LONGEST_GREETING;
-use model::reach::{Marker, Noise, Ready};
 use nix::poll::poll;
 
 use super::error::{CommandError, Fault};

@@ -68,7 +68,7 @@ pub enum CommandError {
         said: Vec<String>,
     },
     /// It prints and prints.
-    #[error("{}; does the command start something other than a shell?", model::reach::TooMuchNoise)]
+    #[error("{}; does the command start something other than a shell?", crate::reach::TooMuchNoise)]
     Noise,
     /// It says what it was not asked.
     #[error("its answer came out of turn: {0}")]

@@ -14,9 +14,9 @@ mod started;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use model::greeting::AgentId;
+use crate::greeting::AgentId;
+use crate::reach::{GO, Marker, Ready};
 use model::plan::CommandHost;
-use model::reach::{GO, Marker, Ready};
 
 use super::pump::{End, silence};
 use super::talk::{LOST, Lacking, Talk, pass_frames};

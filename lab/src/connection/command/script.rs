@@ -92,7 +92,7 @@ pub(super) fn text(task: &Task, size: u64, digest: &str) -> String {
 mod tests {
     use std::process::{Command, Stdio};
 
-    use model::reach::MARK;
+    use crate::reach::MARK;
 
     use super::{Task, text};
 

@@ -17,8 +17,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json;
-use crate::printable::{Keep, printable};
+use model::json;
+use model::printable::{Keep, printable};
 
 /// Beginning of each line that is meant for the other side.
 pub const MARK: &str = "nettoll-reach ";
