@@ -9,7 +9,6 @@ use model::plan::TrialEnd;
 use model::{Nanos, Role};
 
 use crate::channel::{Output, Receiver, Woken, tell};
-use sys::clock;
 use crate::deadline::Deadline;
 use crate::edge::{Edge, EdgeReader};
 use crate::error::EndpointError;
@@ -17,6 +16,7 @@ use crate::flow_threads::FlowThreads;
 use crate::host_time;
 use crate::progress::{self, Intervals};
 use crate::stage::Part;
+use sys::clock;
 
 /// Time that a sender goes on after its window has closed: more than the two
 /// ends' main threads usually wake apart.
@@ -92,10 +92,7 @@ impl Timekeeper<'_> {
     fn lead_by_time(&mut self, length: Duration) -> Result<Led, EndpointError> {
         let reader = EdgeReader::of_this_thread(&self.task.ksoftirqd);
         let mut progress = Intervals::for_task(self.task);
-        let Some(opens) = self.hear_the_opening()? else {
-            self.go_on_to(|_| Part::Drain);
-            return Ok(Led { irq: None, edges: None, progress });
-        };
+        let opens = self.hear_the_opening()?;
         self.wait(opens.checked_sub(self.task.warmup.into()).unwrap_or(opens))?;
         self.threads.warm_up();
         self.wait(opens)?;
@@ -137,16 +134,11 @@ impl Timekeeper<'_> {
         Ok(Led { irq, edges: None, progress })
     }
 
-    /// Waits for the time at which the measured part begins; `None` where the other side's end is
-    /// announced first.
-    fn hear_the_opening(&mut self) -> Result<Option<Instant>, EndpointError> {
+    /// Waits for the time at which the measured part begins.
+    fn hear_the_opening(&mut self) -> Result<Instant, EndpointError> {
         while !self.wait(far())? {}
         match self.control.receive()? {
-            ToEndpoint::Measure { at } => Ok(Some(instant(at))),
-            ToEndpoint::Drain(sent) => {
-                self.threads.announce(&sent, self.task.cell.flows);
-                Ok(None)
-            }
+            ToEndpoint::Measure { at } => Ok(instant(at)),
             _ => Err(EndpointError::OutOfTurn { expected: "measure" }),
         }
     }

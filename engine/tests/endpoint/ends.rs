@@ -100,6 +100,9 @@ fn receiver(silence: Nanos, end: TrialEnd) -> (Endpoint, UdpSocket) {
     let address = receiver.prepare(Task { silence, ..task(Role::Receiver, &cell, end, NO_WARMUP) });
     receiver.join(Role::Receiver, address, &socket);
     receiver.tell(&ToEndpoint::Go);
+    if matches!(end, TrialEnd::Length(_)) {
+        receiver.measure();
+    }
     (receiver, socket)
 }
 

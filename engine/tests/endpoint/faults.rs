@@ -35,6 +35,7 @@ fn a_connection_that_carries_no_data_is_no_figure() {
             stream.write_all(&SHOWN.bytes(Word::Ask)).unwrap();
             stream
         });
+        receiver.measure();
         if small > 0 {
             // In the measured part nothing, after it a little.
             thread::sleep(std::time::Duration::from_millis(300));
@@ -53,6 +54,7 @@ fn datagrams_of_which_none_arrives_are_no_figure() {
         show_cookie(&socket, address);
         socket
     });
+    receiver.measure();
     receiver.tell(&ToEndpoint::Drain(Sent::one(100, 6_400)));
     let error = receiver.hear_failure();
     assert!(error.contains("none arrived, though the cookie did") && error.contains("MTU black hole"), "{error}");

@@ -62,7 +62,7 @@ fn a_message_out_of_turn_fails_the_trial_with_what_was_expected() {
 #[test]
 fn a_message_out_of_turn_while_messages_flow_fails_the_trial() {
     for (turns, expected) in [(3, "measure"), (4, "drain")] {
-        for wrong in [prepare(), ToEndpoint::Connect { peers: vec![peer()] }, ToEndpoint::Go] {
+        for wrong in [prepare(), ToEndpoint::Connect { peers: vec![peer()] }, ToEndpoint::Go, drain()].into_iter().take(7 - turns) {
             let (mut endpoint, served, _socket) = after(turns);
             endpoint.tell(&wrong);
             // The sender's own end may come first.
