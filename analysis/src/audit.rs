@@ -523,7 +523,7 @@ mod tests {
             trial.windows = Some(Windows { asked: full, overlap_ns: millis as i64 * 500_000 });
         });
         assert_eq!(found, both);
-        assert_eq!(doubts(Test::TcpStream, |trial| trial.windows = None), [], "counted, or of an older version");
+        assert_eq!(doubts(Test::TcpStream, |trial| trial.windows = None), [], "counted");
     }
 
     /// What buffers hold when the sender of a counted stream is done is measured,

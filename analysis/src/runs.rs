@@ -17,7 +17,7 @@ use crate::table::{CellTrials, TrialTable};
 use crate::verdict::{Compared, Conclusion, Design, Options, Side, Sides, compare_sides, conclude};
 
 /// The version of [`RunsCompared`] as JSON.
-pub const COMPARISON_FORMAT: u32 = 2;
+pub const COMPARISON_FORMAT: u32 = 1;
 
 /// A cell of the plan in one arm.
 type Key<'a> = (&'a Cell, Option<&'a str>);

@@ -11,7 +11,7 @@ use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::{attach, exact, output};
 
-/// Bytes of trials that are read of runs without a summary, such as those of earlier versions.
+/// Bytes of trials that are read of runs without a summary, such as those that were killed.
 const MOST_READ: u64 = 4 << 20;
 
 /// Lists the stored runs, the earliest first, or tells of one. Each run has a summary from its

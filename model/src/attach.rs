@@ -255,8 +255,7 @@ pub struct Messages {
     pub calls: Vec<CallKind>,
     /// Exchanges on one socket: data taken, then data given. The most frequent first.
     pub patterns: Vec<Pattern>,
-    /// Exchanges of every kind; 0 in runs of earlier versions.
-    #[serde(default)]
+    /// Exchanges of every kind.
     pub exchanges: u64,
     /// Sockets that gave or took data.
     pub sockets: u64,
@@ -329,15 +328,13 @@ pub struct CallKind {
     /// Bytes asked for by the calls that moved data, without the `untold` ones; `None` as for `short`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u64>,
-    /// Sizes asked for and their calls, the most frequent first, at most 64 of them; empty in runs of
-    /// earlier versions.
+    /// Sizes asked for and their calls, the most frequent first, at most 64 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked_sizes: Vec<(u64, u64)>,
     /// Calls of these that asked for more: of pieces beyond the eighth nothing is read.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub at_least: u64,
-    /// Calls that moved data and of which it is not known what they asked for; in runs of earlier
-    /// versions 0, since it was known of all calls of a kind or of none.
+    /// Calls that moved data and of which it is not known what they asked for.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub untold: u64,
     /// Sizes moved and their calls, the most frequent first, at most 64 of them.
@@ -411,7 +408,7 @@ pub struct Sockets {
     pub drops: u64,
     /// Sums over all connections: the sums that the kernel counts, not sizes or times.
     pub sums: TcpSums,
-    /// Devices that connections leave by; empty in runs of earlier versions.
+    /// Devices that connections leave by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Device>,
 }

@@ -33,8 +33,7 @@ pub struct EndReport {
     /// CPU time within the window.
     pub cpu_time: CpuTime,
     /// The part of the process's that it spent in user mode: split as getrusage(2) splits
-    /// the time of the whole trial. `None` of a user's own program and in records of
-    /// older versions.
+    /// the time of the whole trial. `None` of a user's own program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_cpu: Option<Nanos>,
     /// Context switches of the traffic thread within the window.
@@ -49,8 +48,7 @@ pub struct EndReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
     /// The same at the start of the measured part: what its counts lack of those
-    /// of `tcp`, or of a [`Progress`], came since. `None` where `tcp` is, and in
-    /// records of older versions.
+    /// of `tcp`, or of a [`Progress`], came since. `None` where `tcp` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_at_start: Option<TcpInfo>,
     /// Data that a sender of a TCP stream had under way, sampled while it sent;
@@ -197,7 +195,7 @@ pub struct Schedule {
     pub behind: u64,
     /// In a request/response test, requests of the window that were not sent later
     /// either. Those of `intended` that are neither here nor among the round trips
-    /// had no answer. `None` in other tests and in records of older versions.
+    /// had no answer. `None` in other tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsent: Option<u64>,
     /// Time from the intended to the real begin of each send, in ns: an
@@ -444,14 +442,9 @@ pub struct TcpInfo {
     /// Time held back by the send buffer.
     pub sndbuf_limited: u64,
     /// The receiver's window in bytes, as offered last; 0 where the kernel does
-    /// not tell (before Linux 5.4), and in records of older versions.
-    #[serde(default, skip_serializing_if = "is_no_window")]
+    /// not tell (before Linux 5.4).
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub snd_wnd: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_no_window(window: &u32) -> bool {
-    *window == 0
 }
 
 impl TcpInfo {

@@ -10,7 +10,7 @@ choice! {
     Pass, "a pass" {
         /// Nothing: whose times are believed.
         Clean = "clean",
-        /// A sampler of call chains of the sender. Runs of earlier versions sampled both ends in it.
+        /// A sampler of call chains of the sender.
         Time = "time",
         /// A sampler of call chains of the receiver. The timer of an end's CPU costs whoever wakes it,
         /// so that of two ends that are watched at once each pays for the other.

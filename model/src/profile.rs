@@ -12,8 +12,7 @@ use crate::unavailable::Unavailable;
 choice! {
     /// Clock or counter that spaces the samples.
     SampleSource, "a sample source" {
-        /// Time of a CPU (`PERF_COUNT_SW_CPU_CLOCK`); in runs of earlier versions that of tasks
-        /// as well.
+        /// Time of a CPU (`PERF_COUNT_SW_CPU_CLOCK`).
         CpuClock = "cpu-clock",
         /// Time that a task has a CPU (`PERF_COUNT_SW_TASK_CLOCK`). Where it sleeps often its own
         /// count is what its timer can strike in; that of the CPU's clock for a task has the arming
@@ -43,7 +42,7 @@ pub struct Profile {
     /// Records that contradict themselves, and samples whose chain could not be
     /// read; of the latter, [`Profile::stacks`] has the innermost function.
     pub broken: u64,
-    /// Figures that the samples are compared with; `None` in runs of earlier versions.
+    /// Figures that the samples are compared with; `None` where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<Account>,
 }
@@ -67,17 +66,12 @@ pub struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<u64>,
     /// Samples in the measured part of other programs or of idle time, where nothing says which.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub untold: u64,
     /// Samples in the measured part in softirqs that interrupted idle time; `None` where the tasks
     /// alone were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_softirq: Option<u64>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Account {

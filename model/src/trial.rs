@@ -8,7 +8,6 @@ use crate::condition;
 use crate::end::{EndReport, Window};
 use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
-use crate::plan::Plan;
 use crate::profile::Observation;
 use crate::quantity::Nanos;
 use crate::traffic::{Protocol, Role};
@@ -36,8 +35,7 @@ pub struct TrialRecord {
     /// The cell of the plan that the trial belongs to.
     pub cell: Cell,
     /// The cell as run: `cell` with the settings of the arm. `None` of a plan
-    /// without arms, where it is `cell`, and in records of older versions, which
-    /// [`TrialRecord::complete`] completes. Read it with [`TrialRecord::cell_as_run`].
+    /// without arms, where it is `cell`. Read it with [`TrialRecord::cell_as_run`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_run: Option<Box<Cell>>,
     /// The arm it belongs to, by name; `None` of a plan without arms.
@@ -99,7 +97,7 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockOffset>,
     /// How far the windows of the two ends are one time; `None` of a trial of a number of
-    /// messages, whose ends count to the same one, and in records of older versions.
+    /// messages, whose ends count to the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
     /// Distance of the hosts from the controller; `None` where it started both.
@@ -229,14 +227,6 @@ impl TrialRecord {
         self.as_run.as_deref().unwrap_or(&self.cell)
     }
 
-    /// Derives the cell as run from the plan, for a record of a version that did
-    /// not store it. An arm that the plan does not have changes nothing.
-    pub fn complete(&mut self, plan: &Plan) {
-        let Some(name) = self.arm.as_ref().filter(|_| self.as_run.is_none()) else { return };
-        let arm = plan.arms.iter().find(|arm| arm.name == *name);
-        self.as_run = arm.and_then(|arm| arm.apply(&self.cell).ok()).map(Box::new);
-    }
-
     /// The measurements, when there are any.
     pub fn measured(&self) -> Option<&Measured> {
         match &self.outcome {
@@ -248,9 +238,8 @@ impl TrialRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockOffset, Outcome, TrialRecord, Windows};
+    use super::{ClockOffset, Windows};
     use crate::end::Window;
-    use crate::plan::{RawPlan, resolve};
     use crate::quantity::Nanos;
 
     #[test]
@@ -268,24 +257,5 @@ mod tests {
         let hostile = Window { start: Nanos::new(u64::MAX), end: Nanos::new(0) };
         let clock = ClockOffset { offset_ns: i64::MIN, error_ns: u64::MAX };
         assert_eq!(Windows::new(Nanos::default(), hostile, hostile, Some(clock)).overlap_ns, i64::MIN);
-    }
-
-    #[test]
-    fn a_record_without_the_cell_as_run_is_completed_by_its_plan() {
-        let raw = RawPlan::parse("name = \"x\"\narms = [\"a\", \"b: nodelay=true\"]\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 64").unwrap();
-        let plan = resolve(&raw, &[], 1).unwrap();
-        let in_arm = |name: Option<&str>| {
-            let record = TrialRecord::new(plan.cells[0].clone(), Outcome::Skipped { reason: String::new() });
-            let mut record = TrialRecord { arm: name.map(str::to_owned), ..record };
-            record.complete(&plan);
-            record
-        };
-        for (arm, known) in [(None, false), (Some("a"), true), (Some("gone"), false)] {
-            assert_eq!((in_arm(arm).as_run.is_some(), in_arm(arm).cell_as_run()), (known, &plan.cells[0]), "{arm:?}");
-        }
-        let completed = in_arm(Some("b"));
-        assert!(completed.cell_as_run().nodelay && !completed.cell.nodelay);
-        let text = serde_json::to_string(&completed).unwrap();
-        assert_eq!(serde_json::from_str::<TrialRecord>(&text).unwrap(), completed);
     }
 }

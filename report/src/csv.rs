@@ -25,7 +25,7 @@ use model::{Cell, OfferedRate, Run};
 use crate::interval;
 
 /// Version of the table, in its first column. Tables without the column are version 1.
-pub const CSV_FORMAT: u32 = 2;
+pub const CSV_FORMAT: u32 = 1;
 
 /// Confidence of every interval of a receipt.
 const CONFIDENCE: f64 = 0.95;

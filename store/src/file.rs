@@ -131,7 +131,7 @@ mod tests {
         let (path, elsewhere) = (directory.path().join("report.html"), directory.path().join("elsewhere"));
         fs::write(&elsewhere, "untouched").unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-        // What an attacker could lay there who knew the name of earlier versions.
+        // What an attacker could lay there who guessed a name.
         let known = directory.path().join(format!(".report.html.{}.0.new", std::process::id()));
         std::os::unix::fs::symlink(&elsewhere, known).unwrap();
         replace(&path, b"new").unwrap();

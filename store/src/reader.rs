@@ -64,19 +64,12 @@ impl RunReader {
         &self.warnings
     }
 
-    /// Reads the trials from the first, each completed with the cell as run
-    /// ([`TrialRecord::complete`]). May be called again.
+    /// Reads the trials from the first. May be called again.
     ///
     /// # Errors
     /// When `trials.jsonl` cannot be opened.
     pub fn trials(&self) -> Result<impl Iterator<Item = Result<TrialRecord, BadLine>>, StoreError> {
-        let trials = Trials::open(&self.path.join(layout::TRIALS))?;
-        Ok(trials.map(|read| {
-            read.map(|mut record| {
-                record.complete(&self.run.plan);
-                record
-            })
-        }))
+        Trials::open(&self.path.join(layout::TRIALS))
     }
 }
 

@@ -73,9 +73,7 @@ impl Observed {
         let looked: Vec<(&WindowRecord, &Messages)> = own.iter().filter_map(|one| Some((*one, one.messages.as_ref()?))).collect();
         let seconds: f64 = looked.iter().map(|(one, _)| one.window.length().as_secs_f64()).sum::<f64>().max(1e-9);
         let sum = |of: fn(&Messages) -> f64| looked.iter().map(|(_, messages)| of(messages)).sum::<f64>();
-        // Runs of earlier versions have the sums of the exchanges that they list alone.
-        let listed = |messages: &Messages| messages.patterns.iter().map(|pattern| pattern.count as f64).sum::<f64>();
-        let exchanges: f64 = looked.iter().map(|(_, messages)| listed(messages).max(messages.exchanges as f64)).sum();
+        let exchanges = sum(|messages| messages.exchanges as f64);
         let [sends, receives] = [sum(|messages| messages.totals.sends as f64), sum(|messages| messages.totals.receives as f64)];
         let share = |work| state.work.iter().filter(|row| row.work == work).map(|row| row.share.value).sum::<f64>();
         let clean = Clean::of(&own);

@@ -78,7 +78,7 @@ pub struct OwnRow {
     pub ns: Figure,
 }
 
-/// Own code by function; empty of runs of earlier versions, which did not look at it.
+/// Own code by function; empty where a window did not look at it.
 pub fn own_rows(sampled: &[&WindowRecord], receipt: &Receipt) -> Vec<OwnRow> {
     let sampled: Option<Vec<&OwnCode>> = sampled.iter().map(|window| window.own_code.as_ref()).collect();
     let Some(sampled) = sampled else { return Vec::new() };

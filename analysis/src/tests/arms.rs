@@ -39,7 +39,7 @@ fn trials(run: &Run, cost: impl Fn(usize, f64) -> f64) -> Vec<TrialRecord> {
                 trial.receiver.window.end = trial.receiver.window.start + Nanos::new((ns * 50_000.0) as u64);
                 let mut record = record(cell.test, cell.size.get(), block, trial);
                 (record.arm, record.started_ms) = (Some(arm.name.clone()), 1_000 * u64::from(block));
-                record.complete(&run.plan);
+                record.as_run = run.plan.cell_in(&record.cell, place).ok().map(Box::new);
                 records.push(record);
             }
         }

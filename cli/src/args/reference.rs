@@ -24,8 +24,7 @@ pub struct ReferenceArgs {
     #[command(flatten)]
     pub runs: RunsArgs,
     /// A table with the columns of a published one
-    // It once was --csv, which prints CSV everywhere else.
-    #[arg(long, alias = "csv", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub table: Vec<PathBuf>,
     /// What `iperf3 -J` wrote; several files make a series over their sizes
     #[arg(long, value_name = "FILE", num_args = 1..)]

@@ -184,7 +184,7 @@ pub struct ExtentArgs {
     /// Go on until the half-width of every interval is at most this share of the
     /// median, 5% or 0.05, for at most --most blocks
     // It once was --interval, which are seconds with -c.
-    #[arg(long, alias = "interval", value_name = "SHARE", value_parser = parse_share, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, allow_hyphen_values = true)]
     pub precision: Option<f64>,
     /// Largest number of blocks [default: the plan's; with --precision 100]
     #[arg(long, value_name = "COUNT", conflicts_with = "blocks", allow_hyphen_values = true)]

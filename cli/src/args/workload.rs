@@ -27,7 +27,7 @@ pub struct WorkloadArgs {
     #[arg(long)]
     pub measure: bool,
     /// Predict only: measure nothing
-    #[arg(long, alias = "foretell", conflicts_with = "measure")]
+    #[arg(long, conflicts_with = "measure")]
     pub predict: bool,
     /// Say what would be measured, and measure nothing
     #[arg(long, conflicts_with = "predict")]

@@ -179,7 +179,7 @@ fn an_overflowing_number_is_misuse() -> Result<(), Skip> {
     misuse(&["--messages", "18446744073709551616"], &["--messages"]);
     misuse(&["--messages", "0"], &["--messages", "at least one"]);
     misuse(&["--mtu", "65536"], &["link.mtu", "68 to 65535"]);
-    misuse(&["--interval", "nan"], &["blocks.precision", "between 0 and 1"]);
+    misuse(&["--precision", "nan"], &["blocks.precision", "between 0 and 1"]);
     misuse(&["--size", "1..1M:+1"], &["more than 1000 sizes", "larger step"]);
     Ok(())
 }

@@ -85,7 +85,7 @@ fn a_precision_with_blocks_goes_on_no_longer_than_these() -> Result<(), Skip> {
         (blocks["least"].as_u64().unwrap(), blocks["most"].as_u64().unwrap(), blocks["interval"].as_f64().unwrap())
     };
     assert_eq!(blocks(&["--precision", "5%"]), (9, 100, 0.05));
-    assert_eq!(blocks(&["--interval", "0.1", "--most", "40"]), (9, 40, 0.1));
+    assert_eq!(blocks(&["--precision", "0.1", "--most", "40"]), (9, 40, 0.1));
     assert_eq!(blocks(&["--blocks", "50", "--precision", "10%"]), (9, 50, 0.1));
     assert_eq!(blocks(&["--blocks", "50"]), (50, 50, 0.05));
     Ok(())

@@ -105,7 +105,7 @@ fn tables_from_elsewhere_are_analysed() -> Result<(), Skip> {
         ("jacobson1988/tcp_socket_buffers.csv", "buffers"),
     ] {
         tool.write("table.csv", &published(file));
-        let json = tool.run(&["reference", "--csv", "table.csv", "-J"]).done().json();
+        let json = tool.run(&["reference", "--table", "table.csv", "-J"]).done().json();
         assert_eq!(json["name"], "table.csv");
         let held = &json[part];
         assert!(held.is_object() || !held.as_array().unwrap().is_empty(), "{file}");
@@ -181,7 +181,7 @@ fn a_table_that_cannot_be_used_is_said() -> Result<(), Skip> {
     let refused = |text: &str, words: &[&str]| {
         tool.write("bad.csv", text);
         let words = [&["bad.csv cannot be used"], words].concat();
-        for arguments in [&["reference", "--csv", "bad.csv"][..], &["reference", "bidulock2007", "--csv", "bad.csv"]] {
+        for arguments in [&["reference", "--table", "bad.csv"][..], &["reference", "bidulock2007", "--csv", "bad.csv"]] {
             tool.run(arguments).refused(1, &words);
             tool.run(&[arguments, &["-J"]].concat()).refused_in_json(1, &words);
         }
@@ -191,8 +191,8 @@ fn a_table_that_cannot_be_used_is_said() -> Result<(), Skip> {
     refused(&format!("{HEAD}1,h,d,k,i,64,10,5,many\n"), &["column 'received_messages'", "'many' is not a number", "write digits"]);
     refused(HEAD, &["no figures", "at least one row"]);
     refused("\u{0}\u{1}\u{2}", &["is missing"]);
-    tool.run(&["reference", "--csv", "nowhere.csv"]).refused(1, &["read nowhere.csv", "No such file"]);
-    tool.run(&["reference", "--csv", "/dev/zero"]).refused(1, &["read /dev/zero", "it is a device"]);
+    tool.run(&["reference", "--table", "nowhere.csv"]).refused(1, &["read nowhere.csv", "No such file"]);
+    tool.run(&["reference", "--table", "/dev/zero"]).refused(1, &["read /dev/zero", "it is a device"]);
     Ok(())
 }
 

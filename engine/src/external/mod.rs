@@ -18,7 +18,6 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
 use crate::channel::{Output, Receiver, tell};
-use sys::clock;
 use crate::deadline::Deadline;
 use crate::edge::{Edge, EdgeReader};
 use crate::error::{EndpointError, ProgramError};
@@ -26,13 +25,14 @@ use crate::host_time;
 use crate::scheduling;
 use crate::stage::Part;
 use crate::timekeeper;
+use sys::clock;
 
 use page::{MOST_COUNTERS, Page, Said};
 use program::{Heard, Program};
 use tree::Look;
 
 /// The version of the contract that is spoken, the one of docs/endpoint.md.
-pub const CONTRACT: u32 = 2;
+pub const CONTRACT: u32 = 1;
 
 /// Time that a program may take to start, or to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);

@@ -30,7 +30,8 @@ impl Study<'_> {
     ) -> Result<Option<TrialRecord>, StudyError> {
         let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         let planned = self.plan.cells[slot.cell].clone();
-        let (mut as_run, mut taken, mut warnings) = (None, Vec::new(), Vec::new());
+        let as_run = self.plan.cell_in(&planned, slot.arm).ok().filter(|_| !self.plan.arms.is_empty());
+        let (mut taken, mut warnings) = (Vec::new(), Vec::new());
         let outcome = match self.refused.get(&slot.pass) {
             Some(reason) => Outcome::Skipped { reason: reason.clone() },
             None => {
@@ -41,8 +42,8 @@ impl Study<'_> {
                         break (prepared, done);
                     }
                 };
-                if let Some((cell, settings)) = prepared {
-                    (as_run, taken) = ((!self.plan.arms.is_empty()).then(|| Box::new(cell)), settings);
+                if let Some((_, settings)) = prepared {
+                    taken = settings;
                 }
                 match done {
                     Ok(done) => {
@@ -61,7 +62,7 @@ impl Study<'_> {
             position: position as u32,
             swapped: block.swapped,
             started_ms,
-            as_run,
+            as_run: as_run.map(Box::new),
             arm: self.plan.arms.get(slot.arm).map(|arm| arm.name.clone()),
             taken,
             pass: slot.pass,

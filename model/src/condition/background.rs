@@ -91,8 +91,7 @@ pub enum BackgroundReply {
 }
 
 /// Usage of a host load between the edges of the measured window, within some
-/// milliseconds; where those could not be seen, from its beginning to its end. Records of
-/// older versions hold the latter.
+/// milliseconds; where those could not be seen, from its beginning to its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadUsage {
     /// CPU time of all units, the kernel's work for them included.

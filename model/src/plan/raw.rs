@@ -79,9 +79,6 @@ pub struct RawPlan {
     pub cells: Vec<Levels>,
 }
 
-/// Keys that only older plans have, each with its table.
-const FORMER: [(&str, &str); 1] = [("blocks", "interval")];
-
 /// The tables of cells as TOML has them.
 #[derive(Deserialize)]
 struct WrittenCells {
@@ -115,8 +112,8 @@ pub struct RawBlocks {
     pub least: Option<u32>,
     /// No more.
     pub most: Option<u32>,
-    /// Wanted half-width as a share of the median. Older plans say `interval`.
-    #[serde(alias = "interval", deserialize_with = "share", default)]
+    /// Wanted half-width as a share of the median.
+    #[serde(deserialize_with = "share", default)]
     pub precision: Option<f64>,
     /// Confidence level.
     #[serde(deserialize_with = "share", default)]
@@ -170,8 +167,7 @@ impl RawPlan {
         for (name, keys) in KEYS {
             let found = if name.is_empty() { Some(&table) } else { table.get(name).and_then(toml::Value::as_table) };
             let keys: Vec<&str> = keys.split(' ').collect();
-            let former = |key: &str| FORMER.contains(&(name, key));
-            for key in found.into_iter().flat_map(toml::Table::keys).filter(|key| !former(key)) {
+            for key in found.into_iter().flat_map(toml::Table::keys) {
                 check_key(key, name, &keys)?;
             }
         }

@@ -6,8 +6,8 @@ use model::{Protocol, Role};
 
 use crate::error::StackError;
 
-/// The versions of the contract that are spoken.
-const VERSIONS: std::ops::RangeInclusive<u32> = 1..=2;
+/// The version of the contract that is spoken.
+const VERSION: &str = "1";
 /// The most bytes of a message, and of a read, as nettoll itself has it.
 const LARGEST: usize = 1 << 30;
 
@@ -49,8 +49,8 @@ impl Setup {
             _ => Err(wrong(name, &value, "a number of bytes, 1 to 1G,")),
         };
         let version = word("NT_VERSION")?;
-        if !version.parse().is_ok_and(|version| VERSIONS.contains(&version)) {
-            return Err(wrong("NT_VERSION", &version, "1 or 2"));
+        if version != VERSION {
+            return Err(wrong("NT_VERSION", &version, VERSION));
         }
         let role = match word("NT_ROLE")?.as_str() {
             "send" => Role::Sender,
@@ -104,7 +104,7 @@ mod tests {
 
     fn with(changed: &[(&str, Option<&str>)]) -> Result<Setup, String> {
         let usual = [
-            ("NT_VERSION", "2"),
+            ("NT_VERSION", "1"),
             ("NT_ROLE", "receive"),
             ("NT_PROTO", "udp"),
             ("NT_SIZE", "64"),
@@ -130,7 +130,7 @@ mod tests {
     fn what_is_missing_or_cannot_be_is_named() {
         for (name, value, words) in [
             ("NT_ROLE", None, "NT_ROLE is not set"),
-            ("NT_VERSION", Some("3"), "1 or 2"),
+            ("NT_VERSION", Some("2"), "where 1 was due"),
             ("NT_ROLE", Some("relay"), "send or receive"),
             ("NT_SIZE", Some("0"), "a number of bytes"),
             ("NT_READ", Some("99999999999999"), "a number of bytes"),

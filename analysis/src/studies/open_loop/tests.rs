@@ -203,15 +203,6 @@ fn a_percentile_that_is_not_known_is_no_equivalence() {
 }
 
 #[test]
-fn an_earlier_trial_that_does_not_say_what_was_unsent_is_read() {
-    let mut record = of_queue(&queue(10_000.0, 20_000.0, false, 0.0, 1e8, 0), 0);
-    let model::trial::Outcome::Measured(trial) = &mut record.outcome else { panic!() };
-    trial.sender.schedule.as_mut().unwrap().unsent = None;
-    let cell = analyse(std::iter::once(record)).cells.remove(0);
-    assert!(cell.latency.unwrap().percentiles[2].at_least);
-}
-
-#[test]
 fn a_closed_loop_and_ways_of_pacing_have_their_places() {
     let closed =
         (0..6).map(|block| TrialRecord { cell: cell(Test::TcpRr, 64), ..record(Test::TcpRr, 64, block, measured(Test::TcpRr, 64)) });

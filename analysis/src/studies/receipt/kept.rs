@@ -121,9 +121,8 @@ impl KeptEnd {
                 self.clean.push(edges);
                 self.passes.clean += 1;
             }
-            // The other end was watched. Runs of earlier versions watched both in `time`.
-            pass if pass.samples() && !pass.watches(role) && seen.is_some_and(|seen| seen.profile.is_none() && seen.refused.is_empty()) => {
-            }
+            // The other end was watched.
+            pass if pass.samples() && !pass.watches(role) => {}
             Pass::Time | Pass::TimeReceiver => {
                 self.time.push(time(edges, seen.ok_or(Unkept::Unseen)?, chains)?);
                 self.passes.time += 1;
