@@ -10,7 +10,7 @@ use lab::host::ethtool::message::features;
 use lab::host::facts::{cpu_model, memory, network_lines};
 use lab::host::link::DeviceState;
 use lab::host::netdev;
-use lab::host::netlink::generic::family;
+use lab::host::netlink::family;
 use model::Nanos;
 use model::end::Window;
 use model::kernel::TcpCounters;

@@ -287,7 +287,9 @@ mod tests {
             assert_eq!(Answer::parse(&body), Err(expected));
         }
         let refusal = json!({"magic": "nettoll", "version": CONTROL_VERSION + 1, "refused": {"in": "other words"}});
-        assert!(matches!(Answer::parse(refusal.to_string().as_bytes()), Err(GreetingError::Version { theirs, .. }) if theirs == u64::from(CONTROL_VERSION) + 1));
+        assert!(
+            matches!(Answer::parse(refusal.to_string().as_bytes()), Err(GreetingError::Version { theirs, .. }) if theirs == u64::from(CONTROL_VERSION) + 1)
+        );
     }
 
     #[test]

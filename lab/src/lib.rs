@@ -35,7 +35,6 @@ pub mod host_process;
 pub mod keeper;
 pub mod lacking;
 pub mod load;
-mod message_kind;
 mod pass_duration;
 mod process;
 mod profiler;
@@ -46,11 +45,10 @@ pub mod host;
 pub mod proof;
 
 mod threads;
-mod tool;
 
 #[cfg(test)]
 mod testing;
 
 pub use event::{Event, Listener};
+pub use process::{set_tool, tool};
 pub use threads::Stop;
-pub use tool::{set_tool, tool};

@@ -1,10 +1,11 @@
-//! Processes of this program in its other roles.
+//! Processes of this program in its other roles, and its version as they are told.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,4 +65,20 @@ pub fn end(process: &mut Child, limit: Duration) {
     }
     let _ = process.kill();
     let _ = process.wait();
+}
+
+static NAME: OnceLock<&'static str> = OnceLock::new();
+
+/// Sets what [`tool`] says, once, before anything is told to anybody: version
+/// and commit, which only the program knows. Two builds of one version are told
+/// apart by it.
+pub fn set_tool(name: &'static str) {
+    // A second name would make two tools of one process.
+    let _ = NAME.set(name);
+}
+
+/// Version and commit, such as `0.1.0 (0123456789ab)`; the version alone where
+/// the program did not say more.
+pub fn tool() -> &'static str {
+    NAME.get().copied().unwrap_or(env!("CARGO_PKG_VERSION"))
 }

@@ -23,11 +23,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::clock::ClockWatch;
 use crate::connection::Ended;
-use crate::message_kind::kind;
 use crate::refusal::Refusal;
 use sys::clock::monotonic;
 
 pub use error::HostError;
+pub(crate) use error::kind;
 
 /// Time that a host may take to carry out a command that needs no traffic, or, where it says
 /// that it gets on, to say so again.

@@ -28,23 +28,23 @@ macro_rules! apis {
     ($rows:ident) => {
         $rows! {
             /// `send`.
-            send::Send = "send" { carries: Test::ALL, batch: None, packs: false, receive: [Recv, Recv],
+            one_message::Send = "send" { carries: Test::ALL, batch: None, packs: false, receive: [Recv, Recv],
                 linux: "any", change: "none" },
             /// `sendto` on a socket that is not connected: the route is looked up for every message.
-            sendto::Sendto = "sendto" { carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom],
+            one_message::Sendto = "sendto" { carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom],
                 linux: "any", change: "a socket that is not connected; it may serve many peers" },
             /// `sendmsg` with one piece of memory.
-            sendmsg::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg],
+            one_message::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg],
                 linux: "any", change: "headers around each message" },
             /// `sendmmsg`.
-            sendmmsg::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg],
+            many_messages::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg],
                 linux: "3.0", change: "several messages at hand, with a header each" },
             /// `writev`, a piece of memory for each message.
-            writev::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv],
+            many_messages::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv],
                 linux: "any", change: "several messages at hand, with a piece of memory each" },
             /// `send` with `MSG_MORE`: the kernel makes full segments; what is left is pushed at the end of
             /// a part of the trial.
-            send_more::SendMore = "send-more" { carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+            one_message::SendMore = "send-more" { carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
                 linux: "2.4", change: "a flag, and a push after the last message of a burst" },
             /// `send` of many datagrams as one packet, cut by the device or just before it (`UDP_SEGMENT`);
             /// of one size that fit the MTU, at most 64, or as many as 65,507 bytes hold.
@@ -61,16 +61,16 @@ macro_rules! apis {
             uring::UringZerocopy = "uring-zerocopy" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot], lends: true,
                 linux: "6.0", change: "a ring, and messages that stay as they are until the kernel is done with them" },
             /// `send` with `MSG_ZEROCOPY`, and `recvmsg` for the kernel's notices after every 16.
-            zerocopy::Zerocopy = "zerocopy" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
+            one_message::Zerocopy = "zerocopy" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
                 linux: "4.14, datagrams 5.0", change: "messages that stay as they are until the kernel's notice is read from the error queue" },
             /// Packets as by `gso`, with `MSG_ZEROCOPY`.
             gso::GsoZerocopy = "gso-zerocopy" { carries: Test::UDP_STREAMS, batch: Some(32), packs: true, receive: [Recv, Gro], lends: true,
                 linux: "5.0", change: "what gso needs, and messages that stay as they are until the kernel's notice is read" },
             /// `sendfile` from a file in memory.
-            sendfile::Sendfile = "sendfile" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
+            one_message::Sendfile = "sendfile" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
                 linux: "2.6.33", change: "messages that lie in a file" },
             /// `vmsplice` into a pipe and `splice` from it into the socket: two calls a message.
-            splice::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
+            one_message::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
                 linux: "2.6.17", change: "messages that lie in whole pages and stay as they are, and a pipe" },
             /// `send` on a socket of MPTCP.
             other_transport::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
@@ -110,19 +110,19 @@ macro_rules! apis {
             xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends: true,
                 linux: "4.18", change: "what xdp needs, a card whose driver takes frames without a copy, and frames that stay as they are until it has read them" },
             /// `send` on a UNIX stream socket.
-            unix::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
+            other_transport::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
                 linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
             /// `send` on a UNIX datagram socket.
-            unix::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+            other_transport::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
                 linux: "any", change: "both ends on one machine, and a UNIX datagram socket between them" },
             /// `send` on a UNIX seqpacket socket.
-            unix::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+            other_transport::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
                 linux: "2.6.4", change: "both ends on one machine, and a UNIX seqpacket socket between them" },
             /// `send` on a VSOCK connection to the machine's own address.
             other_transport::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
                 linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
             /// `write` into a pipe.
-            pipe::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Read, Read],
+            one_message::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Read, Read],
                 linux: "any", change: "both ends on one machine, and a pipe from one to the other" },
             /// A copy into a ring in memory that both ends have; `futex` to wait alone.
             shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Shm, Shm],

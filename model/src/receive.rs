@@ -15,23 +15,23 @@ macro_rules! receives {
     ($rows:ident) => {
         $rows! {
             /// `recv`.
-            recv::Recv = "recv" { from: Over::SOCKETS, carries: Test::ALL, batch: None, packs: false },
+            one_room::Recv = "recv" { from: Over::SOCKETS, carries: Test::ALL, batch: None, packs: false },
             /// `recvfrom` on a socket that is not connected; what strangers send is thrown away.
-            recvfrom::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS, batch: None, packs: false },
+            one_room::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS, batch: None, packs: false },
             /// `recvmsg` with one piece of memory.
-            recvmsg::Recvmsg = "recvmsg" { from: Over::SOCKETS, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
+            one_room::Recvmsg = "recvmsg" { from: Over::SOCKETS, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
             /// `recvmmsg` of up to `--batch` datagrams; it waits for the first alone.
-            recvmmsg::Recvmmsg = "recvmmsg" { from: &[Over::Link, Over::Packets, Over::UnixDgram, Over::UnixSeqpacket], carries: Test::DATAGRAMS, batch: Some(32), packs: false },
+            many_messages::Recvmmsg = "recvmmsg" { from: &[Over::Link, Over::Packets, Over::UnixDgram, Over::UnixSeqpacket], carries: Test::DATAGRAMS, batch: Some(32), packs: false },
             /// `recvmsg` of many datagrams as one packet that the kernel joined (`UDP_GRO`).
-            gro::Gro = "gro" { from: &[Over::Link, Over::Packets], carries: Test::DATAGRAMS, batch: None, packs: true },
+            many_messages::Gro = "gro" { from: &[Over::Link, Over::Packets], carries: Test::DATAGRAMS, batch: None, packs: true },
             /// One io_uring request that stays, with a ring of buffers.
             multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
             /// `recv` with `MSG_WAITALL`, which returns when `--read-size` bytes have come.
-            waitall::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::Ktls, Over::UnixStream], carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::Ktls, Over::UnixStream], carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// `recv` on a socket that wakes it once `--read-size` bytes have come (`SO_RCVLOWAT`).
-            lowat::Lowat = "lowat" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Lowat = "lowat" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// `recv` with `MSG_TRUNC`: the kernel throws away what has come, without a copy.
-            trunc::Trunc = "trunc" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Trunc = "trunc" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// `splice` into a pipe and from it to `/dev/null`, without a copy; two calls a read.
             splice::Splice = "splice" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// The pages of segments, mapped where they are whole (`TCP_ZEROCOPY_RECEIVE`); the rest by
@@ -49,7 +49,7 @@ macro_rules! receives {
             /// cards whose drivers can, not over virtual Ethernet; not over loopback.
             xdp::XdpZerocopy = "xdp-zerocopy" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
             /// `read` from a pipe.
-            read::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// A copy out of the ring.
             shm::Shm = "shm" { from: &[Over::Memory], carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
         }

@@ -1,7 +1,7 @@
 //! Apis: ways of handing messages to the kernel and of taking them from it.
 //!
-//! A new way of sending is a file in `outgoing/` and a row in the table
-//! `model::apis!`, a new way of receiving a file in `incoming/` and a row in
+//! A new way of sending is a type in `outgoing/` and a row in the table
+//! `model::apis!`, a new way of receiving a type in `incoming/` and a row in
 //! `model::receives!`. Each implements [`Open`], and [`Outgoing`] or [`Incoming`];
 //! [`Halves`] makes an [`Api`] of two of them.
 

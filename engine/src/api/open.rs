@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use super::incoming::recv::Recv;
-use super::outgoing::send::Send;
+use super::incoming::one_room::Recv;
+use super::outgoing::one_message::Send;
 use super::{Batching, Halves, Incoming, Moved, Open, Outgoing, Passed, Place, WithApi, ZeroCopy, incoming, outgoing};
 
 macro_rules! ways_of_sending {

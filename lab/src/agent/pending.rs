@@ -11,8 +11,8 @@ use model::frame::{Frames, encode};
 use nix::poll::PollFd;
 use serde::Serialize;
 
+use super::admission::source;
 use super::served::Served;
-use super::source::source;
 use crate::connection::link::{Filled, Link, LinkError};
 use crate::connection::proof::{Side, Transcript, random};
 use crate::connection::{Credentials, is_this_machine, tls};

@@ -5,7 +5,7 @@ use std::fs;
 
 use netlink_packet_core::NLM_F_DUMP;
 
-use super::netlink::generic::{Family, command};
+use super::netlink::{Family, command};
 use sys::netlink::{NetlinkError, attribute, number};
 
 const DEV_GET: u8 = 1;

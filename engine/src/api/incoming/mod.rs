@@ -1,20 +1,11 @@
-//! Ways of taking messages from the kernel: a file each.
+//! Ways of taking messages from the kernel, those of one kind in one file.
 
-pub mod gro;
-pub mod lowat;
-mod many_messages;
+pub mod many_messages;
 pub mod multishot;
-mod one_room;
+pub mod one_room;
 pub mod packet;
-pub mod read;
-pub mod recv;
-pub mod recvfrom;
-pub mod recvmmsg;
-pub mod recvmsg;
 pub mod shm;
 pub mod splice;
-pub mod trunc;
-pub mod waitall;
 pub mod xdp;
 pub mod zerocopy;
 

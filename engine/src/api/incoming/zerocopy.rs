@@ -12,7 +12,7 @@ use model::end::ZeroCopy;
 use sys::{Access, Mapping};
 
 use super::is_readable;
-use super::recv::receive_with;
+use super::one_room::receive_with;
 use crate::api::{Buffer, Incoming, Moved, Open, Place, Refusal};
 
 /// A page of the kernel's mappings.

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
 use super::completions::Completions;
-use super::send::send_with;
-use super::zerocopy::send_lent;
+use super::one_message::send_lent;
+use super::one_message::send_with;
 use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place, Refusal, ZeroCopy};
 use sys::socket::{get_int, set_int};
 

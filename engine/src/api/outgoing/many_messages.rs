@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::os::fd::{AsRawFd, RawFd};
 
 use crate::api::headers::Headers;
 use crate::api::{Batching, Handed, Moved, Open, Outgoing, Place, ZeroCopy};
@@ -81,5 +82,69 @@ impl<C: BatchCall> Batching for ManyMessages<C> {
 
     fn send_batch(&mut self, places: Range<usize>) -> Handed {
         self.call.send(&mut self.messages, places)
+    }
+}
+
+/// `sendmmsg(2)`, with a header for each message.
+pub type Sendmmsg = ManyMessages<SendmmsgCall>;
+
+/// The call, and its socket.
+#[derive(Debug)]
+pub struct SendmmsgCall(RawFd);
+
+impl BatchCall for SendmmsgCall {
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        Ok(Self(place.socket.as_raw_fd()))
+    }
+
+    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> Handed {
+        let first = places.start;
+        let headers = &mut messages.all()[places];
+        // SAFETY: every header points to its own iovec, and that to bytes that are
+        // readable for its length; all outlive the call. MSG_NOSIGNAL: a vanished peer is
+        // an errno, not a signal.
+        let answer = unsafe { libc::syscall(libc::SYS_sendmmsg, self.0, headers.as_mut_ptr(), headers.len(), libc::MSG_NOSIGNAL) };
+        let answer = Moved::from_syscall(answer);
+        if answer.0 <= 0 {
+            return Handed { next: answer, ..Handed::default() };
+        }
+        // Of a byte stream the last of them may be cut short; the call then ends with it.
+        let last = first + answer.0 as usize - 1;
+        let (moved, whole) = (messages.moved(last), messages.asked(last));
+        match moved < whole {
+            true => Handed { messages: last - first, calls: 1, next: Moved(moved as isize) },
+            false => Handed { messages: last - first + 1, calls: 1, next: Moved(0) },
+        }
+    }
+}
+
+/// `writev(2)` of a piece of memory for each message.
+pub type Writev = ManyMessages<WritevCall>;
+
+/// The call, and its socket.
+#[derive(Debug)]
+pub struct WritevCall(RawFd);
+
+impl BatchCall for WritevCall {
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        Ok(Self(place.socket.as_raw_fd()))
+    }
+
+    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> Handed {
+        let pieces = messages.pieces(places.clone());
+        // SAFETY: every piece is readable for its length; all outlive the call. A peer that
+        // has vanished is an errno: the endpoint's process ignores SIGPIPE.
+        let answer = Moved::from_syscall(unsafe { libc::syscall(libc::SYS_writev, self.0, pieces.as_ptr(), pieces.len()) });
+        if answer.0 <= 0 {
+            return Handed { next: answer, ..Handed::default() };
+        }
+        let mut left = answer.0 as usize;
+        let whole = places.take_while(|place| {
+            let asked = messages.asked(*place);
+            let went = asked <= left;
+            left -= if went { asked } else { 0 };
+            went
+        });
+        Handed { messages: whole.count(), calls: 1, next: Moved(left as isize) }
     }
 }

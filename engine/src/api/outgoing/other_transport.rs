@@ -1,7 +1,7 @@
 //! One `send` system call a message, into a connection of another transport than plain TCP.
 //! The socket is the only thing that differs.
 
-use super::send::Send;
+use super::one_message::Send;
 
 /// `send(2)` into an MPTCP connection.
 pub type Mptcp = Send;
@@ -14,3 +14,12 @@ pub type Ktls = Send;
 
 /// `send(2)` into a VSOCK connection to the machine's own address.
 pub type Vsock = Send;
+
+/// `send(2)` of a message into a stream of bytes.
+pub type UnixStream = Send;
+
+/// `send(2)` of a datagram.
+pub type UnixDgram = Send;
+
+/// `send(2)` of a message of a sequence.
+pub type UnixSeqpacket = Send;

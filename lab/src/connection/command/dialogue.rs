@@ -13,7 +13,7 @@ use super::error::{CommandError, Fault};
 use super::started::Started;
 use super::{Arrival, LOGIN_LIMIT, program};
 use crate::connection::link::{Filled, Link, LinkError, timeout};
-use crate::message_kind::kind;
+use crate::remote::kind;
 use crate::threads::Stop;
 
 /// Time in which some of the program must be taken while it is copied.

@@ -7,7 +7,7 @@ use model::order::Gather;
 use netlink_packet_core::DefaultNla;
 
 use super::Features;
-use crate::host::netlink::generic::command;
+use crate::host::netlink::command;
 use crate::host::netlink::{nest, text};
 use sys::netlink::{attribute, attributes, read_text};
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::plan::Offload;
 use nix::errno::Errno;
 
-use super::netlink::{self, generic::Family};
+use super::netlink::{self, Family};
 use crate::refusal::Refusal;
 use sys::netlink::NetlinkError;
 
