@@ -62,7 +62,7 @@ pub fn run_ours(kind: Kind, count: u64) -> anyhow::Result<()> {
         Kind::Boxed => {
             let cell = Cell::plain(Test::UdpStream, Bytes::new(1));
             let place = Place::new(&cell, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.into(), Duration::ZERO);
-            run_over(&mut With::new(cell.work, None, Boxed::of(Box::new(GetPpid), Box::new(GetPpid), place)), count)
+            run_over(&mut With::new(cell.work, None, None, Boxed::of(Box::new(GetPpid), Box::new(GetPpid), place)), count)
         }
     }
 }

@@ -131,6 +131,9 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     if task.program.is_some() != cell.external(task.role).is_some() {
         return refuse("a program for an end that is none of a user's, or none for one that is (a fault of the controller)".to_owned());
     }
+    if task.injection.is_some_and(|injection| !injection.is_bounded()) {
+        return refuse(format!("{:?} is more than a proof puts into a trial", task.injection));
+    }
     if let Some(mix) = &cell.mix {
         mix.check().map_err(|error| EndpointError::Task(error.to_string()))?;
         if !cell.test.is_stream() || cell.api.packs() || cell.rate.is_some() || cell.stamp || matches!(task.end, TrialEnd::Messages(_)) {

@@ -16,6 +16,7 @@ use nix::sys::pthread::pthread_kill;
 
 use crate::api::Passed;
 use crate::channel::{Output, tell};
+use crate::injection;
 use crate::scheduling;
 use crate::socket::{self, Joined};
 use crate::stage::{Part, SoFar, Stage};
@@ -240,6 +241,7 @@ impl FlowThread {
             }
             let _ = own_table.send(own);
             scheduling::bind_to_cpu(task.cpus.first().copied());
+            injection::filter_calls(&task)?;
             traffic::run(&task, flow, &its_stage, &*said)
         };
         let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(start).map_err(Refused::Thread)?;

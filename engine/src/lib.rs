@@ -11,6 +11,7 @@ pub mod api;
 pub mod channel;
 pub mod endpoint;
 pub mod host_time;
+pub mod injection;
 pub mod probe;
 pub mod replay;
 pub mod scheduling;

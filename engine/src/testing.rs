@@ -22,5 +22,6 @@ pub fn task(role: Role, test: Test) -> Task {
         irq_time_subtracted: false,
         progress: None,
         limits: Limits::default(),
+        injection: None,
     }
 }

@@ -30,7 +30,9 @@ pub fn policy(bytes: &[u8]) {
             | ToHost::MakeLink { .. }
             | ToHost::MakeWire(_)
             | ToHost::WireCounters
-            | ToHost::Configure(_) => panic!("passed on: {command:?}"),
+            | ToHost::Configure(_)
+            | ToHost::Inject { .. }
+            | ToHost::Calibrate { .. } => panic!("passed on: {command:?}"),
             ToHost::Endpoint(ToEndpoint::Prepare(task)) => {
                 assert!(task.local.port() == 0 || task.local.port() >= 1024, "{}", task.local);
                 reaches(task.local, near);

@@ -24,6 +24,7 @@ use profile::sampler::cost;
 
 use crate::arm::{self, Adjuster};
 use crate::background::Background;
+use crate::host::injection::{self, Injector};
 use crate::host::namespace::{self, Entered, Isolation};
 use crate::host::{counters, facts, link, route};
 use crate::process::THIS_PROGRAM;
@@ -79,6 +80,7 @@ pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
         background: Background::default(),
         wire: Wire::None,
         offer: Offer::default(),
+        injector: Injector::default(),
     }
     .serve(&mut control)
 }
@@ -119,6 +121,7 @@ struct HostProcess<'a> {
     background: Background,
     wire: Wire,
     offer: Offer,
+    injector: Injector,
 }
 
 /// The wire that this process holds between other hosts, if any.
@@ -194,8 +197,9 @@ impl HostProcess<'_> {
                 let endpoint = self.endpoint.as_ref().map(EndpointProcess::pid);
                 FromHost::Background(self.background.carry_out(command, &self.entered, endpoint)?)
             }
-            ToHost::Endpoint(message) => {
-                if let ToEndpoint::Prepare(task) = &message {
+            ToHost::Endpoint(mut message) => {
+                if let ToEndpoint::Prepare(task) = &mut message {
+                    self.injector.prepare(task);
                     self.offer.check_threads(task.ksoftirqd.iter().copied())?;
                 }
                 // An endpoint that died says so itself, through its relay.
@@ -211,6 +215,11 @@ impl HostProcess<'_> {
                 let first = cpus.first().map_or(0, |place| place.cpu);
                 FromHost::SampleCost(cost::of_sample(first).unwrap_or_default())
             }
+            ToHost::Inject { injection, device } => {
+                self.injector.set(&self.entered, injection, device)?;
+                FromHost::Done
+            }
+            ToHost::Calibrate { injection, cpu } => FromHost::Calibrated(injection::cost(&self.entered, injection, cpu)?),
             ToHost::Observe(observe) => {
                 self.offer.check(&observe.cpus)?;
                 let none = || Refusal::new("watch an endpoint", "none is running (a fault of the controller)", "");

@@ -331,6 +331,7 @@ impl Trial<'_> {
             irq_time_subtracted: place.irq_time_subtracted,
             program: self.spec.cell.external(role),
             seed: self.spec.seed,
+            injection: None,
         })
     }
 

@@ -82,6 +82,57 @@ pub struct Task {
     /// for both ends.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub seed: u64,
+    /// A known cost for its traffic threads. The endpoint's host puts it here, and nobody else's is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injection: Option<Injection>,
+}
+
+/// A known cost that a proof of receipts puts into the path of each message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Injection {
+    /// Work of the sender's own before each message.
+    Work(Nanos),
+    /// A copy of so many bytes from the kernel to the sender before each message.
+    Copy(u32),
+    /// A filter of the sender's system calls (seccomp), with so many instructions for those that send.
+    Filter(u32),
+    /// A classifier (cls_bpf) of so many instructions where packets leave the sender's device.
+    Classifier(u32),
+    /// So many rules of nftables where packets come in at the receiver.
+    Rules(u32),
+}
+
+impl Injection {
+    /// The most instructions of a program: the kernel takes 4,096 of a classic one.
+    pub const MOST_INSTRUCTIONS: u32 = 4_000;
+    /// The most bytes of a copy: what a datagram between two sockets of a machine has room for anywhere.
+    pub const MOST_BYTES: u32 = 64 << 10;
+    /// The most rules: one request makes them all.
+    pub const MOST_RULES: u32 = 1_000;
+
+    /// The end whose host has it.
+    pub const fn role(self) -> Role {
+        match self {
+            Self::Work(_) | Self::Copy(_) | Self::Filter(_) | Self::Classifier(_) => Role::Sender,
+            Self::Rules(_) => Role::Receiver,
+        }
+    }
+
+    /// Returns whether it changes the network of its host, which must be a namespace of nettoll's own.
+    pub const fn changes_network(self) -> bool {
+        matches!(self, Self::Classifier(_) | Self::Rules(_))
+    }
+
+    /// Returns whether it is no larger than a host puts in.
+    pub const fn is_bounded(self) -> bool {
+        match self {
+            Self::Work(work) => work.get() <= 1_000_000,
+            Self::Copy(bytes) => bytes <= Self::MOST_BYTES,
+            Self::Filter(instructions) | Self::Classifier(instructions) => instructions <= Self::MOST_INSTRUCTIONS,
+            Self::Rules(rules) => rules <= Self::MOST_RULES,
+        }
+    }
 }
 
 /// Sixteen random bytes, in hexadecimal digits on the way.
@@ -270,6 +321,20 @@ pub enum ToHost {
         /// The CPUs of its traffic threads; none where they may run anywhere.
         cpus: Vec<CpuPlace>,
     },
+    /// Put a known cost into the trials to come, in the place of the one before.
+    Inject {
+        /// `None`: no more of it.
+        injection: Option<Injection>,
+        /// The link's device.
+        device: String,
+    },
+    /// Measure what a known cost takes on a CPU.
+    Calibrate {
+        /// The cost.
+        injection: Injection,
+        /// The CPU.
+        cpu: u32,
+    },
     /// Watch the endpoint, which is joined to the other and waits.
     Observe(Observe),
     /// The endpoint is gone: tell what was seen of it.
@@ -437,6 +502,8 @@ pub enum FromHost {
     },
     /// The cost of a sample.
     SampleCost(Nanos),
+    /// The time that a known cost takes.
+    Calibrated(Nanos),
     /// The endpoint is watched.
     Observing,
     /// Nothing of what was asked for can be seen here, now or later.

@@ -173,6 +173,36 @@ impl Channel {
         }
     }
 
+    /// Sends requests that take effect together, such as a batch of nftables. The last but one (behind which
+    /// their end is) is acknowledged; every one that the kernel refuses is an error.
+    ///
+    /// # Errors
+    /// See [`NetlinkError`].
+    pub fn ask_together(&mut self, tried: &str, requests: &[(u16, u16, Vec<u8>)]) -> Result<(), NetlinkError> {
+        let first = self.sequence.wrapping_add(1);
+        let mut datagram = Vec::new();
+        for (place, (kind, flags, body)) in requests.iter().enumerate() {
+            self.sequence = self.sequence.wrapping_add(1);
+            let acknowledged = if place + 2 == requests.len() { libc::NLM_F_ACK as u16 } else { 0 };
+            datagram.extend(frame(*kind, flags | libc::NLM_F_REQUEST as u16 | acknowledged, self.sequence, body));
+            datagram.resize(datagram.len().next_multiple_of(4), 0);
+        }
+        send(self.socket.as_raw_fd(), &datagram, MsgFlags::empty())
+            .map_err(|errno| NetlinkError::Socket { tried: tried.to_owned(), source: errno.into() })?;
+        let (deadline, acknowledged) = (Instant::now() + ANSWER_LIMIT, self.sequence.wrapping_sub(1));
+        loop {
+            for message in self.receive(tried, deadline)? {
+                let is_ours = message.sequence.wrapping_sub(first) <= self.sequence.wrapping_sub(first);
+                if is_ours && libc::c_int::from(message.kind) == libc::NLMSG_ERROR {
+                    verdict(tried, &message.body)?;
+                    if message.sequence == acknowledged {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
     /// Waits until something happens in a group listened to, or the deadline
     /// has passed: then `false`.
     ///

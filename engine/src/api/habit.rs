@@ -8,6 +8,8 @@ use model::Nanos;
 use super::{Api, Batching, Boxed, Moved, Transmit, TransmitPart, Wait, ZeroCopy};
 use sys::clock;
 
+use crate::injection::Copier;
+
 /// Looks at the clock until `work` has passed.
 #[inline(always)]
 pub fn work_for(work: Nanos) {
@@ -22,6 +24,8 @@ pub fn work_for(work: Nanos) {
 pub struct With {
     /// Time that it computes before each message; the loop of batches does so itself.
     work: Nanos,
+    /// What it copies from the kernel before each message.
+    copier: Option<Copier>,
     /// `None`: it waits in the receive call.
     wait: Option<Wait>,
     inner: Boxed,
@@ -29,14 +33,17 @@ pub struct With {
 
 impl With {
     /// Gives habits to the user of an api.
-    pub const fn new(work: Nanos, wait: Option<Wait>, inner: Boxed) -> Self {
-        Self { work, wait, inner }
+    pub const fn new(work: Nanos, copier: Option<Copier>, wait: Option<Wait>, inner: Boxed) -> Self {
+        Self { work, copier, wait, inner }
     }
 
     #[inline(always)]
-    fn before_send(&self) {
+    fn before_send(&mut self) {
         if self.work > Nanos::default() {
             work_for(self.work);
+        }
+        if let Some(copier) = &mut self.copier {
+            copier.copy();
         }
     }
 }

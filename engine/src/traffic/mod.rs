@@ -30,6 +30,7 @@ use socket2::SockRef;
 use crate::api::{self, Api, Boxed, Place, Wait, With, WithApi};
 use crate::counts::sum;
 use crate::edge::{EdgeReader, Usage};
+use crate::injection::{self, Copier};
 use crate::recorder::Recorder;
 use crate::socket;
 pub use crate::socket::Joined;
@@ -210,7 +211,7 @@ impl<L: Loops> WithApi for Around<'_, L> {
         let cell = &self.0.task.cell;
         // Busy polling is set when the socket is made: its call waits.
         let waits_in_call = matches!(cell.waiting, Waiting::Block | Waiting::BusyPoll);
-        waits_in_call && cell.work == Nanos::default() && L::are_plain(cell)
+        waits_in_call && cell.work == Nanos::default() && !injection::copies(self.0.task) && L::are_plain(cell)
     }
 
     fn run_plain<A: Api>(self, api: A) -> io::Result<Traffic> {
@@ -220,7 +221,8 @@ impl<L: Loops> WithApi for Around<'_, L> {
     fn run(self, api: Boxed) -> io::Result<Traffic> {
         let (task, cell) = (self.0.task, &self.0.task.cell);
         let wait = Wait::new(cell, api.waits_on(), longest_look(task), socket::longest_wait(task))?;
-        run_over(With::new(cell.work, wait, api), self.0, L::run)
+        let copier = Copier::of(task)?;
+        run_over(With::new(cell.work, copier, wait, api), self.0, L::run)
     }
 }
 

@@ -61,6 +61,7 @@ pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
         irq_time_subtracted: false,
         progress: None,
         limits: Limits::default(),
+        injection: None,
     }
 }
 

@@ -270,6 +270,9 @@ impl Controller<'_> {
             ToHost::Counters { ref device, .. } | ToHost::Facts { ref device, .. } if !check_name(device) => {
                 refuse(way, "read a device's counters or facts: that is no name of a device; see `ip link` on the agent's machine")
             }
+            ToHost::Inject { .. } | ToHost::Calibrate { .. } => {
+                refuse(way, "put known costs into trials: an agent does not; prove receipts on its machine")
+            }
             // They read a lot, or measure what this machine's own loop or a sample costs.
             ToHost::Counters { .. } | ToHost::Facts { .. } | ToHost::SampleCost { .. } if !has_turn => refuse(
                 way,

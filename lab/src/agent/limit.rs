@@ -305,6 +305,7 @@ mod tests {
             irq_time_subtracted: false,
             progress: None,
             limits: Limits::default(),
+            injection: None,
         }
     }
 

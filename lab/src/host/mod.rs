@@ -28,6 +28,8 @@ pub mod facts;
 pub mod route;
 
 mod entered;
+pub(crate) mod injection;
+mod nftables;
 mod text;
 
 pub(crate) use text::{check_name, plain, sysctl_file};

@@ -54,6 +54,7 @@ pub fn with(change: impl FnOnce(&mut Task)) -> ToHost {
         irq_time_subtracted: false,
         progress: None,
         limits: Limits::default(),
+        injection: None,
     };
     change(&mut task);
     ToHost::Endpoint(ToEndpoint::Prepare(Box::new(task)))

@@ -124,6 +124,17 @@ pub(crate) fn set_mtu(device: &str, mtu: u32) -> Result<(), Refusal> {
     change::mtu(&mut channel, device, index, mtu)
 }
 
+/// Has a classic program look at each packet that leaves `device`; `None`: no more.
+pub(crate) fn classify(entered: &Entered, device: &str, code: Option<&[[u8; 8]]>) -> Result<(), Refusal> {
+    guard(entered, device)?;
+    let mut channel = open()?;
+    let index = state::read(&mut channel, device)?.index;
+    match code {
+        Some(code) => shape::classify(&mut channel, device, index, code),
+        None => shape::declassify(&mut channel, device, index),
+    }
+}
+
 /// Brings up loopback in a namespace just made.
 pub(super) fn bring_up_loopback() -> Result<(), NetlinkError> {
     let mut channel = Channel::open(Protocol::NetlinkRoute)?;

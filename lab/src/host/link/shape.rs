@@ -14,7 +14,7 @@ use nix::errno::Errno;
 use super::change;
 use crate::host::netlink::{emit, nest, refused, text};
 use crate::refusal::Refusal;
-use sys::netlink::Channel;
+use sys::netlink::{Channel, NetlinkError};
 
 /// RTM_NEWQDISC.
 const NEW_DISCIPLINE: u16 = 36;
@@ -103,23 +103,53 @@ pub(super) fn redirect(channel: &mut Channel, device: &str, index: u32, to: u32)
     let remedy = "a shared wire needs clsact, cls_u32 and act_mirred (CONFIG_NET_SCH_INGRESS, NET_CLS_U32, NET_ACT_MIRRED); \
                   use 'relay RATE medium=shared', which needs none";
     let step = refused(remedy);
-    let mut body = traffic_message(index, CLSACT_HANDLE, CLSACT, 0);
-    body.extend(emit(&[text(KIND, "clsact")]));
-    channel
-        .ask(&format!("hanging filters to '{device}' (RTM_NEWQDISC clsact)"), NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body)
-        .map_err(step)?;
+    make_room(channel, device, index).map_err(step)?;
     let tried = format!("turning what '{device}' receives over to the shared wire (RTM_NEWTFILTER u32, mirred)");
     channel.ask(&tried, NEW_FILTER, NLM_F_CREATE, &filter(index, to)).map(drop).map_err(step)
 }
 
+/// Gives a device a place for filters.
+fn make_room(channel: &mut Channel, device: &str, index: u32) -> Result<(), NetlinkError> {
+    let tried = format!("hanging filters to '{device}' (RTM_NEWQDISC clsact)");
+    let mut body = traffic_message(index, CLSACT_HANDLE, CLSACT, 0);
+    body.extend(emit(&[text(KIND, "clsact")]));
+    channel.ask(&tried, NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body).map(drop)
+}
+
+/// Has a classic program look at each packet that leaves a device; one that returns 0 changes nothing.
+pub(super) fn classify(channel: &mut Channel, device: &str, index: u32, code: &[[u8; 8]]) -> Result<(), Refusal> {
+    /// TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), TCA_BPF_OPS_LEN and TCA_BPF_OPS.
+    const EGRESS: u32 = 0xffff_fff3;
+    const LENGTH: u16 = 4;
+    const CODE: u16 = 5;
+    let step = refused("this needs clsact and cls_bpf (CONFIG_NET_SCH_INGRESS, NET_CLS_BPF)");
+    make_room(channel, device, index).map_err(step)?;
+    let length = (code.len() as u16).to_ne_bytes().to_vec();
+    let program = [DefaultNla::new(LENGTH, length), DefaultNla::new(CODE, code.concat())];
+    let mut body = traffic_message(index, 0, EGRESS, 1 << 16 | u32::from(ALL_PROTOCOLS.to_be()));
+    body.extend(emit(&[text(KIND, "bpf"), nest(OPTIONS, &program)]));
+    let tried = format!("classifying what leaves '{device}' (RTM_NEWTFILTER bpf)");
+    channel.ask(&tried, NEW_FILTER, NLM_F_CREATE, &body).map(drop).map_err(step)
+}
+
+/// Takes a device's filters away.
+pub(super) fn declassify(channel: &mut Channel, device: &str, index: u32) -> Result<(), Refusal> {
+    /// RTM_DELQDISC.
+    const DELETE_DISCIPLINE: u16 = 37;
+    let body = traffic_message(index, CLSACT_HANDLE, CLSACT, 0);
+    let tried = format!("taking filters from '{device}' (RTM_DELQDISC clsact)");
+    channel.ask(&tried, DELETE_DISCIPLINE, 0, &body).map(drop).map_err(refused("the host's namespace goes with its process"))
+}
+
 /// RTM_NEWTFILTER.
 const NEW_FILTER: u16 = 44;
+/// ETH_P_ALL.
+const ALL_PROTOCOLS: u16 = 3;
 
 /// A filter that takes every packet and redirects it.
 fn filter(index: u32, to: u32) -> Vec<u8> {
     /// TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS).
     const INGRESS: u32 = 0xffff_fff2;
-    const ALL_PROTOCOLS: u16 = 3;
     const SELECTOR: u16 = 5;
     const ACTIONS: u16 = 7;
     const ACTION_KIND: u16 = 1;
