@@ -1,22 +1,73 @@
 //! Known costs, looked for in receipts.
 
-use attribution::{Figure, Layer, Receipt, compare};
+use attribution::{Category, Figure, Layer, Receipt, compare};
 use model::{Cell, Nanos, Role};
 use serde::Serialize;
 
 use crate::Analysis;
-use crate::receipt::{CellReceipt, ReceiptOutcome};
+use crate::receipt::ReceiptOutcome;
 
-/// A known cost at a sender, looked for in the row of the program's own code.
+/// The row of a sender's receipt that a known cost must be in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Row {
+    /// The layer of the program's own code.
+    OwnCode,
+    /// The layer of BPF programs and classic filters.
+    Bpf,
+    /// The layer of netfilter.
+    Netfilter,
+    /// The kind of work that copies are.
+    DataMovement,
+}
+
+impl Row {
+    /// By how much the row is larger in one receipt than in another; `None` where neither has a sample in it.
+    fn growth(self, without: &Receipt, with: &Receipt) -> Option<Figure> {
+        let of_layer = |layer| {
+            let rows = compare(without, with, |receipt| &receipt.rows.layers).rows;
+            rows.into_iter().find(|row| row.key == layer).map(|row| row.difference)
+        };
+        match self {
+            Self::OwnCode => of_layer(Layer::User),
+            Self::Bpf => of_layer(Layer::Bpf),
+            Self::Netfilter => of_layer(Layer::Netfilter),
+            Self::DataMovement => {
+                let rows = compare(without, with, |receipt| &receipt.rows.categories).rows;
+                rows.into_iter().find(|row| row.key == Category::DataMovement).map(|row| row.difference)
+            }
+        }
+    }
+}
+
+/// A known cost at a sender, looked for in its row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KnownCost {
+    /// The cause.
+    pub cause: String,
+    /// The row that it must be in.
+    pub row: Row,
     /// The traffic, in words.
     pub traffic: String,
-    /// The cost that was put in, in ns of CPU time per message.
+    /// The cost that was put in, in ns of CPU time per message; 0 where it could not be.
     pub injected_ns: f64,
     /// The row's growth over the cost, 1 where the receipt is right; or why there is none.
     #[serde(flatten)]
     pub found: Result<FoundCost, String>,
+}
+
+impl KnownCost {
+    /// Looks for the cost of a cause in the traffic of a cell: `without` is the analysis of trials without it, `with` that of
+    /// trials with it.
+    pub fn look_for(cause: &str, row: Row, cell: &Cell, cost: &Result<Nanos, String>, without: &Analysis, with: &Analysis) -> Self {
+        let injected_ns = cost.as_ref().map_or(0.0, |cost| cost.get() as f64);
+        let found = cost.as_ref().map_err(Clone::clone).and_then(|_| {
+            let (without, with) = (sender(without, cell)?, sender(with, cell)?);
+            let growth = row.growth(without, with).ok_or("no sample is in the row that it must be in")?;
+            Ok(FoundCost { ratio: growth.scaled(1.0 / injected_ns), samples: with.sampling.samples, red: with.is_red() })
+        });
+        Self { cause: cause.to_owned(), row, traffic: cell.to_string(), injected_ns, found }
+    }
 }
 
 /// A known cost that was found.
@@ -37,29 +88,11 @@ impl FoundCost {
     }
 }
 
-/// Looks for the work of each sender that has some: by how much the row of the program's own code is larger than
-/// in the cell without work. `cost` says how much CPU time work takes.
-pub fn known_costs(analysis: &Analysis, cost: impl Fn(Nanos) -> Option<Nanos>) -> Vec<KnownCost> {
-    let cells: &[CellReceipt] = analysis.receipt().map_or(&[], |study| &study.cells);
-    let worked = cells.iter().filter_map(|cell| Some((cell, cost(cell.cell.work)?.get() as f64)).filter(|_| cell.cell.work.get() > 0));
-    let known = worked.map(|(with, injected_ns)| {
-        let bare = Cell { work: Nanos::new(0), ..with.cell.clone() };
-        let without = cells.iter().find(|other| other.cell == bare).ok_or_else(|| "the same traffic without work is missing".to_owned());
-        let found = without.and_then(|without| found(sender(without)?, sender(with)?, injected_ns));
-        KnownCost { traffic: bare.to_string(), injected_ns, found }
-    });
-    known.collect()
-}
-
-fn sender(cell: &CellReceipt) -> Result<&Receipt, String> {
-    match &cell.end(Role::Sender).outcome {
+fn sender<'a>(analysis: &'a Analysis, cell: &Cell) -> Result<&'a Receipt, String> {
+    let cells = analysis.receipt().map_or(&[][..], |study| &study.cells);
+    let found = cells.iter().find(|other| other.cell == *cell).ok_or("the traffic has no trials")?;
+    match &found.end(Role::Sender).outcome {
         ReceiptOutcome::Made(receipt) => Ok(receipt),
         ReceiptOutcome::Absent { reason } => Err(reason.clone()),
     }
-}
-
-fn found(without: &Receipt, with: &Receipt, injected_ns: f64) -> Result<FoundCost, String> {
-    let rows = compare(without, with, |receipt| &receipt.rows.layers).rows;
-    let own = rows.into_iter().find(|row| row.key == Layer::User).ok_or("no sample is in the program's own code")?;
-    Ok(FoundCost { ratio: own.difference.scaled(1.0 / injected_ns), samples: with.sampling.samples, red: with.is_red() })
 }

@@ -1,4 +1,4 @@
-//! Known costs in senders' own code, against what their receipts show of them.
+//! Known costs at senders, against what their receipts show of them.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,8 @@ pub fn measure(nettoll: &Path) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (neighbour, costs) in found.as_object().context("no proof")? {
         for cost in costs.as_array().map_or(&[][..], Vec::as_slice) {
-            let name = format!("{neighbour}: {}, found / put in", cost["traffic"].as_str().unwrap_or_default());
+            let word = |key: &str| cost[key].as_str().unwrap_or_default();
+            let name = format!("{neighbour}: {} in {}, found / put in", word("cause"), word("traffic"));
             let ratio = &cost["Ok"]["ratio"];
             let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
             let value = number(&ratio["value"]);

@@ -118,6 +118,7 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         status: Status::BlocksDone,
         warnings: Vec::new(),
+        proof: None,
     };
     directory.write_run(&run)?;
     for number in 0..trials {

@@ -116,7 +116,7 @@ pub fn starts(plan: &Plan) -> bool {
 /// # Errors
 /// No consent.
 pub fn to_load(yes: bool) -> Result<(), Failure> {
-    if yes { Ok(()) } else { ask("a proof runs traffic for 5 minutes, which uses two CPUs whole", "Give --yes to have it.") }
+    if yes { Ok(()) } else { ask("a proof runs traffic for 6 minutes, which uses two CPUs whole", "Give --yes to have it.") }
 }
 
 /// Makes sure that the user wants commands carried out and agents dialled.

@@ -5,16 +5,18 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::Collector;
-use analysis::proof::{KnownCost, known_costs};
-use lab::proof::{Neighbour, Proof};
+use analysis::proof::KnownCost;
+use lab::proof::{CAUSES, Case, Neighbour, Proof, Traffic};
 use model::Run;
+use model::host::HostFacts;
+use model::proof::{KeptProof, kernel};
 use model::run::{RUN_FORMAT, Status};
 use report::proof::Part;
 
 use crate::args::{DoctorArgs, ProofNeighbour};
 use crate::consent;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, proofs, version};
 
 /// Says what this machine offers; fails when `quick` cannot run here.
 ///
@@ -41,16 +43,29 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     consent::to_load(args.yes)?;
     let neighbours = [(ProofNeighbour::Quiet, "quiet", Neighbour::None), (ProofNeighbour::Busy, "busy", Neighbour::Busy)];
     let mut parts: Vec<(&str, Vec<KnownCost>)> = Vec::new();
+    let mut host = None;
     for (_, name, neighbour) in neighbours.into_iter().filter(|(which, ..)| args.only.is_none_or(|only| only == *which)) {
-        let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        match lab::proof::run(lab::proof::plan(started_ms)?, neighbour, &mut |done, all| progress(name, done, all)) {
-            Ok(proof) => parts.push((name, costs(proof, started_ms))),
+        let started_ms = now_ms();
+        let traffic = Traffic::new(started_ms, &args.kinds, args.blocks)?;
+        match lab::proof::run(traffic, neighbour, &mut |done, all| progress(name, done, all)) {
+            Ok(proof) => {
+                host = proof.hosts.first().cloned();
+                parts.push((name, costs(proof, started_ms)));
+            }
             Err(error) if parts.is_empty() => return Err(error.into()),
             // What was measured before is not lost.
             Err(error) => output::note(&format!("{name}: {error}")),
         }
     }
     let parts: Vec<Part> = parts.iter().map(|(neighbour, costs)| Part { neighbour, costs }).collect();
+    // Some kinds of traffic, or few blocks, prove nothing.
+    if args.kinds.is_empty()
+        && args.blocks.is_none()
+        && let Some(proof) = host.and_then(|host| kept(&host, &parts))
+        && let Err(failure) = proofs::keep(proof)
+    {
+        output::note(&format!("the proof is not kept: {failure}"));
+    }
     match args.json {
         true => output::write(&report::proof::json(&parts))?,
         false => output::styled(&report::proof::render(&parts, output::style()))?,
@@ -58,20 +73,52 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+/// What is kept of a proof; `None` of one that found nothing.
+fn kept(host: &HostFacts, parts: &[Part]) -> Option<KeptProof> {
+    let costs = parts.iter().map(|part| part.costs.len()).sum::<usize>();
+    let ratios: Vec<f64> =
+        parts.iter().flat_map(|part| part.costs).filter_map(|cost| Some(cost.found.as_ref().ok()?.ratio.value)).collect();
+    Some(KeptProof {
+        boot: host.boot.clone(),
+        kernel: kernel(host),
+        tool: version::SHORT.to_owned(),
+        ended_ms: now_ms(),
+        neighbours: ["quiet", "busy"].map(|name| parts.iter().any(|part| part.neighbour == name)),
+        found: [ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?],
+        costs: ratios.len() as u32,
+        missing: (costs - ratios.len()) as u32,
+    })
+}
+
 fn costs(proof: Proof, started_ms: u64) -> Vec<KnownCost> {
-    let Proof { plan, hosts, records, costs } = proof;
-    let run = Run {
-        format: RUN_FORMAT,
-        id: plan.name.clone(),
-        plan: (*plan).clone(),
-        started_ms,
-        tool: String::new(),
-        status: Status::BlocksDone,
-        warnings: Vec::new(),
+    let Proof { plan, hosts, cases, records } = proof;
+    let analysis = |cause: Option<usize>| {
+        let run = Run {
+            format: RUN_FORMAT,
+            id: plan.name.clone(),
+            plan: (*plan).clone(),
+            started_ms,
+            tool: String::new(),
+            status: Status::BlocksDone,
+            warnings: Vec::new(),
+            proof: None,
+        };
+        let mut collector = Collector::new(run, hosts.clone());
+        records.iter().filter(|(of, _)| *of == cause).for_each(|(_, record)| collector.push(record));
+        collector.finish()
     };
-    let mut collector = Collector::new(run, hosts);
-    records.iter().for_each(|record| collector.push(record));
-    known_costs(&collector.finish(), |work| costs.get(&work).copied())
+    let without = analysis(None);
+    let causes = CAUSES.iter().enumerate().flat_map(|(place, cause)| {
+        let with = analysis(Some(place));
+        let cases = cases.iter().filter(move |case| case.cause == place);
+        let look = |case: &Case| KnownCost::look_for(cause.name, cause.row, &plan.cells[case.cell], &case.cost, &without, &with);
+        cases.map(look).collect::<Vec<_>>()
+    });
+    causes.collect()
 }
 
 fn progress(neighbour: &str, done: usize, all: usize) -> ControlFlow<()> {

@@ -9,6 +9,7 @@ mod exchanges;
 mod exit;
 mod output;
 mod progress;
+mod proofs;
 mod recorder;
 mod signals;
 mod version;

@@ -13,7 +13,7 @@ use model::{Plan, Run};
 use store::{Moment, RunDirectory, StoreError};
 
 use crate::progress::Progress;
-use crate::version;
+use crate::{proofs, version};
 
 /// The listener of a study.
 pub struct Recorder {
@@ -43,6 +43,7 @@ impl Place {
                 tool: version::SHORT.to_owned(),
                 status: Status::Running,
                 warnings: Vec::new(),
+                proof: None,
             };
             *self = Self::Made { directory, run };
         }
@@ -82,6 +83,7 @@ impl Listener for Recorder {
                 let (directory, run) = self.place.directory()?;
                 // The first that is written: without it the directory is no run.
                 (run.status, run.warnings) = (Status::Running, warnings.to_vec());
+                run.proof = run.plan.receipt.and_then(|_| proofs::of(hosts).map(Box::new));
                 directory.write_run(run)?;
                 for facts in *hosts {
                     directory.write_host(facts, Moment::Before)?;

@@ -1,22 +1,23 @@
-//! Trials that show whether receipts are right: traffic whose senders compute for a known time before each
-//! message, and the same traffic without that.
+//! Trials that show whether receipts are right: traffic with a known cost at each message, and the same traffic
+//! without it.
 //!
-//! The known time is that of the processor, measured apart on the first CPU of the ends ([`Proof::costs`]). A receipt that is right has it in the row of the program's own code.
+//! What a cause costs is measured apart on the ends' CPUs. A receipt that is right has it in the row of the cause.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use analysis::proof::Row;
 use engine::api::work_for;
+use model::control::{FromHost, Injection, ToHost};
 use model::host::HostFacts;
 use model::plan::{ApprovedPlan, PlanError, RawPlan, TrialEnd, resolve};
-use model::schedule::{self, Block, Roles, Shape};
+use model::schedule::{self, Roles, Shape};
 use model::trial::{Outcome, TrialRecord};
-use model::{Cell, Nanos, Pass};
+use model::{Cell, Nanos, Pass, Role};
 use profile::system::bind_this_thread;
 
 use crate::connection::Credentials;
@@ -27,56 +28,71 @@ use crate::remote::HostError;
 use crate::session::Session;
 use crate::trial::{self, TrialSpec};
 
-/// Each table is one kind of traffic, without and with work of about the cost of its message.
-const PLAN: &str = r#"
-name = "prove"
-trial = { length = "150ms", warmup = "20ms" }
-blocks = { least = 12, most = 12 }
-receipt = {}
-[[cells]]
-test = "TCP_STREAM"
-size = 1448
-nodelay = true
-cc = "cubic"
-work = ["0ns", "2us"]
-[[cells]]
-test = "UDP_STREAM"
-size = 1024
-work = ["0ns", "2us"]
-[[cells]]
-test = "UDP_STREAM"
-size = 1448
-api = "gso"
-batch = 16
-work = ["0ns", "1us"]
-[[cells]]
-test = ["TCP_RR", "UDP_RR"]
-size = 64
-work = ["0ns", "10us"]
-[[cells]]
-test = "UDP_STREAM"
-size = 64
-api = "sendmmsg"
-batch = 32
-work = ["0ns", "1us"]
-[[cells]]
-test = ["TCP_STREAM", "UDP_STREAM"]
-size = 1024
-rate = "1000/s"
-work = ["0ns", "50us"]
-[[cells]]
-test = ["TCP_STREAM", "UDP_STREAM"]
-size = 1024
-rate = "5000/s"
-work = ["0ns", "20us"]
-[[cells]]
-test = ["TCP_STREAM", "UDP_STREAM"]
-size = 1024
-rate = "10000/s"
-work = ["0ns", "10us"]
-"#;
+/// A cause of costs that can be put into the path of a message.
+#[derive(Debug)]
+pub struct Cause {
+    /// Its name.
+    pub name: &'static str,
+    /// The row that must grow.
+    pub row: Row,
+    /// The cost that it is put in with; `None`: the work of the kind of traffic. It says whose host has it, how it is
+    /// calibrated ([`engine::injection::calibrate`], and of rules `host::injection`), and whether it needs a network of
+    /// nettoll's own.
+    injection: Option<Injection>,
+    /// It is in one of so many blocks.
+    every: u32,
+}
 
-/// One in so many blocks has the traffic without work as well: its own code takes some ten nanoseconds for a message.
+const WORK: usize = 0;
+const FILTER: usize = 1;
+const COPY: usize = 2;
+const CLASSIFIER: usize = 3;
+const RULES: usize = 4;
+
+/// Every cause. Costs are about those of a message.
+pub const CAUSES: [Cause; 5] = [
+    Cause { name: "own work", row: Row::OwnCode, injection: None, every: 1 },
+    Cause { name: "seccomp filter", row: Row::Bpf, injection: Some(Injection::Filter(1_500)), every: 2 },
+    Cause { name: "copy", row: Row::DataMovement, injection: Some(Injection::Copy(32 << 10)), every: 2 },
+    Cause { name: "cls_bpf program", row: Row::Bpf, injection: Some(Injection::Classifier(1_500)), every: 2 },
+    Cause { name: "nftables rules", row: Row::Netfilter, injection: Some(Injection::Rules(200)), every: 2 },
+];
+
+/// A kind of traffic.
+#[derive(Debug)]
+struct Kind {
+    /// Its cell, as in a plan.
+    cell: &'static str,
+    /// Work before each message that costs about what a message does.
+    work: Nanos,
+    /// The causes that it shows besides work.
+    causes: &'static [usize],
+}
+
+const fn kind(cell: &'static str, work_us: u64, causes: &'static [usize]) -> Kind {
+    Kind { cell, work: Nanos::new(1_000 * work_us), causes }
+}
+
+/// Each kind goes without any cause, and with each of its causes.
+const KINDS: [Kind; 12] = [
+    kind("test = 'TCP_STREAM'\nsize = 1448\nnodelay = true\ncc = 'cubic'", 2, &[WORK]),
+    kind("test = 'UDP_STREAM'\nsize = 1024", 2, &[WORK, FILTER, COPY, CLASSIFIER, RULES]),
+    kind("test = 'UDP_STREAM'\nsize = 1448\napi = 'gso'\nbatch = 16", 1, &[WORK]),
+    kind("test = 'TCP_RR'\nsize = 64", 10, &[WORK, FILTER, COPY]),
+    kind("test = 'UDP_RR'\nsize = 64", 10, &[WORK, CLASSIFIER, RULES]),
+    kind("test = 'UDP_STREAM'\nsize = 64\napi = 'sendmmsg'\nbatch = 32", 1, &[WORK]),
+    kind("test = 'TCP_STREAM'\nsize = 1024\nrate = '1000/s'", 50, &[WORK]),
+    kind("test = 'UDP_STREAM'\nsize = 1024\nrate = '1000/s'", 50, &[WORK]),
+    kind("test = 'TCP_STREAM'\nsize = 1024\nrate = '5000/s'", 20, &[WORK]),
+    kind("test = 'UDP_STREAM'\nsize = 1024\nrate = '5000/s'", 20, &[WORK]),
+    kind("test = 'TCP_STREAM'\nsize = 1024\nrate = '10000/s'", 10, &[WORK]),
+    kind("test = 'UDP_STREAM'\nsize = 1024\nrate = '10000/s'", 10, &[WORK]),
+];
+
+/// Blocks of a proof.
+const BLOCKS: u32 = 12;
+
+/// One in so many blocks has the traffic without a cause as well: of most rows that makes little difference.
 const BARE: u32 = 3;
 
 /// The passes that the proof needs: the senders' rows, and what they are shares of.
@@ -91,73 +107,180 @@ pub enum Neighbour {
     Busy,
 }
 
+/// A cause in a kind of traffic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    /// The cause's place in [`CAUSES`].
+    pub cause: usize,
+    /// The traffic's place in the plan.
+    pub cell: usize,
+    /// CPU time that it takes at a message; the reason, where it could not be put in.
+    pub cost: Result<Nanos, String>,
+    injection: Injection,
+}
+
 /// The trials of a proof.
 #[derive(Debug)]
 pub struct Proof {
-    /// The plan that they are of: of its cells each kind of traffic is one without and one with work.
+    /// The plan that they are of.
     pub plan: ApprovedPlan,
     /// The hosts.
     pub hosts: Vec<HostFacts>,
-    /// The trials.
-    pub records: Vec<TrialRecord>,
-    /// CPU time that work takes, by the time that it is asked to take.
-    pub costs: BTreeMap<Nanos, Nanos>,
+    /// The causes that were put in, or could not be.
+    pub cases: Vec<Case>,
+    /// The trials, each with the place of its cause; `None`: without any.
+    pub records: Vec<(Option<usize>, TrialRecord)>,
 }
 
-/// The plan of the proof.
-///
-/// # Errors
-/// None, as a test shows.
-pub fn plan(seed: u64) -> Result<ApprovedPlan, PlanError> {
-    resolve(&RawPlan::parse(PLAN)?, &[], seed)
+/// Traffic for a proof.
+#[derive(Debug)]
+pub struct Traffic {
+    plan: ApprovedPlan,
+    /// The kind of each cell.
+    kinds: Vec<&'static Kind>,
+}
+
+impl Traffic {
+    /// Every kind, in as many blocks as a proof has; or the kinds of these places alone, in fewer blocks, which is no proof.
+    ///
+    /// # Errors
+    /// No such kind, or too few blocks.
+    pub fn new(seed: u64, places: &[usize], blocks: Option<u32>) -> Result<Self, PlanError> {
+        let kinds: Vec<&Kind> = match places {
+            [] => KINDS.iter().collect(),
+            some => some.iter().filter_map(|place| KINDS.get(*place)).collect(),
+        };
+        let blocks = blocks.unwrap_or(BLOCKS);
+        let mut text = format!(
+            "name = 'prove'\ntrial = {{ length = '150ms', warmup = '20ms' }}\nblocks = {{ least = {blocks}, most = {blocks} }}\nreceipt = {{}}\n"
+        );
+        kinds.iter().for_each(|kind| text += &format!("[[cells]]\n{}\n", kind.cell));
+        Ok(Self { plan: resolve(&RawPlan::parse(&text)?, &[], seed)?, kinds })
+    }
 }
 
 /// Runs the trials of a proof next to a neighbour. `progress` gets the number of trials that are done, and of all; `Break`
 /// ends the proof.
 ///
 /// # Errors
-/// Hosts that cannot be made, ends that cannot be sampled. Failures of single trials are recorded.
-pub fn run(
-    plan: ApprovedPlan,
-    neighbour: Neighbour,
-    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-) -> Result<Proof, TrialError> {
+/// Hosts that cannot be made, ends that cannot be sampled. Failures of single trials are recorded, causes that cannot
+/// be put in are said.
+pub fn run(traffic: Traffic, neighbour: Neighbour, progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>) -> Result<Proof, TrialError> {
+    let mut cases = cases(&traffic.kinds);
+    let plan = traffic.plan;
     let mut session = Session::open(&plan, &Credentials::default(), &mut Quiet)?;
     let hosts = session.facts().to_vec();
+    calibrate(&mut session, &mut cases)?;
     let cpus: Vec<u32> = hosts.iter().flat_map(|host| host.endpoint_cpus.first().copied()).collect();
-    let works: Vec<Nanos> = plan.cells.iter().map(|cell| cell.work).filter(|work| work.get() > 0).collect();
-    let costs = costs(cpus.first().copied().unwrap_or(0), works).map_err(refused("measure what work costs"))?;
     let _neighbours = (neighbour == Neighbour::Busy).then(|| Neighbours::start(&cpus)).transpose().map_err(refused("keep CPUs busy"))?;
-    let shape = Shape { cells: plan.cells.len(), arms: 1, passes: PASSES, most: plan.blocks.most, roles: Roles::Balanced };
-    let mut blocks: Vec<Block> = (0..plan.blocks.most).map(|index| schedule::block(plan.seed, index, shape)).collect();
+    // The traffic without a cause, then the cases.
+    let entry = |slot: usize| slot.checked_sub(plan.cells.len());
+    let shape = Shape { cells: plan.cells.len() + cases.len(), arms: 1, passes: PASSES, most: plan.blocks.most, roles: Roles::Balanced };
+    let mut blocks: Vec<_> = (0..plan.blocks.most).map(|index| schedule::block(plan.seed, index, shape)).collect();
     for block in &mut blocks {
-        block.order.retain(|slot| block.index.is_multiple_of(BARE) || plan.cells[slot.cell].work.get() > 0);
+        let is_in = |case: &Case| case.cost.is_ok() && block.index.is_multiple_of(CAUSES[case.cause].every);
+        let bare = block.index.is_multiple_of(BARE);
+        block.order.retain(|slot| entry(slot.cell).map_or(bare, |case| is_in(&cases[case])));
     }
     let all = blocks.iter().map(|block| block.order.len()).sum();
-    let mut records = Vec::with_capacity(all);
+    let (mut records, mut done) = (Vec::with_capacity(all), 0);
     for block in blocks {
         for (position, slot) in block.order.into_iter().enumerate() {
-            if progress(records.len(), all).is_break() {
+            if progress(done, all).is_break() {
                 return Err(TrialError::Stopped);
             }
-            let cell = &plan.cells[slot.cell];
+            done += 1;
+            let case = entry(slot.cell);
+            if let Some(case) = case {
+                match inject(&mut session, block.swapped, &cases[case], true) {
+                    Err(HostError::Refused { error, .. }) => cases[case].cost = Err(error),
+                    answer => answer?,
+                }
+            }
+            let case = case.map(|place| &cases[place]);
+            let place = case.map_or(slot.cell, |case| case.cell);
+            if case.is_some_and(|case| case.cost.is_err()) {
+                continue;
+            }
+            let cell = &plan.cells[place];
             let seed = schedule::trial_seed(plan.seed, block.index, slot.cell);
-            let spec =
-                TrialSpec { plan: &plan, cell, swapped: block.swapped, pass: slot.pass, end: end(&plan, cell, slot.pass), arm: None, seed };
+            let end = end(&plan, cell, case, slot.pass);
+            let spec = TrialSpec { plan: &plan, cell, swapped: block.swapped, pass: slot.pass, end, arm: None, seed };
             let outcome = match trial::run(&mut session, spec, &mut Quiet) {
                 Ok(done) => Outcome::Measured(Box::new(done.measured)),
                 Err(TrialError::Host(error)) if !error.is_loss_of_host() => Outcome::Failed { error: error.to_string(), lost: false },
                 // At first it says that nothing can be sampled here.
-                Err(error @ TrialError::NotObserved { .. }) if records.iter().any(sampled) => {
+                Err(error @ TrialError::NotObserved { .. }) if records.iter().any(|(_, record)| sampled(record)) => {
                     Outcome::Skipped { reason: error.to_string() }
                 }
                 Err(error) => return Err(error),
             };
+            if let Some(case) = case {
+                inject(&mut session, block.swapped, case, false)?;
+            }
             let record = TrialRecord::new(cell.clone(), outcome);
-            records.push(TrialRecord { block: block.index, position: position as u32, swapped: block.swapped, pass: slot.pass, ..record });
+            let record = TrialRecord { block: block.index, position: position as u32, swapped: block.swapped, pass: slot.pass, ..record };
+            records.push((case.map(|case| case.cause), record));
         }
     }
-    Ok(Proof { plan, hosts, records, costs })
+    Ok(Proof { plan, hosts, cases, records })
+}
+
+/// Every cause in the kinds of traffic that show it.
+fn cases(kinds: &[&Kind]) -> Vec<Case> {
+    let cases = kinds.iter().enumerate().flat_map(|(cell, kind)| {
+        kind.causes.iter().map(move |cause| {
+            let injection = CAUSES[*cause].injection.unwrap_or(Injection::Work(kind.work));
+            Case { cause: *cause, cell, cost: Ok(Nanos::default()), injection }
+        })
+    });
+    cases.collect()
+}
+
+/// Measures what each cause costs, on the CPUs of both hosts, which send in turn.
+fn calibrate(session: &mut Session, cases: &mut [Case]) -> Result<(), TrialError> {
+    let mut known: Vec<(Injection, Result<Nanos, String>)> = Vec::new();
+    for case in cases {
+        let cost = match known.iter().find(|(injection, _)| *injection == case.injection) {
+            Some((_, cost)) => cost.clone(),
+            None => {
+                let cost = calibrated(session, case.injection)?;
+                known.push((case.injection, cost.clone()));
+                cost
+            }
+        };
+        case.cost = cost;
+    }
+    Ok(())
+}
+
+fn calibrated(session: &mut Session, injection: Injection) -> Result<Result<Nanos, String>, HostError> {
+    if injection.changes_network() && !session.is_isolated() {
+        return Ok(Err("it needs a network of nettoll's own: run as root".to_owned()));
+    }
+    let mut sum = 0;
+    for role in [Role::Sender, Role::Receiver] {
+        let cpu = session.place(role, false).cpus(1).first().map_or(0, |place| place.cpu);
+        let host = session.host(role, false);
+        match host.command(&ToHost::Calibrate { injection, cpu }) {
+            Ok(FromHost::Calibrated(cost)) => sum += cost.get(),
+            Ok(other) => return Err(host.unexpected("what a known cost takes", &other)),
+            Err(HostError::Refused { error, .. }) => return Ok(Err(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(if sum > 0 { Ok(Nanos::new(sum / 2)) } else { Err("it costs nothing that can be measured".to_owned()) })
+}
+
+/// Puts the cause of a case into its host, or takes it away.
+fn inject(session: &mut Session, swapped: bool, case: &Case, put: bool) -> Result<(), HostError> {
+    let role = case.injection.role();
+    let device = session.place(role, swapped).device(model::Family::V4).to_owned();
+    let host = session.host(role, swapped);
+    match host.command(&ToHost::Inject { injection: put.then_some(case.injection), device })? {
+        FromHost::Done => Ok(()),
+        other => Err(host.unexpected("a known cost", &other)),
+    }
 }
 
 fn sampled(record: &TrialRecord) -> bool {
@@ -170,34 +293,17 @@ fn refused(step: &'static str) -> impl Fn(io::Error) -> TrialError {
 
 /// Time passes are longer, for the sake of samples: most of all of those senders that sleep between messages and
 /// have a known cost to show.
-fn end(plan: &ApprovedPlan, cell: &Cell, pass: Pass) -> TrialEnd {
-    let times = match (pass, cell.rate.is_some(), cell.work.get() > 0) {
-        (Pass::Clean, ..) => 1,
-        (_, true, true) => 6,
+fn end(plan: &ApprovedPlan, cell: &Cell, case: Option<&Case>, pass: Pass) -> TrialEnd {
+    let times = match (pass, case) {
+        (Pass::Clean, _) => 1,
+        (_, Some(_)) if cell.rate.is_some() => 5,
+        (_, Some(case)) if CAUSES[case.cause].every > 1 && !cell.test.is_stream() => 3,
         _ => 2,
     };
     match plan.end.of(cell) {
         TrialEnd::Length(length) => TrialEnd::Length(Nanos::new(length.get() * times)),
         end @ TrialEnd::Messages(_) => end,
     }
-}
-
-/// CPU time that work takes on a CPU, by the time that it is asked to take: the shortest mean of several runs, since
-/// whatever disturbs one makes it longer.
-fn costs(cpu: u32, works: Vec<Nanos>) -> io::Result<BTreeMap<Nanos, Nanos>> {
-    const RUNS: u32 = 20;
-    const RUN: Nanos = Nanos::from_millis(1);
-    let measure = move |work: Nanos| {
-        let calls = u32::try_from(RUN.get() / work.get().max(1)).unwrap_or(u32::MAX).max(10);
-        let run = |_| {
-            let begun = Instant::now();
-            (0..calls).for_each(|_| work_for(work));
-            begun.elapsed() / calls
-        };
-        (work, Nanos::from((0..RUNS).map(run).min().unwrap_or_default()))
-    };
-    let measured = thread::spawn(move || bind_this_thread(cpu).map(|()| works.into_iter().map(measure).collect()));
-    measured.join().unwrap_or_else(|_| Err(io::Error::other("the measuring thread ended early")))
 }
 
 /// Threads that use CPUs, until they are dropped.
@@ -240,16 +346,19 @@ impl Drop for Neighbours {
 
 #[cfg(test)]
 mod tests {
-    use super::plan;
+    use super::{CAUSES, COPY, KINDS, Traffic, cases};
 
     #[test]
-    fn each_kind_of_traffic_is_there_without_work_and_with() {
-        let plan = plan(1).unwrap();
-        let (with, without): (Vec<_>, Vec<_>) = plan.cells.iter().partition(|cell| cell.work.get() > 0);
-        assert_eq!((with.len(), without.len()), (12, 12));
-        for cell in with {
-            let bare = model::Cell { work: model::Nanos::new(0), ..cell.clone() };
-            assert_eq!(without.iter().filter(|other| ***other == bare).count(), 1, "{cell}");
-        }
+    fn each_kind_of_traffic_has_its_causes_and_each_cause_a_kind() {
+        let traffic = Traffic::new(1, &[], None).unwrap();
+        assert_eq!((traffic.plan.cells.len(), traffic.kinds.len()), (KINDS.len(), KINDS.len()));
+        let cases = cases(&traffic.kinds);
+        assert_eq!(cases.len(), KINDS.iter().map(|kind| kind.causes.len()).sum::<usize>());
+        assert!((0..CAUSES.len()).all(|cause| cases.iter().filter(|case| case.cause == cause).count() >= 2));
+        assert!(cases.iter().all(|case| case.injection.is_bounded()));
+        let some = Traffic::new(1, &[1, 3], Some(2)).unwrap();
+        assert_eq!((some.plan.cells.len(), some.plan.blocks.most), (2, 2));
+        assert_eq!(super::cases(&some.kinds).iter().filter(|case| case.cause == COPY).count(), 2);
+        assert!(Traffic::new(1, &[KINDS.len()], None).is_err(), "no such kind");
     }
 }

@@ -8,6 +8,8 @@
 //! symbols/HASH           functions by address
 //! tools/HASH/            probe and plugin
 //! lists/                 apt's lists for the microscope alone
+//! boots                  how long boots took
+//! proofs                 how far receipts found known costs here
 //! ```
 
 use std::fs::{self, File};

@@ -43,6 +43,7 @@ pub mod order;
 pub mod printable;
 pub mod profile;
 pub mod program_workload;
+pub mod proof;
 pub mod replay;
 pub mod run;
 pub mod socket_option;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
+use crate::proof::KeptProof;
 use crate::warning::Warning;
 
 /// The version of `run.json` that this build writes and reads.
@@ -26,6 +27,9 @@ pub struct Run {
     /// Warnings about all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// Proof of receipts that was kept on the hosts' machine, of a run that has receipts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<KeptProof>>,
 }
 
 /// Status of a run, or why it ended.

@@ -21,7 +21,7 @@ pub fn document(analysis: &Analysis, sink: Sink) -> Document {
     sections.extend(studies::all(analysis));
     sections.extend(cost::section(&groups));
     sections.extend(charts(charts::all(analysis, &groups)));
-    sections.extend(analysis.receipt().map(|study| receipt::section(study, sink)));
+    sections.extend(analysis.receipt().map(|study| receipt::section(study, analysis.run.proof.as_deref(), sink)));
     sections.push(cells::section(&groups, &variants(analysis), cost::coefficients(&groups), has_receipt));
     sections.extend(cells::legend(analysis, &groups));
     sections.extend(trials::section(analysis));

@@ -42,12 +42,14 @@ pub fn sentence(part: Part) -> String {
 /// A table of every cost, and a sentence for each part. Ends with a newline.
 pub fn render(parts: &[Part], style: Style) -> String {
     let mut page = Page::new(style);
-    page.heading("Known costs of a sender's own code, and what its receipt shows of them");
+    page.heading("Known costs at a sender, and what its receipt shows of them");
     page.gap();
     let first = parts.first().map_or(&[][..], |part| part.costs);
+    let cost = |cost: &KnownCost| if cost.injected_ns > 0.0 { time(cost.injected_ns) } else { "-".to_owned() };
     let mut columns = vec![
+        Column::words(2, ["Cause", ""], first.iter().map(|cost| cost.cause.clone()).collect()),
         Column::words(2, ["Traffic", ""], first.iter().map(|cost| cost.traffic.clone()).collect()),
-        Column::figures(2, ["Cost of", "a message"], first.iter().map(|cost| time(cost.injected_ns)).collect()),
+        Column::figures(2, ["Cost of", "a message"], first.iter().map(cost).collect()),
     ];
     for part in parts {
         columns.push(Column::measured(2, ["Found,", part.neighbour], &part.costs.iter().map(measured).collect::<Vec<_>>(), Vec::new()));
@@ -56,13 +58,24 @@ pub fn render(parts: &[Part], style: Style) -> String {
     page.gap();
     for part in parts {
         page.text(&format!("{}.", sentence(*part)));
-        for cost in part.costs {
-            if let Err(reason) = &cost.found {
-                page.item(&format!("{}: {reason}", cost.traffic));
-            }
+        for (cause, reason) in left_out(part.costs) {
+            page.item(&format!("{cause}: {reason}"));
         }
     }
     page.finish()
+}
+
+/// The causes that could not be looked for, each reason once.
+fn left_out(costs: &[KnownCost]) -> Vec<(&str, &str)> {
+    let mut all = Vec::new();
+    for cost in costs {
+        if let Err(reason) = &cost.found
+            && !all.contains(&(cost.cause.as_str(), reason.as_str()))
+        {
+            all.push((&*cost.cause, &**reason));
+        }
+    }
+    all
 }
 
 fn measured(cost: &KnownCost) -> Measured {

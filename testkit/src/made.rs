@@ -54,6 +54,7 @@ pub fn run(plan: Plan) -> Run {
         tool: "0.1.0".to_owned(),
         status: Status::BlocksDone,
         warnings: Vec::new(),
+        proof: None,
     }
 }
 

@@ -76,7 +76,7 @@ pub struct ShowArgs {
 /// `nettoll doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Put known costs into traffic and see whether receipts find them: 5 minutes in which it loads
+    /// Put known costs into traffic and see whether receipts find them: 6 minutes in which it loads
     /// CPUs
     #[arg(long)]
     pub prove: bool,
@@ -86,6 +86,12 @@ pub struct DoctorArgs {
     /// Do not ask before CPUs are loaded
     #[arg(long, requires = "prove")]
     pub yes: bool,
+    /// Kinds of traffic by number, for tests: no proof
+    #[arg(long, requires = "prove", hide = true, value_delimiter = ',')]
+    pub kinds: Vec<usize>,
+    /// Blocks of trials, for tests: no proof
+    #[arg(long, requires = "prove", hide = true, value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub blocks: Option<u32>,
     /// JSON on standard output
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,

@@ -16,7 +16,7 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     ("COLUMNS", "Width that help texts are wrapped to."),
     ("TERM", "If it is \"dumb\", messages about misuse are not coloured."),
     ("XDG_STATE_HOME", "Where the journal of --host-wide is; ~/.local/state otherwise."),
-    ("XDG_CACHE_HOME", "Where the microscope's kernels and emulator are; ~/.cache otherwise."),
+    ("XDG_CACHE_HOME", "Where the microscope's kernels and emulator are, and proofs of receipts; ~/.cache otherwise."),
 ];
 
 /// Files of the tool as a whole.

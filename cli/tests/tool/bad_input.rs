@@ -82,6 +82,11 @@ const WRONG: &[(&str, &str)] = &[
     ("-c", "`nettoll --help`"),
     ("-c db1 --test TCP_MAERTS -R", "leave out -R"),
     ("-c db1 --dscp 8", "here: "),
+    ("doctor --only busy", "--prove"),
+    ("doctor --yes", "--prove"),
+    ("doctor --prove --only loud", "'loud'"),
+    ("doctor --prove --yes --kinds 99", "cells"),
+    ("doctor --prove", "Give --yes"),
 ];
 
 fn wrong_inputs_are_answered_in_three_lines_with_the_remedy() -> Result<(), Skip> {

@@ -7,7 +7,7 @@ use model::trial::{Measured, Outcome};
 use model::{Pass, Role, TrialRecord};
 
 use crate::support::stored::Stored;
-use crate::support::tool::Tool;
+use crate::support::tool::{Answer, Tool};
 use crate::support::{Skip, need_root};
 
 crate::claims!(
@@ -15,6 +15,7 @@ crate::claims!(
     only_the_pass_that_is_made_for_it_sees_something,
     samples_add_up_to_the_time_on_the_cpu,
     known_costs_are_found_in_the_row_that_has_them,
+    each_cause_of_a_proof_is_found_in_its_row,
     a_datagram_is_one_call_of_each_on_its_way,
     what_is_refused_is_said_and_the_rest_goes_on,
     a_study_that_may_not_sample_fails_and_was_foreseen_to,
@@ -160,6 +161,31 @@ work = ["4us", "16us"]
         let udp = [0, 1].map(|at| row(&cells[at], "udp"));
         assert!((udp[1] - udp[0]).abs() < 0.5 * (much - little), "{udp:?}: {little}, {much}");
     }
+    Ok(())
+}
+
+/// Each is about the cost of a datagram, which the other rows of a sender together have.
+fn each_cause_of_a_proof_is_found_in_its_row() -> Result<(), Skip> {
+    trials(Pass::Time)?;
+    let tool = Tool::new();
+    let words = ["doctor", "--prove", "--yes", "--only", "quiet", "--kinds", "1", "--blocks", "3", "-J"];
+    let mut command = tool.command(&words);
+    let found = Answer::from(command.env("XDG_CACHE_HOME", tool.path()).output().unwrap()).done().json();
+    let costs = found["quiet"].as_array().unwrap();
+    assert_eq!(costs.len(), 5, "{found:#}");
+    for cost in costs {
+        if let Some(reason) = cost["Err"].as_str() {
+            assert!(need_root().is_err() || !reason.contains("namespace"), "{cost:#}");
+            println!("not looked for: {}: {reason}", cost["cause"]);
+            continue;
+        }
+        let (ratio, injected) = (cost["Ok"]["ratio"]["value"].as_f64().unwrap(), cost["injected_ns"].as_f64().unwrap());
+        // Wide: samples are few, and a virtual machine's speed is not one.
+        assert!((0.4..2.0).contains(&ratio) && injected > 200.0, "{cost:#}");
+    }
+    assert!(costs.iter().filter(|cost| cost["Ok"].is_object()).count() >= 3, "{found:#}");
+    // A look at one kind of traffic proves nothing.
+    assert!(!tool.path().join("nettoll/microscope/proofs").exists());
     Ok(())
 }
 

@@ -37,6 +37,30 @@ fn a_receipt_that_does_not_add_up_is_said_first() {
     assert!(!report::html::render(&sound).contains("class=\"red\""));
 }
 
+/// A proof is said under receipts, in a terminal, in a page and in JSON, where one is kept.
+#[test]
+fn a_proof_is_said_where_one_is_kept() {
+    const SAID: &str = "Known costs were found at 0.97 to 1.04 on this machine";
+    let renders = |analysis: &Analysis| {
+        let style = Style { width: 200, ..Style::VERBOSE };
+        let brief = report::terminal::render(analysis, Style { verbose: false, ..style });
+        // Lines end where they may.
+        [brief, report::terminal::render(analysis, style), report::html::render(analysis)].map(|text| text.replace('\n', " "))
+    };
+    let mut analysis = receipts();
+    assert!(renders(&analysis).iter().all(|text| !text.contains("Known costs")));
+    let stored = r#"{"boot":"b","kernel":"6.1","tool":"0.1","ended_ms":1795740000000,"neighbours":[true,true],"found":[0.97,1.04],"costs":40,"missing":0}"#;
+    analysis.run.proof = Some(serde_json::from_str(stored).unwrap());
+    for text in renders(&analysis) {
+        assert!(text.contains(&format!("{SAID} (doctor --prove, 27 November).")), "{text}");
+    }
+    assert!(report::json::render(&analysis).replace([' ', '\n'], "").contains("\"proof\":{\"boot\":\"b\""));
+    if let Some(proof) = &mut analysis.run.proof {
+        (proof.neighbours, proof.missing) = ([true, false], 4);
+    }
+    assert!(renders(&analysis)[0].contains(&format!("{SAID}, quiet (doctor --prove, 27 November; 4 others could not be looked for).")));
+}
+
 /// The sentence about sums, of receipts that are changed.
 fn sums(change: impl Fn(usize, &mut ReceiptOutcome)) -> String {
     let mut analysis = receipts();

@@ -72,6 +72,7 @@ fn analysed(arms: &[&str]) -> (Analysis, TrialTable) {
         tool: "0.1.0".into(),
         status: Status::BlocksDone,
         warnings: Vec::new(),
+        proof: None,
     };
     let mut collector = Collector::new(run, vec![host("a", vec![0]), host("b", vec![1])]);
     records.iter().for_each(|record| collector.push(record));

@@ -27,6 +27,7 @@ pub use words::no_receipt;
 pub(crate) use words::red;
 
 use analysis::result::receipt::ReceiptStudy;
+use model::proof::KeptProof;
 
 use crate::document::{Block, Link, Section};
 
@@ -40,15 +41,16 @@ pub(crate) enum Sink<'a> {
 }
 
 /// Makes the section of receipts, which a terminal prints before the cells.
-pub(crate) fn section(study: &ReceiptStudy, sink: Sink) -> Section {
+pub(crate) fn section(study: &ReceiptStudy, proof: Option<&KeptProof>, sink: Sink) -> Section {
+    let proof = || proof.map(|proof| Block::Paragraph(words::proof(proof).into()));
     let series = study.series.iter().enumerate().map(|(place, series)| match sink {
         Sink::Page(flames) => page::series(study, series, place, flames),
         Sink::Terminal(room) => terminal::series(study, series, room),
     });
-    let everything = blocks::before(study).into_iter().chain(series).chain(blocks::after(study)).collect();
+    let everything = blocks::before(study).into_iter().chain(series).chain(proof()).chain(blocks::after(study)).collect();
     let brief = match sink {
         Sink::Page(_) => None,
-        Sink::Terminal(room) => Some(Block::Brief(brief::blocks(study, room))),
+        Sink::Terminal(room) => Some(Block::Brief(brief::blocks(study, room).into_iter().chain(proof()).collect())),
     };
     let blocks = brief.into_iter().chain([Block::Full(everything)]);
     let section = Section::new("receipt", "Where the time of a message goes", blocks);

@@ -8,9 +8,11 @@ use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt,
 use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt, Symbol};
 use model::order::Order;
 use model::profile::{CountTier, SampleSource};
+use model::proof::KeptProof;
 use model::{Role, Unavailable};
 
 use super::figure;
+use crate::clock::day;
 use crate::document::Tone;
 use crate::number;
 use crate::words::plural;
@@ -50,6 +52,19 @@ pub fn observer(study: &ReceiptStudy) -> String {
         figure::ratio(value),
         plural(n as u64, "end"),
     )
+}
+
+/// How far known costs were found on the machine.
+pub fn proof(proof: &KeptProof) -> String {
+    let [low, high] = proof.found;
+    let when = match proof.neighbours {
+        [true, true] => "",
+        [true, false] => ", quiet",
+        [false, _] => ", busy",
+    };
+    let missing =
+        if proof.missing > 0 { format!("; {} could not be looked for", plural(proof.missing.into(), "other")) } else { String::new() };
+    format!("Known costs were found at {low:.2} to {high:.2} on this machine{when} (doctor --prove, {}{missing}).", day(proof.ended_ms))
 }
 
 /// The rules that classified.
