@@ -5,8 +5,7 @@
 //! Nothing here measures, reads a run directory or prints.
 //!
 //! ```text
-//! number, interval, words <- figure, document <- series, studies <- assembly <- terminal, html
-//!                         figure <- chart, document <- sinks
+//! number, interval, words <- document <- series, studies <- assembly <- sinks
 //! ```
 //!
 //! `studies` turn results into sections of a `document`, `assembly` puts the
@@ -32,10 +31,8 @@ pub use studies::{attached, history, microscope, receipt, reference, toll, verdi
 
 // What the outputs share.
 mod assembly;
-mod chart;
 mod clock;
 mod document;
-mod figure;
 mod interval;
 mod like;
 mod number;

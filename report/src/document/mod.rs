@@ -5,13 +5,16 @@
 //! different columns, its columns say so ([`Head`], [`Shown`]). A block that only
 //! one sink has is marked ([`Block::Page`], [`Block::Terminal`]).
 
+pub mod figure;
+pub mod flame;
+pub mod forest;
 mod table;
+pub mod waterfall;
 
+pub use self::figure::Figure;
+use self::flame::Flame;
+use self::forest::Forest;
 pub use self::table::{Cell, Column, Cut, Estimated, Head, Keeps, Kind, Rows, Shown, Table};
-use crate::chart::flame::Flame;
-use crate::chart::forest::Forest;
-use crate::figure;
-pub use crate::figure::Figure;
 
 /// A report.
 #[derive(Debug, Default)]

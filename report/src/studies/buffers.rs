@@ -6,8 +6,8 @@ use linksim::frame::Cut;
 use linksim::transfer::SenderBuffer;
 use model::Bytes;
 
+use crate::document::figure::{Panel, SizeAxis, Trace, X};
 use crate::document::{Block, Cell, Figure, Head, HeatMap, Kind, Level, Rows, Section, Shown, Square, Table};
-use crate::figure::{Panel, SizeAxis, Trace, X};
 use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING};
 use crate::words::{capital, list, plural};

@@ -7,7 +7,7 @@ use model::Protocol;
 use model::order::Order;
 
 use crate::document::Figure;
-use crate::figure::{Landmark, Panel, SizeAxis, Trace};
+use crate::document::figure::{Landmark, Panel, SizeAxis, Trace};
 use crate::number::{self, Axis};
 use crate::series::{Group, metric};
 

@@ -3,8 +3,8 @@
 use analysis::result::{Analysis, CellResult, Estimate, Metric};
 
 use super::charts;
+use crate::document::figure::{Figure, Panel, SizeAxis, Trace};
 use crate::document::{Block, Headline};
-use crate::figure::{Figure, Panel, SizeAxis, Trace};
 use crate::number::{self, Axis};
 use crate::series::{Group, metric, percentile};
 use crate::{interval, words};

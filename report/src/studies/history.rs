@@ -6,8 +6,8 @@
 
 use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
 
+use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::{Block, Document, Figure, Masthead, Rows, Section, Tone};
-use crate::figure::{Panel, SizeAxis, Trace};
 use crate::number;
 use crate::sinks;
 use crate::sinks::terminal::Style;

@@ -11,8 +11,9 @@ use model::{Bytes, Role, Test};
 
 use super::receipt::{figure, tables, usual};
 use super::run;
-use crate::chart::waterfall::{self, Bar, Waterfall};
+use crate::document::waterfall::{Bar, Waterfall};
 use crate::document::{Block, Link, Section};
+use crate::sinks::html::chart::waterfall;
 use crate::sinks::html::page::{Frame, framed};
 use crate::words::plural;
 use crate::{clock, number};

@@ -2,8 +2,8 @@
 
 use analysis::result::{Analysis, TrialPoint, TrialState};
 
+use crate::document::figure::{Figure, Panel, SizeAxis, Ticks, Trace};
 use crate::document::{Block, Section};
-use crate::figure::{Figure, Panel, SizeAxis, Ticks, Trace};
 use crate::number;
 use crate::words::plural;
 

@@ -4,8 +4,8 @@ use analysis::result::WayStudy;
 use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayLine, WaySeries};
 use model::Bytes;
 
+use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::{Figure, Part, Section, Table, Tone};
-use crate::figure::{Panel, SizeAxis, Trace};
 use crate::interval;
 use crate::number::{self, Axis};
 use crate::words::{self, list};

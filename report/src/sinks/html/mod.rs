@@ -4,13 +4,14 @@
 //! content security policy forbids it to fetch anything. Text is escaped by
 //! `maud`, data by [`crate::json`].
 
+pub mod chart;
 mod heat;
 pub mod page;
 
 use maud::{Markup, PreEscaped, html};
 
+use self::chart::{Shape, flame, forest};
 use self::page::{Frame, data, document, figure, framed, part, scrolling};
-use crate::chart::{Shape, flame, forest};
 use crate::document::{
     Block, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text, Tone, Trust,
 };

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::printable::{Keep, printable};
 
-use crate::chart::{self, Shape};
+use super::chart::{self, Shape};
 use crate::document::Figure;
 use crate::json;
 

@@ -3,9 +3,10 @@
 use analysis::attached::State;
 use attribution::{Context, Direction, Footing, Layer, Path, Receipt, Row};
 
-use crate::chart::waterfall::{Bar, Waterfall, svg};
 use crate::document::Block;
+use crate::document::waterfall::{Bar, Waterfall};
 use crate::number::{percent, time};
+use crate::sinks::html::chart::waterfall::svg;
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 use crate::studies::toll::ORDER;
 

@@ -7,7 +7,7 @@ use model::plan::Factor;
 
 use super::words;
 use crate::document::Figure;
-use crate::figure::{Panel, SizeAxis, Trace, X};
+use crate::document::figure::{Panel, SizeAxis, Trace, X};
 use crate::number::{self, Axis};
 
 /// Draws the ratios of each series by level; for streams the curve over sizes, for

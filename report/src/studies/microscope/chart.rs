@@ -4,7 +4,7 @@ use attribution::Layer;
 use attribution::exact::{Measured, Region};
 
 use super::words::{by_scenario, standing};
-use crate::figure::{Figure, Panel, Trace};
+use crate::document::figure::{Figure, Panel, Trace};
 use crate::number::{percent, whole};
 
 /// A chart for each scenario, of the message that stands for it. One kernel has none.

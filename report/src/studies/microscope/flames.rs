@@ -4,8 +4,8 @@ use attribution::Symbol;
 use attribution::exact::{Measured, Region, RegionDiff};
 
 use super::words::{STANDING, by_scenario};
-use crate::chart::flame::{Choice, Flame};
 use crate::document::Block;
+use crate::document::flame::{Choice, Flame};
 use crate::studies::receipt::{Counted, MOST_FLAMES, counted};
 
 /// A graph for each scenario of a kernel, with a choice for each size of its message.

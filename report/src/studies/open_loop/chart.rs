@@ -5,7 +5,7 @@ use analysis::result::{Analysis, CellResult, Latency, OpenLoopStudy};
 
 use super::{knee, per_second, saturation};
 use crate::document::Figure;
-use crate::figure::{Panel, SizeAxis, Trace};
+use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::number::{self, Axis};
 use crate::series::percentile;
 use crate::studies::charts::bounded;

@@ -6,7 +6,7 @@ use attribution::{Category, Layer};
 use model::Role;
 
 use super::figure;
-use crate::figure::{Figure, Panel, Trace};
+use crate::document::figure::{Figure, Panel, Trace};
 use crate::number;
 
 const NS: f64 = 1e-9;

@@ -7,7 +7,8 @@ use attribution::{Classifier, Layer, Rules};
 use model::Bytes;
 
 use super::chains::{Tree, pruned};
-use crate::chart::flame::{Bar, Choice, Column, Flame, svg};
+use crate::document::flame::{Bar, Choice, Column, Flame};
+use crate::sinks::html::chart::flame::svg;
 use crate::{json, number};
 
 /// All flame graphs of a page together take no more bytes than this, drawings and data.
@@ -212,8 +213,9 @@ fn fitted(mut flame: Flame, profiles: &[Profile], rules: Option<&Rules>, room: u
 #[cfg(test)]
 mod tests {
     use super::{Profile, fitted, flame};
-    use crate::chart::flame::{Choice, svg};
+    use crate::document::flame::Choice;
     use crate::json;
+    use crate::sinks::html::chart::flame::svg;
     use attribution::Layer;
     use proptest::prelude::{prop_assert, proptest};
 

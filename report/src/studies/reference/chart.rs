@@ -5,7 +5,7 @@ use literature::jacobson::{BufferCurve, BufferPoint, KB};
 use literature::sweep::{SeriesResult, SizeResult};
 
 use super::{Machine, words};
-use crate::figure::{Figure, Panel, SizeAxis, Trace, placeable};
+use crate::document::figure::{Figure, Panel, SizeAxis, Trace, placeable};
 use crate::number::{self, Axis};
 
 /// Charts of a machine; `place` tells machines apart.

@@ -5,7 +5,7 @@ use analysis::result::RepetitionStudy;
 use analysis::result::repetitions::{CountLine, RepetitionSeries};
 
 use crate::document::Figure;
-use crate::figure::{Panel, SizeAxis, Trace};
+use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::number;
 
 /// For each series, all sizes in one: total time against count, and the spread

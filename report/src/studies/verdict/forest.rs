@@ -2,8 +2,8 @@
 
 use analysis::verdict::{Compared, Judged, MetricComparison, Verdict};
 
-use crate::chart::forest::{Change, Forest, Tint};
 use crate::document::Block;
+use crate::document::forest::{Change, Forest, Tint};
 use crate::number;
 use crate::words::capital;
 

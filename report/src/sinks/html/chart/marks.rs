@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use crate::chart::layout::{Layout, Point};
-use crate::figure::{Figure, Trace};
+use super::layout::{Layout, Point};
+use crate::document::figure::{Figure, Trace};
 
 /// Colours of series before they come again.
 const COLOURS: usize = 8;

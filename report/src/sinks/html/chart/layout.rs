@@ -5,8 +5,8 @@
 
 use model::order::Order;
 
-use crate::chart::scale::{Scale, Tick, apart};
-use crate::figure::{Figure, Trace, X};
+use super::scale::{Scale, Tick, apart};
+use crate::document::figure::{Figure, Trace, X};
 
 /// Mean width of a letter of a tick, and room for the larger letters of a narrow screen.
 pub const LETTER: f64 = 6.6;

@@ -11,11 +11,12 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::chart::marks::short;
-use crate::chart::scale::Scale;
+use super::marks::short;
+use super::scale::Scale;
+use crate::document::waterfall::{Bar, Waterfall};
 
 /// Styles of the picture.
-const STYLE: &str = include_str!("../../assets/toll.css");
+const STYLE: &str = include_str!("../../../../assets/toll.css");
 
 const WIDTH: f64 = 920.0;
 /// Ends of the axis of time, where figures are short: names and the sender's figures stand to its left, the receiver's to its right.
@@ -31,44 +32,6 @@ const NAMES: f64 = 150.0;
 const TOP: f64 = 118.0;
 const ROW: f64 = 27.0;
 const BAR: f64 = 17.0;
-
-/// One message's time.
-#[derive(Debug, Default)]
-pub struct Waterfall {
-    /// Its heading.
-    pub heading: String,
-    /// What the axis of time shows.
-    pub axis: String,
-    /// What it is the toll of.
-    pub subject: String,
-    /// The whole of both ends, in a sentence.
-    pub whole: String,
-    /// Reason not to use it; empty where there is none.
-    pub bad: String,
-    /// Name and whole of each end.
-    pub ends: [(String, String); 2],
-    /// The rows from the top of the stack to its bottom, each with the sender's bar and the receiver's.
-    pub rows: Vec<(String, [Option<Bar>; 2])>,
-    /// Names of the kinds of work, each with its place among colours, and how much it takes.
-    pub kinds: Vec<(usize, String, String)>,
-    /// What it was measured on, and how to read it.
-    pub caption: Vec<String>,
-}
-
-/// The time of one layer at one end.
-#[derive(Debug, Clone)]
-pub struct Bar {
-    /// In ns; may be negative where it is a remainder.
-    pub ns: f64,
-    /// Both ends of its interval, in ns.
-    pub interval: Option<[f64; 2]>,
-    /// Its kinds of work: the place of the colour, the name, and ns. None: the bar is hollow.
-    pub parts: Vec<(usize, String, f64)>,
-    /// Figure and interval, as printed next to it.
-    pub text: String,
-    /// Its figures in lines, for who points at it.
-    pub hint: String,
-}
 
 /// A bar with the place where it begins, in ns.
 type Placed<'a> = (usize, f64, &'a Bar);
@@ -231,7 +194,8 @@ fn kinds(all: &Waterfall, top: f64) -> (Markup, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bar, NAMES, WIDTH, Waterfall, placed, svg, width};
+    use super::{NAMES, WIDTH, placed, svg, width};
+    use crate::document::waterfall::{Bar, Waterfall};
 
     fn bar(ns: f64) -> Option<Bar> {
         let (parts, interval) = (vec![(2, "data-movement".to_owned(), ns)], Some([ns - 1.0, ns + 1.0]));

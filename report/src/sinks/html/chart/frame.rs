@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use model::order::Order;
 
-use crate::chart::layout::{LETTER, Layout, NARROW};
-use crate::chart::marks::{colour, outline, short};
-use crate::figure::{Figure, Trace};
+use super::layout::{LETTER, Layout, NARROW};
+use super::marks::{colour, outline, short};
+use crate::document::figure::{Figure, Trace};
 
 /// Grid, axes and ticks.
 pub fn axes(figure: &Figure, layout: &Layout) -> Markup {

@@ -1,6 +1,6 @@
 //! Axes as numbers: the place of a value, and the ticks that are drawn.
 
-use crate::figure::Ticks;
+use crate::document::figure::Ticks;
 
 /// Figures that a linear axis of a panel so high has room for.
 const TICK_ROOM: f64 = 46.0;

@@ -2,54 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::chart::layout::{LETTER, NARROW, Shape};
-use crate::chart::marks::short;
-use crate::chart::scale::Scale;
-
-/// Changes of one metric.
-#[derive(Debug)]
-pub struct Forest {
-    /// Name of its element in the page.
-    pub id: String,
-    /// Title.
-    pub title: String,
-    /// Caption.
-    pub caption: String,
-    /// A verdict needs a change beyond this share.
-    pub threshold: f64,
-    /// One a cell.
-    pub rows: Vec<Change>,
-}
-
-/// The change of a cell.
-#[derive(Debug)]
-pub struct Change {
-    /// The cell.
-    pub label: String,
-    /// Change as a share; 0 is none.
-    pub value: f64,
-    /// Both ends of its interval.
-    pub interval: Option<[f64; 2]>,
-    /// The verdict.
-    pub verdict: Tint,
-    /// Figure, interval and verdict, for who points at it.
-    pub hint: String,
-    /// It stands for all cells.
-    pub all: bool,
-}
-
-/// Colour of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tint {
-    /// Worse.
-    Worse,
-    /// Better.
-    Better,
-    /// Equivalent.
-    Same,
-    /// Neither is shown.
-    Open,
-}
+use super::layout::{LETTER, NARROW, Shape};
+use super::marks::short;
+use super::scale::Scale;
+use crate::document::forest::{Change, Forest, Tint};
 
 impl Tint {
     const fn class(self) -> &'static str {
@@ -177,7 +133,8 @@ pub fn key(forest: &Forest) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, Forest, Tint, drawings, reach};
+    use super::{drawings, reach};
+    use crate::document::forest::{Change, Forest, Tint};
 
     fn forest(rows: &[(f64, [f64; 2])]) -> Forest {
         let one = |(value, ends): &(f64, [f64; 2])| Change {

@@ -21,7 +21,7 @@ use maud::{Markup, html};
 use self::layout::Layout;
 pub use self::layout::Shape;
 use self::marks::{colour, outline, short};
-use crate::figure::{Figure, Trace};
+use crate::document::figure::{Figure, Trace};
 
 /// Every drawing of a figure in these shapes, of which the page shows one: with an axis of sizes
 /// a logarithmic and a linear one of each shape.
@@ -68,7 +68,7 @@ pub fn key(trace: &Trace) -> Markup {
 mod tests {
     use super::layout::Layout;
     use super::{Shape, svg};
-    use crate::figure::{Figure, Panel, SizeAxis, Trace, X};
+    use crate::document::figure::{Figure, Panel, SizeAxis, Trace, X};
     use crate::number::{self, Axis};
     use analysis::result::{Estimate, Interval, Method};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};

@@ -1,5 +1,5 @@
 //! Figures as data: what is drawn is said once here; how it is drawn is in
-//! [`crate::chart`].
+//! `sinks::html::chart`.
 //!
 //! Heights are in base units (seconds, bits, shares); texts on hovering are
 //! ready, so that numbers are written by [`crate::number`] alone.
