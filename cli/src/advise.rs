@@ -148,7 +148,7 @@ fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool)
     }
     match args.json {
         true => output::write(&json)?,
-        false => output::styled(&verdicts.text(output::style()))?,
+        false => output::show(&verdicts.document(), false)?,
     }
     if stop.load(Ordering::Relaxed) {
         output::note("interrupted: advice without its replays is not shown");
@@ -294,7 +294,7 @@ fn advise(path: &Path, args: &AdviseArgs, mixed: &Mixed) -> Result<Exit, Failure
     match args.json {
         true => output::write(&advice.json())?,
         false => {
-            output::styled(&advice.text(output::style()))?;
+            output::show(&advice.document(), false)?;
             let page = path.join("report.html");
             if page.exists() {
                 output::write(&format!("\nReport: {}", page.display()))?;

@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::attached as pages;
-use ::report::terminal::Style;
 use analysis::advised::Observed;
 use analysis::attached::{Attached, Verdict, analyse, change, folded};
 use attribution::Rules;
@@ -276,7 +275,8 @@ fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>
         let name = attached.run.arms.get(place).map_or_else(|| "program.folded".to_owned(), |arm| format!("program.{arm}.folded"));
         store::write_stacks(path, &name, folded)?;
     }
-    let text = pages::html(&attached, &chains);
+    let document = pages::document(&attached, &chains);
+    let text = ::report::html::document(&document);
     let written = store::write_report(path, &text)?;
     if let Some(page) = page {
         output::page(page, &text)?;
@@ -286,7 +286,7 @@ fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>
     } else if format.csv {
         output::write(&pages::csv(&attached))?;
     } else {
-        output::styled(&pages::terminal(&attached, Style { verbose: format.verbose, ..output::style() }))?;
+        output::show(&document, format.verbose)?;
     }
     let advisable = attached.states.iter().flat_map(|state| &state.windows).any(|(look, _)| *look == Look::Messages);
     Ok(RunSummary { page: page.map_or(written, Path::to_path_buf), advisable })
@@ -333,7 +333,7 @@ pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
     let (attached, _) = read(path, None)?;
     match json {
         true => output::write(&pages::json(&attached))?,
-        false => output::styled(&pages::terminal(&attached, output::style()))?,
+        false => output::show(&pages::document(&attached, &[]), false)?,
     }
     Ok(())
 }
@@ -374,11 +374,11 @@ pub fn compare(sides: &[Side], args: &CompareArgs, own: Option<&Own>, page: Opti
         return Err(Failure::misuse("one of the two runs has no receipt: `nettoll report` says why"));
     };
     if let Some(page) = page {
-        output::page(page, &pages::change_html(&found, version::SHORT))?;
+        output::page(page, &::report::html::document(&pages::change(&found, version::SHORT)))?;
     }
     match args.json {
-        true => output::write(&pages::change_json(&found))?,
-        false => output::styled(&pages::change_terminal(&found, Style { verbose: args.verbose, ..output::style() }))?,
+        true => output::write(&::report::json::pretty(&found))?,
+        false => output::show(&pages::change(&found, version::SHORT), args.verbose)?,
     }
     let undecided = if found.red.contains(&true) {
         "a receipt does not add up"

@@ -43,21 +43,21 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let Some((baseline, candidates)) = sides.split_first() else { return Err(Failure::misuse("give at least two runs")) };
     let between = RunComparison::from_candidates(candidates.iter().filter_map(|candidate| compared(baseline, candidate, args)).collect());
     if let Some(place) = &place {
-        let page = match sides.as_slice() {
+        let document = match sides.as_slice() {
             [a, b] if a.len() + b.len() == 2 => {
                 let stacks = [&a[0], &b[0]].map(|run| (&run.analysis, &run.flames));
-                ::report::verdict::html_with(&between, version::SHORT, stacks)
+                ::report::verdict::with_flames(&between, version::SHORT, stacks)
             }
-            _ => ::report::verdict::html(&between, version::SHORT),
+            _ => ::report::verdict::document(&between, version::SHORT),
         };
-        output::page(place, &page)?;
+        output::page(place, &::report::html::document(&document))?;
     }
-    let text = match (args.json, args.markdown) {
-        (true, _) => ::report::verdict::json(&between),
-        (_, true) => ::report::verdict::markdown(&between),
-        _ => ::report::verdict::terminal(&between, ::report::terminal::Style { verbose: args.verbose, ..output::style() }),
-    };
-    output::styled(&text)?;
+    let document = ::report::verdict::document(&between, version::SHORT);
+    match (args.json, args.markdown) {
+        (true, _) => output::write(&::report::json::pretty(&between))?,
+        (_, true) => output::write(&::report::markdown::render(&document))?,
+        _ => output::show(&document, args.verbose)?,
+    }
     if let Some(place) = place.filter(|_| !args.json && !args.markdown) {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

@@ -27,11 +27,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         return prove(args);
     }
     let checks = [lab::doctor::examine(), microscope::doctor::checks()].concat();
-    let text = match args.json {
-        true => report::json::checks(&checks),
-        false => report::doctor::render(&checks, output::style()),
-    };
-    output::styled(&text)?;
+    match args.json {
+        true => output::write(&report::json::pretty(&checks))?,
+        false => output::show(&report::doctor::document(&checks), false)?,
+    }
     Ok(if lab::doctor::quick_can_run(&checks) { Exit::Done } else { Exit::Failed })
 }
 
@@ -68,7 +67,7 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     }
     match args.json {
         true => output::write(&report::proof::json(&parts))?,
-        false => output::styled(&report::proof::render(&parts, output::style()))?,
+        false => output::show(&report::proof::document(&parts), false)?,
     }
     Ok(Exit::Done)
 }

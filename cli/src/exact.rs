@@ -8,7 +8,6 @@ use crate::args::{CompareArgs, ReportArgs, Side};
 use crate::exit::{Exit, Failure};
 use crate::{output, version};
 use ::report::microscope::{self as pages, Shown};
-use ::report::terminal::Style;
 use anyhow::{Context, anyhow};
 use attribution::exact::{ExactDiff, Measured, Stored, StoredError, StoredRun, Timed, diff};
 use model::json::{self, Layout};
@@ -26,7 +25,7 @@ pub fn store_run(root: &Path, measured: &[Measured], shown: Shown) -> Result<Pat
     let (path, id) = store::create_exact(root, started_ms)?;
     let run = StoredRun { id, started_ms, tool: version::SHORT.to_owned() };
     write(&path, Some(run), measured)?;
-    store::write_report(&path, &pages::html(measured, &[], shown, version::SHORT))?;
+    store::write_report(&path, &::report::html::document(&pages::document(measured, &[], shown, version::SHORT)))?;
     Ok(path)
 }
 
@@ -91,12 +90,12 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
     let asked = args.html.place(&usual)?;
     let measured = counts(path)?;
     // A page has room for the call paths.
-    let page = pages::html(&measured, &[], Shown { tree: true }, version::SHORT);
+    let page = ::report::html::document(&pages::document(&measured, &[], Shown { tree: true }, version::SHORT));
     let written = store::write_report(path, &page)?;
     if let Some(place) = asked.as_ref().filter(|place| **place != usual) {
         output::page(place, &page)?;
     }
-    print(&measured, args.format.json, Style { verbose: args.format.verbose, ..output::style() })?;
+    print(&measured, args.format.json, args.format.verbose)?;
     if !args.format.json {
         output::write(&format!("\nReport: {}", asked.unwrap_or(written).display()))?;
     }
@@ -108,13 +107,13 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// A run that cannot be read.
 pub fn show(path: &Path, json: bool) -> Result<(), Failure> {
-    print(&counts(path)?, json, output::style())
+    print(&counts(path)?, json, false)
 }
 
-fn print(measured: &[Measured], json: bool, style: Style) -> Result<(), Failure> {
+fn print(measured: &[Measured], json: bool, verbose: bool) -> Result<(), Failure> {
     match json {
         true => output::write(&pages::json(measured, &[]))?,
-        false => output::styled(&pages::terminal(measured, &[], Shown::default(), style))?,
+        false => output::show(&pages::document(measured, &[], Shown::default(), version::SHORT), verbose)?,
     }
     Ok(())
 }
@@ -144,8 +143,7 @@ pub fn compare(named: &[Side], args: &CompareArgs, page: Option<&Path>) -> Resul
     if args.markdown {
         return Err(Failure::misuse("--markdown is for runs of studies, and these are runs of the microscope"));
     }
-    let style = Style { verbose: args.verbose, ..output::style() };
-    let found = tell([&counts(first)?, &counts(second)?], page, args.json, style)?;
+    let found = tell([&counts(first)?, &counts(second)?], page, args.json, args.verbose)?;
     Ok(judged(&found, Some(args.threshold)))
 }
 
@@ -153,7 +151,7 @@ pub fn compare(named: &[Side], args: &CompareArgs, page: Option<&Path>) -> Resul
 ///
 /// # Errors
 /// Misuse, where a side is not of one kernel; a page that cannot be written.
-pub fn tell(sides: [&[Measured]; 2], place: Option<&Path>, json: bool, style: Style) -> Result<ExactDiff, Failure> {
+pub fn tell(sides: [&[Measured]; 2], place: Option<&Path>, json: bool, verbose: bool) -> Result<ExactDiff, Failure> {
     for side in sides {
         let mut kernels: Vec<&str> = side.iter().map(|one| one.provenance.kernel.as_str()).collect();
         kernels.dedup();
@@ -166,11 +164,11 @@ pub fn tell(sides: [&[Measured]; 2], place: Option<&Path>, json: bool, style: St
     }
     let found = diff(sides[0], sides[1]);
     if let Some(place) = place {
-        output::page(place, &pages::diff_html(&found, sides, version::SHORT))?;
+        output::page(place, &::report::html::document(&pages::diff(&found, Some(sides), version::SHORT)))?;
     }
     match json {
-        true => output::write(&pages::diff_json(&found))?,
-        false => output::styled(&pages::diff_terminal(&found, style))?,
+        true => output::write(&::report::json::pretty(&found))?,
+        false => output::show(&pages::diff(&found, None, version::SHORT), verbose)?,
     }
     Ok(found)
 }

@@ -73,7 +73,7 @@ pub fn send(args: &WorkloadArgs, page: bool) -> Result<Exit, Failure> {
     let told = SentAgain { workload: &workload, sent: &sent, blocks: blocks.len() };
     match args.json {
         true => output::write(&told.json())?,
-        false => output::styled(&told.text(output::style()))?,
+        false => output::show(&told.document(), false)?,
     }
     if stop.load(Ordering::Relaxed) {
         output::note("interrupted: the figures are of the blocks that were finished");

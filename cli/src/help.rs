@@ -13,7 +13,7 @@ use crate::output;
 pub fn run(args: &HelpArgs) -> Result<Exit, Failure> {
     let topic = args.topic.as_deref();
     if topic == Some(COLUMNS) {
-        output::styled(&report::columns::render(output::style()))?;
+        output::show(&report::columns::document(), false)?;
         return Ok(Exit::Done);
     }
     let words = ["nettoll"].into_iter().chain(topic).chain(["--help"]);

@@ -44,12 +44,13 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
         collector.push(run, &report::collect(one.path, None)?.into_table());
     }
     let history = collector.finish(study, machine);
+    let document = told::document(&history, args.by.into(), &notes, version::SHORT);
     if let Some(place) = &place {
-        output::page(place, &told::html(&history, args.by.into(), &notes, version::SHORT))?;
+        output::page(place, &::report::html::document(&document))?;
     }
     match args.json {
-        true => output::write(&told::json(&history))?,
-        false => output::styled(&told::terminal(&history, args.by.into(), &notes, output::style()))?,
+        true => output::write(&::report::json::pretty(&history))?,
+        false => output::show(&document, false)?,
     }
     if let Some(place) = place.filter(|_| !args.json) {
         output::write(&format!("\nReport: {}", place.display()))?;

@@ -39,7 +39,7 @@ pub fn dry_run(plan: &ApprovedPlan, credentials: &Credentials, json: bool) -> Re
     let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };
     match json {
         true => output::write(&told.json())?,
-        false => output::styled(&told.text(output::style()))?,
+        false => output::show(&told.document(), false)?,
     }
     Ok(())
 }

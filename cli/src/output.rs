@@ -8,6 +8,7 @@ use std::path::Path;
 use analysis::result::Analysis;
 use anyhow::Context;
 use model::printable::{Keep, printable};
+use report::Document;
 use report::terminal::Style;
 
 use crate::args::FormatArgs;
@@ -26,8 +27,16 @@ pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
     styled(&report::terminal::render(analysis, Style { verbose: format.verbose, ..style() }))
 }
 
+/// Prints a document, with what stands behind its answer where `verbose`.
+///
+/// # Errors
+/// An answer of the system; a reader that went away is no error.
+pub fn show(document: &Document, verbose: bool) -> io::Result<()> {
+    styled(&report::terminal::document(document, Style { verbose, ..style() }))
+}
+
 /// Style of standard output.
-pub fn style() -> Style {
+fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
     let colour = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

@@ -19,20 +19,20 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     let Some(analysis) = analysis(args, run.as_ref())? else {
         match args.json {
             true => output::write(&report::reference::list_json())?,
-            false => output::styled(&report::reference::list(output::style()))?,
+            false => output::show(&report::reference::list(), false)?,
         }
         return Ok(Exit::Done);
     };
     let place = args.html.place("reference.html")?;
+    let document = report::reference::document(&analysis, crate::version::SHORT);
     if let Some(place) = &place {
-        let page = report::reference::html(&analysis, crate::version::SHORT);
-        output::page(place, &page)?;
+        output::page(place, &report::html::document(&document))?;
     }
     if args.json {
-        output::write(&report::reference::json(&analysis))?;
+        output::write(&report::json::pretty(&analysis))?;
         return Ok(Exit::Done);
     }
-    output::styled(&report::reference::terminal(&analysis, output::style()))?;
+    output::show(&document, false)?;
     if let Some(place) = place {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

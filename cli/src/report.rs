@@ -91,12 +91,12 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     output::print(&analysis, format)?;
     let timed = if format.csv { Vec::new() } else { exact::timed(path, &analysis)? };
     if !timed.is_empty() {
-        let style = report::terminal::Style { verbose: format.verbose, ..output::style() };
-        output::styled(&format!("\n{}", report::microscope::timed_terminal(&timed, style)))?;
+        output::write("")?;
+        output::show(&report::microscope::timed(&timed), format.verbose)?;
     }
     if answer.show_rules {
         output::write("")?;
-        output::styled(&report::receipt::shares_of_rules(&analysis, output::style()))?;
+        output::show(&report::receipt::shares_of_rules(&analysis), false)?;
     }
     let place = written?;
     if !format.csv {

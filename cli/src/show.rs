@@ -48,7 +48,7 @@ fn all(args: &ShowArgs) -> Result<(), Failure> {
     match args.json {
         true => output::write(&show::list_json(&listed))?,
         false if listed.is_empty() && !(attached.is_empty() && counted.is_empty()) => {}
-        false => output::styled(&show::list(&listed, output::style()))?,
+        false => output::show(&show::list(&listed), false)?,
     }
     // The JSON is a list of studies' runs, as it has been.
     for (title, lines) in [("Attached runs", attached), ("Runs of the microscope", counted)] {
@@ -67,7 +67,7 @@ fn one(path: &Path, json: bool) -> Result<(), Failure> {
         return Ok(output::write(&show::one_json(&listed))?);
     }
     let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
-    Ok(output::styled(&show::one(&listed, &hosts, &path.display().to_string(), output::style()))?)
+    Ok(output::show(&show::one(&listed, &hosts, &path.display().to_string()), false)?)
 }
 
 /// The summary of a run, made here where there is none and `room` for its trials.

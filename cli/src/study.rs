@@ -86,7 +86,7 @@ fn presets(json: bool) -> Result<Exit, Failure> {
         .collect::<Result<Vec<_>, PlanError>>()?;
     match json {
         true => output::write(&::report::plan::list_json(&plans))?,
-        false => output::styled(&::report::plan::list(&plans, output::style()))?,
+        false => output::show(&::report::plan::list(&plans), false)?,
     }
     Ok(Exit::Done)
 }
@@ -135,7 +135,7 @@ fn dry_run(
         output::write(&told.json())?;
         return Ok(exit);
     }
-    output::styled(&told.text(output::style()))?;
+    output::show(&told.document(), false)?;
     notes.iter().for_each(|note| output::note(note));
     Ok(exit)
 }

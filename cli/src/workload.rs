@@ -216,14 +216,14 @@ fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &Worklo
     let (sizes, mixes) = (sizes.display().to_string(), mixes.map(|path| path.display().to_string()));
     let origin = Origin { sizes: &sizes, mixes: mixes.as_deref().filter(|_| study.same_run.is_some()) };
     let place = args.html.place(PAGE)?;
+    let document = ::report::workload::document(study, origin, version::SHORT);
     if let Some(place) = &place {
-        let page = ::report::workload::html(study, origin, version::SHORT);
-        output::page(place, &page)?;
+        output::page(place, &::report::html::document(&document))?;
     }
     if args.json {
         return Ok(output::write(&::report::workload::json(study, origin))?);
     }
-    output::styled(&::report::workload::terminal(study, origin, output::style()))?;
+    output::show(&document, false)?;
     if let Some(place) = place {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

@@ -4,7 +4,7 @@
 use analysis::result::Metric;
 
 use crate::csv;
-use crate::sinks::terminal::{Page, Style};
+use crate::document::{Block, Document, Section};
 
 /// Columns of a terminal that are no metric of their own, and marks in them.
 const TERMINAL: [(&str, &str); 8] = [
@@ -71,18 +71,10 @@ pub fn sections() -> [Meanings; 4] {
     ]
 }
 
-/// Returns the same for a terminal; ends with a newline.
-pub fn render(style: Style) -> String {
-    let mut page = Page::new(style);
-    for (heading, meanings) in sections() {
-        page.gap();
-        page.heading(heading);
-        for (name, meaning) in meanings {
-            page.plain(&name, 2, 4);
-            page.plain(meaning, 6, 6);
-        }
-    }
-    page.finish()
+/// Returns the same as a document.
+pub fn document() -> Document {
+    let sections = sections().into_iter().map(|(heading, meanings)| Section::new("", heading, [Block::facts(meanings)])).collect();
+    Document { sections, ..Document::default() }
 }
 
 #[cfg(test)]
@@ -90,13 +82,13 @@ mod tests {
     use analysis::result::Metric;
     use model::plan::Factor;
 
-    use super::render;
+    use super::document;
     use crate::csv;
-    use crate::sinks::terminal::Style;
+    use crate::sinks::terminal::{Style, render};
 
     #[test]
     fn every_metric_and_every_column_has_a_meaning() {
-        let text = render(Style::PLAIN);
+        let text = render(&document(), Style::PLAIN);
         let named = |name: &str| text.lines().any(|line| line.trim_start().split([',', ' ']).next() == Some(name));
         for metric in Metric::ALL {
             assert!(named(metric.name()) && !metric.meaning().is_empty(), "{metric}: {text}");

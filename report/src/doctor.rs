@@ -2,64 +2,47 @@
 
 use model::check::{Area, Check, Need, State};
 
-use crate::sinks::terminal::{Page, Style};
+use crate::document::{Block, Document, Finding, Tone};
 use crate::words::plural;
 
-/// Checks by area, each with a mark and a word, absent ones with what to do on
-/// the next line; then whether `quick` can run. Ends with a newline.
-pub fn render(checks: &[Check], style: Style) -> String {
-    let mut page = Page::new(style);
-    let margin = Area::ALL.iter().map(|area| area.name().len()).max().unwrap_or(0) + 2;
-    for area in Area::ALL {
-        let (plain, telling): (Vec<&Check>, Vec<&Check>) =
-            checks.iter().filter(|check| check.area == *area).partition(|check| is_plain(check));
-        let mut label = area.name();
-        if !plain.is_empty() {
-            // What is simply there takes one line together: the screen is for the rest.
-            let names: Vec<&str> = plain.iter().map(|check| check.name.as_str()).collect();
-            page.labelled(&format!("{label:margin$}"), &format!("✓ {}", names.join(", ")), margin + 2);
-            label = "";
-        }
-        for check in telling {
-            line(&mut page, &format!("{label:margin$}"), check);
-            label = "";
-        }
-    }
-    page.gap();
-    verdict(&mut page, checks);
-    page.finish()
+/// Needs, the gravest first, each with its word.
+const NEEDS: [(Need, &str); 3] = [(Need::Required, "MISSING"), (Need::Useful, "absent"), (Need::Later, "absent, not needed yet")];
+
+/// Whether `quick` can run, what is absent with what to do, then what is there by area.
+pub fn document(checks: &[Check]) -> Document {
+    let absent = NEEDS.into_iter().flat_map(|(need, word)| {
+        let all = checks.iter().filter(move |check| check.need == need);
+        all.filter_map(move |check| match &check.state {
+            State::Present { .. } => None,
+            State::Absent { answer, remedy } => {
+                Some(Finding { text: format!("{}: {word}: {answer}", check.name), remedy: remedy.clone(), concerns: String::new() })
+            }
+        })
+    });
+    let there = |area: &Area| {
+        let present = checks.iter().filter(|check| check.area == *area).filter_map(|check| match &check.state {
+            State::Present { detail } if detail.is_empty() => Some(check.name.clone()),
+            State::Present { detail } => Some(format!("{}: {detail}", check.name)),
+            State::Absent { .. } => None,
+        });
+        let present: Vec<String> = present.collect();
+        (!present.is_empty()).then(|| (area.name(), format!("✓ {}", present.join("; "))))
+    };
+    let absent: Vec<Finding> = absent.collect();
+    let findings = (!absent.is_empty()).then_some(Block::Findings(absent));
+    let facts = Block::facts(Area::ALL.iter().filter_map(there));
+    Document::plain("", std::iter::once(verdict(checks)).chain(findings).chain([facts]))
 }
 
-/// Present, with nothing more to say of it.
-fn is_plain(check: &Check) -> bool {
-    matches!(&check.state, State::Present { detail } if detail.is_empty())
-}
-
-fn line(page: &mut Page, label: &str, check: &Check) {
-    let margin = label.len();
-    match &check.state {
-        State::Present { detail } => page.labelled(label, &format!("✓ {}: {detail}", check.name), margin + 2),
-        State::Absent { answer, remedy } => {
-            let (mark, word) = match check.need {
-                Need::Required => ("✗", "MISSING"),
-                Need::Useful => ("✗", "absent"),
-                Need::Later => ("–", "absent, not needed yet"),
-            };
-            page.labelled_warning(label, &format!("{mark} {}: {word}: {answer}", check.name), margin + 2);
-            page.plain(&format!("→ {remedy}"), margin + 2, margin + 4);
-        }
-    }
-}
-
-fn verdict(page: &mut Page, checks: &[Check]) {
+fn verdict(checks: &[Check]) -> Block {
     let absent = |need: Need| checks.iter().filter(|check| !check.is_present() && check.need == need).count() as u64;
-    let (required, useful) = (absent(Need::Required), absent(Need::Useful));
-    if required > 0 {
-        let s = if required == 1 { "is" } else { "are" };
-        page.warning(&format!("`nettoll study quick` cannot run: {} {s} missing.", plural(required, "required thing")));
-    } else if useful > 0 {
-        page.heading(&format!("`nettoll study quick` can run; it says less without {}.", plural(useful, "useful thing")));
-    } else {
-        page.heading("`nettoll study quick` can run.");
-    }
+    let (tone, text) = match (absent(Need::Required), absent(Need::Useful)) {
+        (0, 0) => (Tone::Good, "`nettoll study quick` can run.".to_owned()),
+        (0, useful) => (Tone::Good, format!("`nettoll study quick` can run; it says less without {}.", plural(useful, "useful thing"))),
+        (required, _) => {
+            let is = if required == 1 { "is" } else { "are" };
+            (Tone::Bad, format!("`nettoll study quick` cannot run: {} {is} missing.", plural(required, "required thing")))
+        }
+    };
+    Block::Conclusion(tone, text)
 }

@@ -4,8 +4,10 @@ use analysis::result::Analysis;
 use attribution::exact::Timed;
 
 use crate::studies::microscope;
-use crate::studies::receipt::{self, Flames, Sink};
+use crate::studies::receipt::{self, Flames};
 use crate::{assembly, csv, json, sinks};
+
+pub use crate::sinks::html::render as document;
 
 /// The whole page, without flame graphs.
 pub fn render(analysis: &Analysis) -> String {
@@ -19,11 +21,8 @@ pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
 
 /// The whole page, with time next to instructions where both are known.
 pub fn render_timed(analysis: &Analysis, flames: &Flames, timed: &[Timed]) -> String {
-    let mut document = assembly::document(analysis, Sink::Page(flames));
-    if let Some(section) = microscope::timed_section(timed) {
-        document.places.extend(section.place());
-        document.sections.push(section);
-    }
+    let mut document = assembly::document(analysis, flames);
+    document.sections.extend(microscope::timed_section(timed));
     document.data = vec![("analysis", receipt::held::json(analysis)), ("csv", json::compact(&csv::render(analysis)))];
     sinks::html::render(&document)
 }

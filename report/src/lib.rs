@@ -25,7 +25,8 @@ pub mod proof;
 pub mod show;
 pub mod terminal;
 
-pub use sinks::json;
+pub use document::Document;
+pub use sinks::{json, markdown};
 pub use studies::setup::settings as plan_settings;
 pub use studies::{attached, history, microscope, receipt, reference, toll, verdict, workload};
 

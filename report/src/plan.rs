@@ -11,10 +11,10 @@ use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
 use model::{Cell, Nanos, Plan, Test};
 
+use crate::document::{Block, Document, Tone};
 use crate::like;
 use crate::number::percent;
 use crate::sinks::json;
-use crate::sinks::terminal::{Page, Style};
 use crate::studies::fleet;
 use crate::words::{capital, plural};
 
@@ -42,54 +42,35 @@ pub struct DryRun<'a> {
 }
 
 impl DryRun<'_> {
-    /// Describes the plan, in the light of earlier runs. Ends with a newline.
-    pub fn text(&self, style: Style) -> String {
+    /// Describes the plan, in the light of earlier runs.
+    pub fn document(&self) -> Document {
         let plan = self.plan;
-        let mut page = Page::new(style);
-        page.heading(&format!("{}: {}", plan.name, plan.title));
-        if !plan.description.is_empty() {
-            page.text(&plan.description);
-            page.gap();
-        }
-        page.text(&extent(plan));
-        if !plan.hosts.is_empty() {
-            page.text(&hosts(plan));
-        }
-        page.text(&expected_time(plan));
-        if let Some(shortened) = self.shortened {
-            page.warning(&capital(&shorter(shortened)));
-        }
-        page.gap();
-        if plan.fleet.is_some() {
-            page.heading("What can be found");
-            fleet::outlook(plan).iter().for_each(|text| page.item(text));
-        } else {
-            page.heading("The interval to expect");
-            expected_after(plan).into_iter().for_each(|blocks| page.item(&expected(plan, blocks)));
-        }
-        if let Some(earlier) = self.earlier {
-            page.gap();
-            page.heading("After the earlier runs");
-            like::sentences(plan, earlier).iter().for_each(|text| page.item(text));
-        }
+        let paragraph = |text: String| Block::Paragraph(text.into());
+        let mut blocks: Vec<Block> =
+            (!plan.description.is_empty()).then(|| Block::Lead(plan.description.as_str().into())).into_iter().collect();
+        blocks.push(paragraph(extent(plan)));
+        blocks.extend((!plan.hosts.is_empty()).then(|| paragraph(hosts(plan))));
+        blocks.push(paragraph(expected_time(plan)));
+        blocks.extend(self.shortened.map(|shortened| Block::Conclusion(Tone::Bad, capital(&shorter(shortened)))));
+        let (heading, outlook) = match plan.fleet {
+            Some(_) => ("What can be found", fleet::outlook(plan)),
+            None => ("The interval to expect", expected_after(plan).into_iter().map(|blocks| expected(plan, blocks)).collect()),
+        };
+        blocks.push(Block::piece(heading, Block::sentences(outlook)));
+        blocks.extend(self.earlier.map(|earlier| Block::piece("After the earlier runs", Block::sentences(like::sentences(plan, earlier)))));
         if !plan.arms.is_empty() {
-            page.gap();
-            page.heading("Arms, side by side in each block");
-            for (place, arm) in plan.arms.iter().enumerate() {
+            let arms = plan.arms.iter().enumerate().map(|(place, arm)| {
                 let baseline = if place == 0 { " (the baseline)" } else { "" };
                 let nothing = if arm.settings.is_empty() { ": nothing besides" } else { "" };
-                page.item(&format!("{arm}{nothing}{baseline}"));
-            }
-            if plan.host_wide {
-                page.text("Settings of this machine may be changed for it, and are set back at the end.");
-            }
+                format!("{arm}{nothing}{baseline}")
+            });
+            let arms = Block::sentences(arms);
+            let wide = "Settings of this machine may be changed for it, and are set back at the end.";
+            let wide = plan.host_wide.then(|| Block::Paragraph(wide.into()));
+            blocks.push(Block::piece("Arms, side by side in each block", arms.into_iter().chain(wide)));
         }
-        page.gap();
-        page.heading("Cells");
-        for cell in &plan.cells {
-            page.item(&cell.to_string());
-        }
-        page.finish()
+        blocks.push(Block::piece("Cells", Block::sentences(plan.cells.iter().map(ToString::to_string))));
+        Document::plain(format!("{}: {}", plan.name, plan.title), blocks)
     }
 
     /// The same as JSON: the plan as resolved, and what to expect of the run.
@@ -117,20 +98,15 @@ impl DryRun<'_> {
     }
 }
 
-/// Lists plans, each with its duration and its title. Ends with a newline.
-pub fn list(plans: &[Plan], style: Style) -> String {
-    let mut page = Page::new(style);
-    page.heading("Studies that come with nettoll");
+/// Lists plans, each with its duration and its title.
+pub fn list(plans: &[Plan]) -> Document {
     let names = plans.iter().map(|plan| plan.name.len()).max().unwrap_or(0);
     let times: Vec<String> = plans.iter().map(|plan| duration(plan).to_string()).collect();
     let room = times.iter().map(|time| time.chars().count()).max().unwrap_or(0);
-    for (plan, time) in plans.iter().zip(times) {
-        let label = format!("{:names$}  {time:>room$}  ", plan.name);
-        page.labelled(&label, &plan.title, label.chars().count());
-    }
-    page.gap();
-    page.text("Run one: nettoll study NAME. What it would do: --dry-run. A plan of your own: --plan FILE. All flags: --help.");
-    page.finish()
+    let fact = |(plan, time): (&Plan, String)| (format!("{:names$}  {time:>room$}", plan.name), plan.title.clone());
+    let facts = Block::facts(plans.iter().zip(times).map(fact));
+    let how = "Run one: nettoll study NAME. What it would do: --dry-run. A plan of your own: --plan FILE. All flags: --help.";
+    Document::plain("Studies that come with nettoll", [facts, Block::Paragraph(how.into())])
 }
 
 /// The same as JSON.
@@ -343,7 +319,7 @@ fn expected(plan: &Plan, blocks: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::{DryRun, Shortened, list};
-    use crate::sinks::terminal::Style;
+    use crate::sinks::terminal::{Style, render};
     use model::plan::{PRESETS, RawPlan, preset, resolve};
     use model::{Nanos, Plan};
 
@@ -357,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_dry_run_says_what_how_long_and_how_well() {
-        insta::assert_snapshot!(dry(&plan(preset("quick").unwrap())).text(Style::PLAIN));
+        insta::assert_snapshot!(render(&dry(&plan(preset("quick").unwrap())).document(), Style::PLAIN));
     }
 
     #[test]
@@ -370,13 +346,15 @@ mod tests {
         assert_eq!((value["duration"]["s"].as_f64(), value["cells"].as_array().unwrap().len()), (Some(40.635), 21));
         assert_eq!((value["expected"][1]["scatter"].as_f64(), value["notes"][0].as_str()), (Some(0.05), Some("something")));
         assert_eq!(value["shortened"]["to"], 54_000_000);
-        assert!(told.text(Style::PLAIN).contains("Each trial measures 54 ms in place of 150 ms, so that all of them take 45 s;"));
+        assert!(
+            render(&told.document(), Style::PLAIN).contains("Each trial measures 54 ms in place of 150 ms, so that all of them take 45 s;")
+        );
     }
 
     #[test]
     fn each_preset_is_listed_with_its_duration() {
         let plans: Vec<Plan> = PRESETS.iter().map(|(_, text)| plan(text)).collect();
-        insta::assert_snapshot!(list(&plans, Style::PLAIN));
+        insta::assert_snapshot!(render(&list(&plans), Style::PLAIN));
     }
 
     #[test]
@@ -384,7 +362,7 @@ mod tests {
         let text = "name = \"x\"\nhosts = { b = \"db1\" }\ntrial = { length = \"100ms\", warmup = \"5ms\" }\nblocks = { least = 5, most = 5 }\n\
                     [[cells]]\ntest = [\"UDP_STREAM\", \"TCP_STREAM\"]\nsize = 64";
         let plan = plan(text);
-        let text = dry(&plan).text(Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = render(&dry(&plan).document(), Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("All: about 1.4 s, up to 2.4 s where datagrams are lost."), "{text}");
     }
 }

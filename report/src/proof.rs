@@ -3,10 +3,9 @@
 use analysis::proof::{FoundCost, KnownCost};
 use serde_json::json;
 
+use crate::document::{Block, Cell, Column, Document, Entry, Head, Kind, Rows};
 use crate::number::time;
 use crate::sinks::json::pretty;
-use crate::sinks::terminal::table::{Column, Measured};
-use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
 
 /// Costs that were looked for next to one neighbour.
@@ -39,30 +38,28 @@ pub fn sentence(part: Part) -> String {
     )
 }
 
-/// A table of every cost, and a sentence for each part. Ends with a newline.
-pub fn render(parts: &[Part], style: Style) -> String {
-    let mut page = Page::new(style);
-    page.heading("Known costs at a sender, and what its receipt shows of them");
-    page.gap();
+/// A table of every cost, and a sentence for each part.
+pub fn document(parts: &[Part]) -> Document {
     let first = parts.first().map_or(&[][..], |part| part.costs);
-    let cost = |cost: &KnownCost| if cost.injected_ns > 0.0 { time(cost.injected_ns) } else { "-".to_owned() };
-    let mut columns = vec![
-        Column::words(2, ["Cause", ""], first.iter().map(|cost| cost.cause.clone()).collect()),
-        Column::words(2, ["Traffic", ""], first.iter().map(|cost| cost.traffic.clone()).collect()),
-        Column::figures(2, ["Cost of", "a message"], first.iter().map(cost).collect()),
-    ];
+    let mut rows = Rows::of(first)
+        .words("Cause", |cost| cost.cause.as_str())
+        .words("Traffic", |cost| cost.traffic.as_str())
+        .figures(("Cost", 2, ["Cost of", "a message"]), |cost| {
+            if cost.injected_ns > 0.0 { time(cost.injected_ns) } else { "-".to_owned() }
+        });
     for part in parts {
-        columns.push(Column::measured(2, ["Found,", part.neighbour], &part.costs.iter().map(measured).collect::<Vec<_>>(), Vec::new()));
+        let mut costs = part.costs.iter();
+        let head =
+            Head { rank: Some(2), short: ["Found,".to_owned(), part.neighbour.to_owned()], line: format!("Found, {}", part.neighbour) };
+        let cells = first.iter().map(|_| costs.next().map_or(Cell::Nothing, found)).collect();
+        rows = rows.made(Column { cells, ..Column::new(head, Kind::Figures) });
     }
-    page.table(columns);
-    page.gap();
+    let mut blocks = vec![rows.table().into()];
     for part in parts {
-        page.text(&format!("{}.", sentence(*part)));
-        for (cause, reason) in left_out(part.costs) {
-            page.item(&format!("{cause}: {reason}"));
-        }
+        blocks.push(Block::Paragraph(format!("{}.", sentence(*part)).into()));
+        blocks.extend(Block::sentences(left_out(part.costs).into_iter().map(|(cause, reason)| format!("{cause}: {reason}"))));
     }
-    page.finish()
+    Document::plain("Known costs at a sender, and what its receipt shows of them", blocks)
 }
 
 /// The causes that could not be looked for, each reason once.
@@ -78,15 +75,11 @@ fn left_out(costs: &[KnownCost]) -> Vec<(&str, &str)> {
     all
 }
 
-fn measured(cost: &KnownCost) -> Measured {
-    match &cost.found {
-        Ok(FoundCost { ratio, red, .. }) => {
-            let reach = ratio.interval.map_or_else(String::new, |[low, high]| format!("±{:.2}", (high - low) / 2.0));
-            let reach = if *red { format!("{reach} !") } else { reach };
-            Measured::Margin(format!("{:.2}", ratio.value), reach)
-        }
-        Err(_) => Measured::Range("-".to_owned()),
-    }
+fn found(cost: &KnownCost) -> Cell {
+    let Ok(FoundCost { ratio, red, .. }) = &cost.found else { return Cell::Nothing };
+    let reach = ratio.interval.map_or_else(String::new, |[low, high]| format!("±{:.2}", (high - low) / 2.0));
+    let margin = if *red { format!("{reach} !") } else { reach };
+    Cell::Entry(Entry { value: format!("{:.2}", ratio.value), margin, ..Entry::default() })
 }
 
 /// The same as JSON: an object with an array of costs for each neighbour.

@@ -5,10 +5,9 @@ use model::run::Status;
 use model::{Run, Summary};
 use serde_json::{Value, json};
 
+use crate::document::{Block, Cut, Document, Keeps, Rows};
 use crate::series::{metric, percentile};
 use crate::sinks::json::pretty;
-use crate::sinks::terminal::table::Column;
-use crate::sinks::terminal::{Page, Style};
 use crate::studies::run::{host, link};
 use crate::studies::setup::trial;
 use crate::words::plural;
@@ -27,11 +26,9 @@ pub struct Listed<'a> {
 
 /// Digits at the end of a name that set runs apart.
 const DIGITS: usize = 4;
-/// Columns of a page that has room for years.
-const WITH_YEAR: usize = 100;
-/// Room of words in a table of 80 columns.
+/// What stays of words where room is short.
 const WORD: usize = 11;
-/// The least room of the last column.
+/// And of what a run shows.
 const LEAST_HEADLINE: usize = 12;
 
 /// Runs that cannot be read and are told of with the reason.
@@ -90,36 +87,34 @@ fn figure(cell: &CellResult) -> Option<String> {
     Some(format!("{} {} B {}", name.trim_end_matches("_STREAM"), number::whole(cell.cell.size.get()), number::time(time)))
 }
 
-/// A line for each run, the earliest first. Ends with a newline.
-pub fn list(runs: &[Listed], style: Style) -> String {
-    let mut page = Page::new(style);
-    let wide = page.width() >= WITH_YEAR;
-    let column = |of: &dyn Fn(&Listed) -> String| runs.iter().map(of).collect::<Vec<_>>();
-    let word = |text: &str| short(text, if wide { 2 * WORD } else { WORD });
-    let of_run = |of: &dyn Fn(&Run) -> String| column(&|listed| listed.run.map_or_else(|_| nothing(), of));
-    let of_summary = |of: &dyn Fn(&Summary) -> Option<String>| column(&|listed| listed.summary.and_then(of).unwrap_or_else(nothing));
-    let mut columns = vec![
-        Column::words(9, ["", "Run"], short_names(runs)),
-        Column::words(9, ["", "Started"], of_run(&|run| clock::short(run.started_ms, wide))),
-        Column::words(9, ["", "Study"], of_run(&|run| word(&run.plan.name))),
-        Column::words(3, ["", "Link"], of_run(&|run| word(&links(run)))),
-        Column::words(2, ["", "Kernel"], of_summary(&|summary| Some(word(&release(&summary.kernel))))),
-        Column::figures(4, ["", "Took"], of_summary(&|summary| Some(took(summary.duration_ms)))),
-        Column::figures(6, ["Worst", "±"], of_summary(&|summary| summary.widest.map(interval::reach))),
-        Column::figures(5, ["", "!"], of_summary(&|summary| Some(number::whole(summary.warnings)))),
-    ];
-    let taken = crate::sinks::terminal::table::total(&columns) + 2;
-    let room = page.width().saturating_sub(taken).max(LEAST_HEADLINE);
-    columns.push(Column::words(8, ["", "Shows"], column(&|listed| short(&shows(listed), room))));
-    page.table(columns);
-    page.gap();
-    let unread: Vec<String> = runs.iter().filter_map(|listed| Some(format!("{}: {}", listed.id, listed.run.err()?))).collect();
-    unread.iter().take(MOST_UNREAD).for_each(|text| page.item(text));
-    if unread.len() > MOST_UNREAD {
-        page.item(&format!("and {} more that cannot be read", number::whole((unread.len() - MOST_UNREAD) as u64)));
+/// A line for each run, the earliest first.
+pub fn list(runs: &[Listed]) -> Document {
+    let names = short_names(runs);
+    let named: Vec<(&Listed, String)> = runs.iter().zip(names).collect();
+    type Of<T> = fn(&T) -> Option<String>;
+    let of_run = |of: Of<Run>| move |(listed, _): &(&Listed, String)| listed.run.ok().and_then(of);
+    let of_summary = |of: Of<Summary>| move |(listed, _): &(&Listed, String)| listed.summary.and_then(of);
+    let table = Rows::of(&named)
+        .words(("Run", 9, ["", "Run"]), |(_, name)| name.as_str())
+        .words(("Started", 9, ["", "Started"]), of_run(|run| Some(clock::short(run.started_ms, false))))
+        .words(("Study", 9, ["", "Study"]), of_run(|run| Some(run.plan.name.clone())))
+        .words(("Link", 3, ["", "Link"]), of_run(|run| Some(links(run))))
+        .words(("Kernel", 2, ["", "Kernel"]), of_summary(|summary| Some(release(&summary.kernel))))
+        .figures(("Took", 4, ["", "Took"]), of_summary(|summary| Some(took(summary.duration_ms))))
+        .figures(("Worst ±", 6, ["Worst", "±"]), of_summary(|summary| summary.widest.map(interval::reach)))
+        .figures(("Warnings", 5, ["", "!"]), of_summary(|summary| Some(number::whole(summary.warnings))))
+        .words(("Shows", 8, ["", "Shows"]), |(listed, _)| shows(listed));
+    let mut table = table.table();
+    for (place, least) in [(2, WORD), (3, WORD), (4, WORD), (8, LEAST_HEADLINE)] {
+        table.columns[place].cut = Some(Cut { least, keeps: Keeps::Start });
     }
-    page.faint("±: the widest interval of a time per message; !: kinds of warnings. Of one run: nettoll show RUN.", 0);
-    page.finish()
+    let mut unread: Vec<String> = runs.iter().filter_map(|listed| Some(format!("{}: {}", listed.id, listed.run.err()?))).collect();
+    let more = unread.len().saturating_sub(MOST_UNREAD);
+    unread.truncate(MOST_UNREAD);
+    unread.extend((more > 0).then(|| format!("and {} more that cannot be read", number::whole(more as u64))));
+    let legend = "±: the widest interval of a time per message; !: kinds of warnings. Of one run: nettoll show RUN.";
+    let blocks = std::iter::once(table.into()).chain(Block::sentences(unread)).chain([Block::Lead(legend.into())]);
+    Document::plain("", blocks)
 }
 
 /// The same as JSON.
@@ -127,16 +122,13 @@ pub fn list_json(runs: &[Listed]) -> String {
     pretty(&runs.iter().map(value).collect::<Vec<_>>())
 }
 
-/// Facts of one run. Ends with a newline.
-pub fn one(listed: &Listed, hosts: &[model::host::HostFacts], path: &str, style: Style) -> String {
-    let mut page = Page::new(style);
-    let Ok(run) = listed.run else { return listed.run.err().unwrap_or_default().to_owned() + "\n" };
+/// Facts of one run.
+pub fn one(listed: &Listed, hosts: &[model::host::HostFacts], path: &str) -> Document {
+    let run = match listed.run {
+        Ok(run) => run,
+        Err(error) => return Document::plain("", [Block::Paragraph(error.into())]),
+    };
     let plan = &run.plan;
-    page.heading(&format!("{}: {}", plan.name, plan.title));
-    if !plan.description.is_empty() {
-        page.text(&plan.description);
-        page.gap();
-    }
     let mut facts =
         vec![("Run", path.to_owned()), ("Started", clock::utc(run.started_ms)), ("Status", run.status.describe()), ("Link", link(plan))];
     facts.extend(hosts.iter().map(|found| ("Host", format!("{}: {}", found.name, host(found)))));
@@ -162,11 +154,8 @@ pub fn one(listed: &Listed, hosts: &[model::host::HostFacts], path: &str, style:
         let command = if plan.fleet.is_some() { "fleet" } else { "study" };
         facts.push(("Go on", format!("nettoll {command} --resume {}", listed.id)));
     }
-    let margin = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
-    for (name, fact) in facts {
-        page.labelled(&format!("{name:margin$}"), &fact, margin);
-    }
-    page.finish()
+    let about = (!plan.description.is_empty()).then(|| Block::Paragraph(plan.description.as_str().into()));
+    Document::plain(format!("{}: {}", plan.name, plan.title), about.into_iter().chain([Block::facts(facts)]))
 }
 
 /// The same as JSON, with the plan.
@@ -200,10 +189,6 @@ fn value(listed: &Listed) -> Value {
         "warnings": known.map(|summary| summary.warnings),
         "headline": known.map(|summary| &summary.headline),
     })
-}
-
-fn nothing() -> String {
-    number::NOTHING.to_owned()
 }
 
 /// What a run shows, or why it shows nothing, or not all.
@@ -241,16 +226,6 @@ fn took(ms: u64) -> String {
     }
 }
 
-/// A text in so many columns, cut where it is longer.
-fn short(text: &str, room: usize) -> String {
-    // What is cut must have been cleaned: half a sequence is none any more.
-    let text = model::printable::printable(text, model::printable::Keep::Nothing);
-    match text.chars().count() <= room {
-        true => text.into_owned(),
-        false => text.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
-    }
-}
-
 /// Shortest end of each name that no other run has.
 fn short_names(runs: &[Listed]) -> Vec<String> {
     let alone = |part: &str| runs.iter().filter(|other| other.id.contains(part)).count() == 1;
@@ -265,7 +240,7 @@ fn short_names(runs: &[Listed]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{Listed, list, list_json, one, short_names};
-    use crate::sinks::terminal::Style;
+    use crate::sinks::terminal::{Style, render};
     use model::run::Status;
     use model::{Run, Summary};
     use testkit::made;
@@ -309,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_run_is_a_line_of_eighty_columns() {
-        let text = list(&listed(&runs()), Style::PLAIN);
+        let text = render(&list(&listed(&runs())), Style::PLAIN);
         assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains('\u{1b}'), "{text}");
         insta::assert_snapshot!(text);
     }
@@ -324,7 +299,10 @@ mod tests {
         let runs = runs();
         let listed = listed(&runs);
         let told = |place: usize| {
-            one(&listed[place], &[made::host("a")], listed[place].id, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ")
+            render(&one(&listed[place], &[made::host("a")], listed[place].id), Style::PLAIN)
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let text = told(1);
         for words in ["interrupted", "±5.0 % met in 21 of 21 cells", "2.5 h", "nettoll study --resume 2026-11-21T20-14-06Z-quick-9634"] {

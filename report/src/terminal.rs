@@ -2,11 +2,11 @@
 
 use analysis::result::Analysis;
 
-pub use crate::sinks::terminal::Style;
-use crate::studies::receipt::Sink;
+pub use crate::sinks::terminal::{Style, render as document};
+use crate::studies::receipt::Flames;
 use crate::{assembly, sinks};
 
-/// The whole answer; ends with a newline.
+/// The whole answer of a run; ends with a newline.
 pub fn render(analysis: &Analysis, style: Style) -> String {
-    sinks::terminal::render(&assembly::document(analysis, Sink::Terminal(style.columns())), style)
+    sinks::terminal::render(&assembly::document(analysis, &Flames::default()), style)
 }

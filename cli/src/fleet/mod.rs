@@ -108,7 +108,7 @@ fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result
         output::write(&told.json())?;
         return Ok(Exit::Done);
     }
-    output::styled(&told.text(output::style()))?;
+    output::show(&told.document(), false)?;
     notes.iter().for_each(|note| output::note(note));
     Ok(Exit::Done)
 }

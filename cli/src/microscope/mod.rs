@@ -22,7 +22,6 @@ use microscope::program::Program;
 use microscope::scenario::{self, Scenario};
 use microscope::{Asked, Counting, Failed, measure};
 use report::microscope::Shown;
-use report::terminal::Style;
 
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
@@ -74,7 +73,7 @@ fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let shown = Shown { tree: args.tree };
     let stored = exact::store_run(&args.runs.directory, &measured, shown)?;
     if let Some(place) = &place {
-        output::page(place, &report::microscope::html(&measured, &[], shown, crate::version::SHORT))?;
+        output::page(place, &report::html::document(&report::microscope::document(&measured, &[], shown, crate::version::SHORT)))?;
     }
     if let Some(folder) = &args.folded {
         fold(folder, &measured)?;
@@ -83,13 +82,9 @@ fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
         output::write(&report::microscope::json(&measured, &[]))?;
         return Ok(Exit::Done);
     }
-    output::styled(&report::microscope::terminal(&measured, &[], shown, style(args)))?;
+    output::show(&report::microscope::document(&measured, &[], shown, crate::version::SHORT), args.verbose)?;
     output::write(&format!("\nReport: {}", place.unwrap_or_else(|| stored.join("report.html")).display()))?;
     Ok(Exit::Done)
-}
-
-fn style(args: &MicroscopeArgs) -> Style {
-    Style { verbose: args.verbose, ..output::style() }
 }
 
 /// Writes `KERNEL.MESSAGE.folded` for each message.

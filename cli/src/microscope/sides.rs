@@ -6,7 +6,7 @@ use attribution::exact::Measured;
 use microscope::Failed;
 use microscope::cache::Cache;
 
-use super::{Lab, style};
+use super::Lab;
 use crate::args::MicroscopeArgs;
 use crate::exit::{Exit, Failure};
 use crate::{exact, output};
@@ -40,7 +40,7 @@ pub fn compare(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
         }
         _ => return Err(Failure::misuse("one side is a file of counts and the other a kernel: give two of one kind")),
     };
-    let found = exact::tell([&before, &after], place.as_deref(), args.json, style(args))?;
+    let found = exact::tell([&before, &after], place.as_deref(), args.json, args.verbose)?;
     Ok(exact::judged(&found, args.threshold))
 }
 

@@ -11,7 +11,7 @@ use microscope::scenario::{self, Scenario};
 use model::order::Gather;
 use report::microscope::Shown;
 
-use super::{Lab, style};
+use super::Lab;
 use crate::args::MicroscopeArgs;
 use crate::exit::{Exit, Failure};
 use crate::{exact, output};
@@ -31,7 +31,7 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     exact::write(&messages.path, None, &measured)?;
     let shown = Shown { tree: args.tree };
     if let Some(place) = &place {
-        output::page(place, &report::microscope::html(&measured, &timed, shown, crate::version::SHORT))?;
+        output::page(place, &report::html::document(&report::microscope::document(&measured, &timed, shown, crate::version::SHORT)))?;
     }
     tell(&measured, &timed, shown, args)?;
     let page = crate::report::write(&messages.path, None, &[])?;
@@ -99,7 +99,7 @@ impl Messages {
 fn tell(measured: &[Measured], timed: &[Timed], shown: Shown, args: &MicroscopeArgs) -> Result<(), Failure> {
     match args.json {
         true => output::write(&report::microscope::json(measured, timed))?,
-        false => output::styled(&report::microscope::terminal(measured, timed, shown, style(args)))?,
+        false => output::show(&report::microscope::document(measured, timed, shown, crate::version::SHORT), args.verbose)?,
     }
     Ok(())
 }

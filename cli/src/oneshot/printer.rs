@@ -13,7 +13,6 @@ use model::host::HostFacts;
 use model::trial::Outcome;
 use model::{Role, TrialRecord, Warning};
 use report::oneshot::{self, Intervals, Row, TrialFacts};
-use report::terminal::Style;
 
 use super::plan::Asked;
 use crate::args::OneshotArgs;
@@ -58,10 +57,6 @@ impl<'a> TrialPrinter<'a> {
         }
     }
 
-    fn style(&self) -> Style {
-        Style { verbose: self.verbose, ..output::style() }
-    }
-
     /// The trial, if it came to its end.
     pub fn take_record(&mut self) -> Option<TrialRecord> {
         self.record.take()
@@ -93,7 +88,8 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
         } else {
-            output::styled(&format!("\n{}", oneshot::summary(&self.setting(), record, self.style())))?;
+            output::write("")?;
+            output::show(&oneshot::summary(&self.setting(), record), self.verbose)?;
         }
         Ok(if matches!(record.outcome, Outcome::Measured(_)) { Exit::Done } else { Exit::Failed })
     }
@@ -124,7 +120,8 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
         } else {
-            output::styled(&format!("\n{}", oneshot::partial(&self.rows, output::style())))?;
+            output::write("")?;
+            output::show(&oneshot::partial(&self.rows), false)?;
         }
         Ok(Exit::Failed)
     }
@@ -171,7 +168,7 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             return Ok(());
         }
-        output::styled(&oneshot::header(&self.setting(), self.style()))?;
+        output::show(&oneshot::header(&self.setting()), self.verbose)?;
         match self.asked.plan.progress {
             Some(_) => output::write(&format!("\n{}", self.intervals.head())),
             None => Ok(()),

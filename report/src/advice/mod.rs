@@ -9,9 +9,8 @@ use analysis::workload::{Cut, Workload};
 use model::{Api, Cell};
 use serde_json::{Value, json};
 
+use crate::document::{Block, Document, Kind, Rows, Table};
 use crate::sinks::json::pretty;
-use crate::sinks::terminal::table::Column;
-use crate::sinks::terminal::{Page, Style};
 use crate::words::{self, list};
 use crate::{interval, number};
 
@@ -30,56 +29,44 @@ pub struct Advice<'a> {
 }
 
 impl Advice<'_> {
-    /// As text; ends with a newline.
-    pub fn text(&self, style: Style) -> String {
-        let mut page = Page::new(style);
-        for ranking in self.rankings {
-            self.ranking(&mut page, ranking);
-        }
-        page.faint(
-            "◂: not shown to cost more than the cheapest. Messages were sent as fast as each way can, on one flow: a program that has them \
-             one by one saves less by batches, which wait until they are full.",
-            0,
-        );
-        page.finish()
+    /// As a document.
+    pub fn document(&self) -> Document {
+        let legend = "◂: not shown to cost more than the cheapest. Messages were sent as fast as each way can, on one flow: a program that has them \
+                      one by one saves less by batches, which wait until they are full.";
+        Document::plain("", self.rankings.iter().map(|ranking| self.ranking(ranking)).chain([Block::Lead(legend.into())]))
     }
 
-    fn ranking(&self, page: &mut Page, ranking: &Ranking) {
+    fn ranking(&self, ranking: &Ranking) -> Block {
         let rate = self.rate.map(|rate| format!(" at {} messages a second", number::whole(rate.round() as u64))).unwrap_or_default();
         let mean = if ranking.workload.is_some() { "mean " } else { "" };
-        page.heading(&format!("{}, {mean}{} B{rate}", ranking.series, number::whole(ranking.size.get())));
-        page.text(&conclusion(ranking));
-        page.gap();
-        page.table(columns(ranking));
-        page.gap();
-        cheaper(ranking).for_each(|way| page.item(&needs(way)));
-        if let Some(cut) = self.cut(ranking) {
-            page.item(&format!(
+        let mut notes: Vec<String> = cheaper(ranking).map(needs).collect();
+        notes.extend(self.cut(ranking).map(|cut| {
+            format!(
                 "{} of the messages, {} of the bytes, were left out: they are larger than the largest datagram, {} B.",
                 number::percent(cut.messages),
                 number::percent(cut.bytes),
                 number::whole(cut.limit)
-            ));
-        }
-        if let Some(size) = ranking.request_size {
-            page.item(&format!("Round trips are of requests and answers of {} B, the median message.", number::whole(size.get())));
-        }
-        if let Some((batch, wait)) = batch(ranking) {
-            page.item(&format!("At this rate the first message of a batch of {batch} waits {} for the last.", number::time(wait)));
-        }
+            )
+        }));
+        notes.extend(
+            ranking
+                .request_size
+                .map(|size| format!("Round trips are of requests and answers of {} B, the median message.", number::whole(size.get()))),
+        );
+        notes.extend(batch(ranking).map(|(batch, wait)| {
+            format!("At this rate the first message of a batch of {batch} waits {} for the last.", number::time(wait))
+        }));
         let slower = |way: &&Ranked| self.rate.zip(way.carried_per_s).is_some_and(|(rate, carried)| carried < rate);
         let slower: Vec<String> = ranking.ways.iter().filter(slower).map(name).collect();
-        if !slower.is_empty() {
-            page.item(&format!("One flow did not bring that many messages a second by {}.", list(&slower)));
-        }
-        for refused in &ranking.refused {
-            page.item(&format!("{} was not measured: {}", words::way(refused.api, refused.receive, 1), refused.reason));
-        }
-        if !ranking.untried.is_empty() {
-            let names: Vec<String> = ranking.untried.iter().map(ToString::to_string).collect();
-            page.item(&format!("Not tried in this run: {}", list(&names)));
-        }
-        page.gap();
+        notes.extend((!slower.is_empty()).then(|| format!("One flow did not bring that many messages a second by {}.", list(&slower))));
+        let refused = ranking.refused.iter();
+        notes
+            .extend(refused.map(|refused| format!("{} was not measured: {}", words::way(refused.api, refused.receive, 1), refused.reason)));
+        let untried: Vec<String> = ranking.untried.iter().map(ToString::to_string).collect();
+        notes.extend((!untried.is_empty()).then(|| format!("Not tried in this run: {}", list(&untried))));
+        let heading = format!("{}, {mean}{} B{rate}", ranking.series, number::whole(ranking.size.get()));
+        let blocks = [Block::Paragraph(conclusion(ranking).into()), table(ranking).into()];
+        Block::piece(heading, blocks.into_iter().chain(Block::sentences(notes)))
     }
 
     /// The part of the workload that a test cannot send.
@@ -148,25 +135,21 @@ fn conclusion(ranking: &Ranking) -> String {
     text + "."
 }
 
-fn columns(ranking: &Ranking) -> Vec<Column> {
-    let each = |of: &dyn Fn(&Ranked) -> String| ranking.ways.iter().map(of).collect::<Vec<_>>();
-    let any = |of: &dyn Fn(&Ranked) -> bool| ranking.ways.iter().any(of);
-    let estimate = |of: fn(&Ranked) -> Option<Estimate>, write: fn(f64) -> String| {
-        each(&|way| of(way).map_or_else(|| number::NOTHING.to_owned(), |found| write(found.value)))
-    };
-    let mut columns = vec![
-        Column::words(9, ["", "Way"], each(&|way| format!("{}{}", name(way), if way.ties { " ◂" } else { "" }))),
-        Column::figures(9, ["CPU of both", "a message"], each(&|way| interval::narrow(Some(&way.cost_ns), number::time))),
-        Column::figures(8, ["", "of send"], each(&|way| interval::narrow(way.of_send.as_ref().filter(|_| !is_send(way)), number::percent))),
-    ];
-    if any(&|way| way.cpus.is_some()) {
-        columns.push(Column::figures(7, ["", "CPUs"], estimate(|way| way.cpus, cpus)));
-        columns.push(Column::figures(6, ["", "saves"], estimate(|way| way.saved_cpus.filter(|_| !is_send(way)), cpus)));
-    }
-    if any(&|way| way.round_trip_ns.is_some()) {
-        columns.push(Column::figures(5, ["round", "trip"], each(&|way| interval::narrow(way.round_trip_ns.as_ref(), number::time))));
-    }
-    columns
+fn table(ranking: &Ranking) -> Table {
+    let share = |way: &Ranked| interval::narrow(way.of_send.as_ref().filter(|_| !is_send(way)), number::percent);
+    let estimate = |found: Option<Estimate>| found.map(|found| cpus(found.value));
+    let (has_rate, has_trips) =
+        (ranking.ways.iter().any(|way| way.cpus.is_some()), ranking.ways.iter().any(|way| way.round_trip_ns.is_some()));
+    Rows::of(&ranking.ways)
+        .words(("Way", 9, ["", "Way"]), |way| format!("{}{}", name(way), if way.ties { " ◂" } else { "" }))
+        .figures(("CPU of both a message", 9, ["CPU of both", "a message"]), |way| interval::narrow(Some(&way.cost_ns), number::time))
+        .figures(("Of send", 8, ["", "of send"]), share)
+        .column_if(has_rate, ("CPUs", 7, ["", "CPUs"]), Kind::Figures, |way| estimate(way.cpus))
+        .column_if(has_rate, ("Saves", 6, ["", "saves"]), Kind::Figures, |way| estimate(way.saved_cpus.filter(|_| !is_send(way))))
+        .column_if(has_trips, ("Round trip", 5, ["round", "trip"]), Kind::Figures, |way| {
+            interval::narrow(way.round_trip_ns.as_ref(), number::time)
+        })
+        .table()
 }
 
 fn cpus(count: f64) -> String {

@@ -4,9 +4,8 @@ use analysis::advised::{Sent, SentKind};
 use model::program_workload::{Exchange, ProgramWorkload};
 use serde_json::json;
 
+use crate::document::{Block, Document, Rows, Table};
 use crate::sinks::json::pretty;
-use crate::sinks::terminal::table::Column;
-use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
 use crate::{interval, number};
 
@@ -55,24 +54,14 @@ pub fn planned_json(workload: &ProgramWorkload) -> String {
 }
 
 impl SentAgain<'_> {
-    /// As text; ends with a newline.
-    pub fn text(&self, style: Style) -> String {
-        let mut page = Page::new(style);
-        page.heading(&format!("The work of {}, sent by nettoll", self.workload.program));
-        page.text(&self.conclusion());
-        page.gap();
-        for (place, kind) in self.sent.kinds.iter().enumerate() {
-            page.text(&format!("{}. {}", place + 1, words(&kind.exchange)));
-        }
-        page.gap();
-        page.table(self.columns());
-        page.gap();
-        page.faint(
-            "Each kind was sent over loopback by itself, at the rate and on as many connections as all kinds had, with about the CPU time of the \
-             program's own code, in blocks of random order; figures are of the end that stands for the program.",
-            0,
-        );
-        page.finish()
+    /// As a document.
+    pub fn document(&self) -> Document {
+        let kinds = self.sent.kinds.iter().enumerate().map(|(place, kind)| ((place + 1).to_string(), words(&kind.exchange)));
+        let how = "Each kind was sent over loopback by itself, at the rate and on as many connections as all kinds had, with about the CPU time of the \
+                   program's own code, in blocks of random order; figures are of the end that stands for the program.";
+        let heading = format!("The work of {}, sent by nettoll", self.workload.program);
+        let blocks = [Block::Paragraph(self.conclusion().into()), Block::facts(kinds), self.table().into(), Block::Lead(how.into())];
+        Document::plain(heading, blocks)
     }
 
     fn conclusion(&self) -> String {
@@ -90,19 +79,17 @@ impl SentAgain<'_> {
         text + "."
     }
 
-    fn columns(&self) -> Vec<Column> {
-        let each = |of: &dyn Fn(&SentKind) -> String| self.sent.kinds.iter().map(of).collect::<Vec<_>>();
-        vec![
-            Column::words(9, ["", "kind"], (1..=self.sent.kinds.len()).map(|place| place.to_string()).collect()),
-            Column::figures(6, ["", "share"], each(&|kind| number::percent(kind.exchange.share))),
-            Column::figures(9, ["CPU time", "each"], each(&|kind| interval::narrow(kind.cpu.as_ref(), number::time))),
-            Column::figures(8, ["exchanges", "a second"], each(&|kind| interval::narrow(kind.rate.as_ref(), number::count))),
-            Column::figures(
-                8,
-                ["wake-ups", "each"],
-                each(&|kind| interval::narrow(kind.wake_ups.as_ref(), |value| number::significant(value, 2))),
-            ),
-        ]
+    fn table(&self) -> Table {
+        let kinds: Vec<(usize, &SentKind)> = self.sent.kinds.iter().enumerate().collect();
+        Rows::of(&kinds)
+            .words(("Kind", 9, ["", "kind"]), |(place, _)| (place + 1).to_string())
+            .figures(("Share", 6, ["", "share"]), |(_, kind)| number::percent(kind.exchange.share))
+            .figures(("CPU time each", 9, ["CPU time", "each"]), |(_, kind)| interval::narrow(kind.cpu.as_ref(), number::time))
+            .figures(("Exchanges a second", 8, ["exchanges", "a second"]), |(_, kind)| interval::narrow(kind.rate.as_ref(), number::count))
+            .figures(("Wake-ups each", 8, ["wake-ups", "each"]), |(_, kind)| {
+                interval::narrow(kind.wake_ups.as_ref(), |value| number::significant(value, 2))
+            })
+            .table()
     }
 
     /// The same as JSON, with the file.

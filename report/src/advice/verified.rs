@@ -5,8 +5,8 @@ use analysis::result::Estimate;
 use model::order::Order;
 use serde_json::json;
 
+use crate::document::{Block, Document};
 use crate::sinks::json::pretty;
-use crate::sinks::terminal::{Page, Style};
 use crate::{interval, number};
 
 /// Advice to one program.
@@ -23,27 +23,18 @@ pub struct Verdicts<'a> {
 }
 
 impl Verdicts<'_> {
-    /// As text; ends with a newline.
-    pub fn text(&self, style: Style) -> String {
-        let mut page = Page::new(style);
-        let shown: Vec<&Verified> = self.advice.iter().filter(|one| one.shown).collect();
-        page.heading(&format!("Advice to {}", self.program));
-        page.text(&self.conclusion(shown.first().copied()));
-        page.gap();
-        for (place, one) in shown.iter().enumerate() {
-            page.text(&format!("{}. {}: saves {}.", place + 1, one.advice.rule, saving(one)));
-            details(&mut page, one);
-        }
-        for one in self.advice.iter().filter(|one| !one.shown) {
-            page.text(&format!("Not shown: {}: {}.", one.advice.rule, one.reason.as_deref().unwrap_or_default()));
-            details(&mut page, one);
-        }
-        page.faint(
-            "Savings are measured here: what was observed was replayed in both ways by threads of nettoll, in blocks of random order; intervals \
-             are wider by a fifth of the saving for what a replay cannot know of the program.",
-            0,
-        );
-        page.finish()
+    /// As a document.
+    pub fn document(&self) -> Document {
+        let (shown, not): (Vec<&Verified>, Vec<&Verified>) = self.advice.iter().partition(|one| one.shown);
+        let numbered = |(place, one): (usize, &&Verified)| format!("{}. {}: saves {}.", place + 1, one.advice.rule, saving(one));
+        let rejected = |one: &&Verified| format!("Not shown: {}: {}.", one.advice.rule, one.reason.as_deref().unwrap_or_default());
+        let headings = shown.iter().enumerate().map(numbered).chain(not.iter().map(rejected));
+        let pieces = headings.zip(shown.iter().chain(&not)).map(|(heading, one)| Block::piece(heading, Block::sentences(details(one))));
+        let how = "Savings are measured here: what was observed was replayed in both ways by threads of nettoll, in blocks of random order; intervals \
+                   are wider by a fifth of the saving for what a replay cannot know of the program.";
+        let conclusion = Block::Paragraph(self.conclusion(shown.first().copied()).into());
+        let blocks = std::iter::once(conclusion).chain(pieces).chain([Block::Heading("How".into()), Block::Aside(how.into())]);
+        Document::plain(format!("Advice to {}", self.program), blocks)
     }
 
     fn conclusion(&self, first: Option<&Verified>) -> String {
@@ -63,28 +54,21 @@ impl Verdicts<'_> {
     }
 }
 
-fn details(page: &mut Page, one: &Verified) {
-    page.item(&one.advice.change);
-    for evidence in &one.advice.evidence {
-        page.item(&format!("Observed: {evidence}"));
-    }
-    if let Some([now, then]) = medians(one) {
+fn details(one: &Verified) -> Vec<String> {
+    let mut all = vec![one.advice.change.clone()];
+    all.extend(one.advice.evidence.iter().map(|evidence| format!("Observed: {evidence}")));
+    all.extend(medians(one).map(|[now, then]| {
         let write = |value: f64| written(one.advice.measure, value);
-        page.item(&format!(
-            "Replayed in {} blocks: {} in the observed way, {} in the proposed one.",
-            one.blocks.len(),
-            write(now),
-            write(then)
-        ));
-    }
-    if one.disturbed {
-        page.item(&format!(
+        format!("Replayed in {} blocks: {} in the observed way, {} in the proposed one.", one.blocks.len(), write(now), write(then))
+    }));
+    all.extend(one.disturbed.then(|| {
+        format!(
             "The replays had no CPU for {} of the time that they wanted one, more than the program: something else ran, its own load perhaps. \
              Advise the stored run when that has ended: nettoll advise RUN.",
             number::percent(one.delayed)
-        ));
-    }
-    page.gap();
+        )
+    }));
+    all
 }
 
 fn medians(one: &Verified) -> Option<[f64; 2]> {

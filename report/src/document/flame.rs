@@ -2,6 +2,9 @@
 
 use serde::{Serialize, Serializer};
 
+/// Bars of a smaller share of the samples are not drawn until a reader zooms to them.
+pub const LEAST_DRAWN: f64 = 1.0 / 550.0;
+
 /// Call chains of one end of a message, at several sizes or in two runs.
 #[derive(Debug, Default, Serialize)]
 pub struct Flame {

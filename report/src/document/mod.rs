@@ -1,9 +1,8 @@
 //! A report before it is shown: sections of sentences, verdicts, tables and figures.
 //!
 //! `studies` makes it from a result, `sinks` show it. Nothing here knows a
-//! terminal's width, a tag or a colour; where two sinks show the same table in
-//! different columns, its columns say so ([`Head`], [`Shown`]). A block that only
-//! one sink has is marked ([`Block::Page`], [`Block::Terminal`]).
+//! terminal's width, a tag or a colour: a block and a column say at which [`Level`]
+//! they stand, a column which others go before it, and a sink shows what it has room for.
 
 pub mod figure;
 pub mod flame;
@@ -14,25 +13,43 @@ pub mod waterfall;
 pub use self::figure::Figure;
 use self::flame::Flame;
 use self::forest::Forest;
-pub use self::table::{Cell, Column, Cut, Estimated, Head, Keeps, Kind, Rows, Shown, Table};
+pub use self::table::{Cell, Column, Cut, Entry, Estimated, Head, Keeps, Kind, RowKind, Rows, Shown, Table};
+use self::waterfall::Waterfall;
+
+/// How much of a report a reader asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The answer: every reader has it.
+    #[default]
+    Answer,
+    /// What stands behind it: on a page, and in a terminal that is asked for more.
+    Usual,
+    /// Every figure: a page folds it, a terminal leaves it to the page.
+    Everything,
+}
 
 /// A report.
 #[derive(Debug, Default)]
 pub struct Document {
-    /// Name of the page.
+    /// Name of the page; empty: its heading.
     pub title: String,
     /// Head of the report.
     pub masthead: Masthead,
-    /// Places that a page leads to.
-    pub places: Vec<Place>,
-    /// The sections, in the order of a page.
+    /// The sections, in order.
     pub sections: Vec<Section>,
-    /// Data that a page carries for its script and for whoever reads it by one: names and JSON.
+    /// Data that a page carries for its script and for programs that read it: names and JSON.
     pub data: Vec<(&'static str, String)>,
     /// Version of nettoll that writes it.
     pub tool: String,
     /// Reach of intervals, as a share, beyond which a figure is marked.
     pub precision: Option<f64>,
+}
+
+impl Document {
+    /// A document of one section without a title, below a heading.
+    pub fn plain(heading: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self { sections: vec![Section::new("", heading, blocks)], ..Self::default() }
+    }
 }
 
 /// Head of a report. Empty fields are not shown.
@@ -48,11 +65,7 @@ pub struct Masthead {
     pub red: Option<String>,
     /// Subject.
     pub about: String,
-    /// Time at which it began.
-    pub started: String,
-    /// Origin of its figures.
-    pub source: String,
-    /// The same as lines of a terminal.
+    /// Origin of its figures, the most telling first.
     pub lines: Vec<String>,
 }
 
@@ -69,34 +82,17 @@ pub struct Trust {
     pub warnings: usize,
 }
 
-/// A place that a page leads to: its name, words, and a count where there is one.
-pub type Place = (String, String, Option<usize>);
-
-/// Words that lead to a section, where that has a title.
-#[derive(Debug, Default)]
-pub enum Link {
-    /// The title.
-    #[default]
-    Title,
-    /// A short name, and a count where there is one.
-    Short(&'static str, Option<usize>),
-    /// Nothing leads there.
-    Absent,
-}
-
-/// A part of a report with a title.
+/// A part of a report.
 #[derive(Debug, Default)]
 pub struct Section {
     /// Name of its element in a page.
     pub id: String,
+    /// Short name that leads to it; empty: nothing leads there.
+    pub name: String,
+    /// Number of its entries, where that is said next to the name.
+    pub count: Option<usize>,
     /// Its title; empty: its pieces have headings enough.
     pub title: String,
-    /// Words that lead to it.
-    pub link: Link,
-    /// A terminal prints the title.
-    pub headed: bool,
-    /// Place in a terminal, where sections of a lower one come first.
-    pub rank: u8,
     /// Content.
     pub blocks: Vec<Block>,
 }
@@ -104,32 +100,37 @@ pub struct Section {
 impl Section {
     /// A section of a study: how to read it, what it draws, what it says.
     pub fn study(id: &str, title: &str, lead: String, figures: Vec<Figure>, blocks: impl IntoIterator<Item = Block>) -> Self {
-        let lead = [Block::Lead(lead.into())].into_iter().chain(Block::figures(figures));
-        Self { headed: true, rank: 1, ..Self::new(id, title, lead.chain(blocks)) }
+        Self::new(id, title, [Block::Lead(lead.into())].into_iter().chain(Block::figures(figures)).chain(blocks))
     }
 
-    /// A section that only a page gives its title.
+    /// A section with a title that leads to it as well.
     pub fn new(id: impl Into<String>, title: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
-        Self { id: id.into(), title: title.into(), blocks: blocks.into_iter().collect(), ..Self::default() }
+        let title = title.into();
+        Self { id: id.into(), name: title.clone(), title, blocks: blocks.into_iter().collect(), count: None }
     }
 
-    /// Returns the place that leads to it.
-    pub fn place(&self) -> Option<Place> {
-        let (name, count) = match self.link {
-            Link::Title => (self.title.clone(), None),
-            Link::Short(name, count) => (name.to_owned(), count),
-            Link::Absent => return None,
-        };
-        (!self.title.is_empty()).then(|| (self.id.clone(), name, count))
+    /// A section whose pieces have headings enough, with a name that leads to it.
+    pub fn named(id: impl Into<String>, name: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self { title: String::new(), ..Self::new(id, name, blocks) }
     }
 
-    /// Every figure of it, in the order of a page.
+    /// A section of blocks alone.
+    pub fn untitled(blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self::named("", "", blocks)
+    }
+
+    /// The same with another name that leads to it.
+    pub fn led(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
+    /// Every figure of it, in order.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.blocks.iter().flat_map(Block::all_figures)
     }
 }
 
-/// A piece of a section.
+/// A piece of a section. What it holds says a sink at which level it is shown, and how.
 #[derive(Debug)]
 pub enum Block {
     /// Introduction to the blocks that follow.
@@ -140,62 +141,54 @@ pub enum Block {
     Aside(Text),
     /// A heading within a section or a piece.
     Heading(Text),
-    /// Sentences under headings of their own.
-    Prose(Vec<Prose>),
-    /// Words and their meanings, with a word for the page's style.
-    Terms(&'static str, Vec<(String, String)>),
-    /// Markup of a page.
-    Markup(String),
-    /// Ways to save the data of a page.
-    Save,
+    /// Words and their meanings, names and their values.
+    Facts(Vec<(String, String)>),
     /// Blocks below a heading of their own.
-    Piece(Piece),
+    Piece(Text, Vec<Self>),
     /// Conclusion from the figures, with its tone.
     Conclusion(Tone, String),
     /// Facts to know before believing the figures.
     Warnings(Vec<String>),
     /// Sentences, each of which stands by itself.
     Sentences(Vec<Text>),
-    /// Sentences that answer the question: a page leads with them, a terminal, which
-    /// is read from its end, ends with them.
-    Answers(Vec<Text>),
     /// Doubts with remedies.
     Findings(Vec<Finding>),
     /// Statements that were tested.
     Statements(Vec<Statement>),
     /// Figures that are not to be used, why, and what to do.
     Alert(Alert),
-    /// Explanations of signs, in the sentences of a page.
-    Key(&'static str),
     /// A table.
     Table(Table),
-    /// Figures next to each other; a terminal draws none.
-    Figures(Vec<Figure>),
-    /// The figure of the first screen of a page.
-    Hero(Box<Figure>),
-    /// Changes of cells against a threshold.
-    Forest(Box<Forest>),
-    /// Call chains, which only a page draws.
-    Flame(Box<Flame>),
-    /// A row of figures at a glance.
-    Headlines(Vec<Headline>),
+    /// What is drawn.
+    Picture(Picture),
     /// Shares over two levels.
     Map(HeatMap),
-    /// Blocks for who wants every figure: a page folds them below the summary, a
-    /// terminal leaves them out.
-    Details(String, Vec<Self>),
-    /// Blocks that a terminal prints only if it is asked for everything.
-    Full(Vec<Self>),
-    /// Blocks of a terminal that is asked for the answer alone.
-    Brief(Vec<Self>),
-    /// A table whose name takes no line of its own in a terminal.
-    Compact(String, Table),
-    /// Blocks of a page alone.
-    Page(Vec<Self>),
-    /// Blocks of a terminal alone.
-    Terminal(Vec<Self>),
-    /// An empty line in a terminal; a page spaces by itself.
-    Gap,
+    /// Blocks at a level, with words that stand for them where they are folded.
+    At(Level, String, Vec<Self>),
+}
+
+/// What a sink that draws shows as a picture. Its figures are in tables as well.
+#[derive(Debug)]
+pub enum Picture {
+    /// Figures next to each other.
+    Figures(Vec<Figure>),
+    /// Changes of cells against a threshold.
+    Forest(Box<Forest>),
+    /// Call chains.
+    Flame(Box<Flame>),
+    /// The time of one message at sizes that a reader chooses from.
+    Waterfalls(Waterfalls),
+}
+
+/// Pictures of one message, of which one is shown.
+#[derive(Debug)]
+pub struct Waterfalls {
+    /// Name of their element in a page.
+    pub id: String,
+    /// Title.
+    pub title: String,
+    /// Each with its name, words that choose it, and whether it is shown first.
+    pub all: Vec<(String, String, bool, Waterfall)>,
 }
 
 impl Block {
@@ -214,34 +207,41 @@ impl Block {
     pub fn figures(all: Vec<Figure>) -> Option<Self> {
         let all: Vec<Figure> =
             all.into_iter().map(figure::placeable).filter(|one| one.traces.iter().any(|trace| !trace.is_empty())).collect();
-        (!all.is_empty()).then_some(Self::Figures(all))
+        (!all.is_empty()).then_some(Self::Picture(Picture::Figures(all)))
+    }
+
+    /// A flame graph.
+    pub fn flame(graph: Flame) -> Self {
+        Self::Picture(Picture::Flame(Box::new(graph)))
     }
 
     fn all_figures(&self) -> Vec<&Figure> {
         match self {
-            Self::Figures(figures) => figures.iter().collect(),
-            Self::Hero(figure) => vec![figure],
-            Self::Piece(Piece { blocks, .. }) | Self::Page(blocks) | Self::Full(blocks) | Self::Details(_, blocks) => {
-                blocks.iter().flat_map(Self::all_figures).collect()
-            }
+            Self::Picture(Picture::Figures(figures)) => figures.iter().collect(),
+            Self::Piece(_, blocks) | Self::At(_, _, blocks) => blocks.iter().flat_map(Self::all_figures).collect(),
             _ => Vec::new(),
         }
     }
 
     /// Blocks below a heading.
     pub fn piece(heading: impl Into<Text>, blocks: impl IntoIterator<Item = Self>) -> Self {
-        Self::Piece(Piece { heading: heading.into(), blocks: blocks.into_iter().collect(), ..Piece::default() })
+        Self::Piece(heading.into(), blocks.into_iter().collect())
     }
 
     /// Words and their meanings.
-    pub fn terms<S: Into<String>>(style: &'static str, all: impl IntoIterator<Item = (&'static str, S)>) -> Self {
-        Self::Terms(style, all.into_iter().map(|(term, meaning)| (term.to_owned(), meaning.into())).collect())
+    pub fn facts<K: Into<String>, S: Into<String>>(all: impl IntoIterator<Item = (K, S)>) -> Self {
+        Self::Facts(all.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 
-    /// Folded blocks; none where there is nothing to fold.
-    pub fn details(summary: impl Into<String>, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
+    /// Blocks that stand behind an answer.
+    pub fn usual(blocks: impl IntoIterator<Item = Self>) -> Self {
+        Self::At(Level::Usual, String::new(), blocks.into_iter().collect())
+    }
+
+    /// Blocks of every figure, folded below a summary; none where there is nothing to fold.
+    pub fn everything(summary: impl Into<String>, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
         let blocks: Vec<Self> = blocks.into_iter().collect();
-        (!blocks.is_empty()).then(|| Self::Details(summary.into(), blocks))
+        (!blocks.is_empty()).then(|| Self::At(Level::Everything, summary.into(), blocks))
     }
 }
 
@@ -249,45 +249,6 @@ impl From<Table> for Block {
     fn from(table: Table) -> Self {
         Self::Table(table)
     }
-}
-
-/// Blocks below a heading of their own.
-#[derive(Debug, Default)]
-pub struct Piece {
-    /// Name of its element in a page; empty: none.
-    pub id: &'static str,
-    /// A word that the page's style goes by; empty: none.
-    pub style: &'static str,
-    /// Subject.
-    pub heading: Text,
-    /// Content.
-    pub blocks: Vec<Block>,
-}
-
-/// A figure at a glance.
-#[derive(Debug)]
-pub struct Headline {
-    /// Its series.
-    pub heading: String,
-    /// The figure.
-    pub value: String,
-    /// Its `±`.
-    pub margin: String,
-    /// Description of the figure.
-    pub what: String,
-    /// Its interval, for who points at it.
-    pub hint: String,
-    /// It is known less well than was asked for.
-    pub missed: bool,
-}
-
-/// Sentences under a heading of their own.
-#[derive(Debug)]
-pub struct Prose {
-    /// Subject.
-    pub heading: String,
-    /// The sentences.
-    pub sentences: Vec<Text>,
 }
 
 /// A comparison or an advice: a heading, what follows, and the figures behind it.
@@ -303,28 +264,18 @@ pub struct Part {
     pub tables: Vec<Table>,
     /// Further notes.
     pub notes: Vec<String>,
-    /// Tables for who wants every figure.
+    /// Tables of every figure.
     pub more: Vec<Table>,
-    /// Blocks that stand for tables and notes in a terminal that is asked for the answer alone.
-    pub brief: Vec<Block>,
-    /// Plots of its changes, for a page.
-    pub plots: Option<Block>,
 }
 
 impl From<Part> for Block {
     fn from(part: Part) -> Self {
         let mut blocks: Vec<Self> = Vec::new();
         blocks.extend(part.conclusion.map(|(tone, text)| Self::Conclusion(tone, text)));
-        blocks.extend(part.plots);
-        let mut full: Vec<Self> = Self::warnings(part.warnings).into_iter().collect();
-        full.extend(part.tables.into_iter().map(Self::Table));
-        full.extend(Self::sentences(part.notes));
-        if part.brief.is_empty() {
-            blocks.append(&mut full);
-        } else {
-            blocks.extend([Self::Brief(part.brief), Self::Full(full)]);
-        }
-        blocks.extend(Self::details(format!("Every figure: {}", part.heading), part.more.into_iter().map(Self::Table)));
+        blocks.extend(Self::warnings(part.warnings));
+        blocks.extend(part.tables.into_iter().map(Self::Table));
+        blocks.extend(Self::sentences(part.notes));
+        blocks.extend(Self::everything(format!("Every figure: {}", part.heading), part.more.into_iter().map(Self::Table)));
         Self::piece(part.heading, blocks)
     }
 }
@@ -388,10 +339,6 @@ pub enum Span {
     Faint(String),
     /// A note of its own line.
     Small(String),
-    /// The `±` of a figure.
-    Margin(String),
-    /// The share of a whole that a figure is.
-    Share(String),
     /// A way to another place of the page: its name, and the words.
     Link(&'static str, String),
 }
@@ -400,8 +347,7 @@ impl Span {
     /// The words alone.
     pub fn words(&self) -> &str {
         match self {
-            Self::Plain(text) | Self::Strong(text) | Self::Faint(text) | Self::Small(text) => text,
-            Self::Margin(text) | Self::Share(text) | Self::Link(_, text) => text,
+            Self::Plain(text) | Self::Strong(text) | Self::Faint(text) | Self::Small(text) | Self::Link(_, text) => text,
         }
     }
 }
@@ -431,7 +377,7 @@ impl From<&str> for Text {
     }
 }
 
-/// A share for each pair of two levels.
+/// A share for each pair of two steps.
 #[derive(Debug)]
 pub struct HeatMap {
     /// Description for readers who cannot see it.
@@ -442,19 +388,19 @@ pub struct HeatMap {
     pub across: &'static str,
     /// Quantity that rises upwards.
     pub up: &'static str,
-    /// Levels to the right.
-    pub columns: Vec<Level>,
-    /// Levels upwards.
-    pub rows: Vec<Level>,
+    /// Steps to the right.
+    pub columns: Vec<Step>,
+    /// Steps upwards.
+    pub rows: Vec<Step>,
     /// The shares.
     pub squares: Vec<Square>,
     /// Share that is drawn darkest.
     pub darkest: f64,
 }
 
-/// A level of a heat map.
+/// A step of an axis of a heat map.
 #[derive(Debug)]
-pub struct Level {
+pub struct Step {
     /// Its shortest name.
     pub name: String,
     /// Explanation for readers who point at it.

@@ -1,8 +1,8 @@
-//! Tables: columns of words and figures, each with its place in the sinks.
+//! Tables: columns of words and figures, each with its level and its rank.
 
 use analysis::result::{Estimate, Percentile};
 
-use super::Text;
+use super::{Level, Text};
 use crate::{interval, number};
 
 /// A table. The cells of its first column name the rows.
@@ -20,8 +20,24 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Rows that begin a group, with its name, in rising order.
     pub groups: Vec<(usize, String)>,
-    /// Words that the page's style of a row goes by; shorter than the rows where none follows.
-    pub row_styles: Vec<&'static str>,
+    /// Rows that are no plain ones; shorter than the rows where plain ones follow.
+    pub row_kinds: Vec<RowKind>,
+    /// Levels of the rows; shorter than the rows where those of the answer follow.
+    pub row_levels: Vec<Level>,
+}
+
+/// A row that is no plain one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RowKind {
+    /// A plain one.
+    #[default]
+    Plain,
+    /// A part of a row above it.
+    Part,
+    /// A sum of others.
+    Sum,
+    /// One whose cells differ.
+    Differs,
 }
 
 impl Table {
@@ -79,16 +95,18 @@ impl Table {
 pub struct Column {
     /// Head.
     pub head: Head,
+    /// Level at which it is shown.
+    pub level: Level,
     /// Content and alignment.
     pub kind: Kind,
-    /// A terminal leaves out the spaces between numbers and units.
+    /// No spaces between numbers and units where room is short.
     pub tight: bool,
-    /// Words that the page's style of its head and of its cells goes by; `None`: those of its kind.
-    pub style: Option<[&'static str; 2]>,
-    /// What a terminal that is too narrow cuts off its words before it leaves out figures; `None`: nothing.
+    /// A boundary lies between it and the column before.
+    pub edge: bool,
+    /// What is cut off its words before figures are left out; `None`: nothing.
     pub cut: Option<Cut>,
-    /// Note below its head in a page; empty: none.
-    pub note: &'static str,
+    /// Reason not to use it; empty: none.
+    pub bad: &'static str,
     /// Its cells, from the first row.
     pub cells: Vec<Cell>,
 }
@@ -96,7 +114,8 @@ pub struct Column {
 impl Column {
     /// A column without cells.
     pub fn new(head: impl Into<Head>, kind: Kind) -> Self {
-        Self { head: head.into(), kind, tight: false, style: None, cut: None, note: "", cells: Vec::new() }
+        let head = head.into();
+        Self { head, level: Level::Answer, kind, tight: false, edge: false, cut: None, bad: "", cells: Vec::new() }
     }
 }
 
@@ -125,8 +144,8 @@ pub enum Kind {
     Words,
     /// Figures, aligned to the right.
     Figures,
-    /// Figures with intervals, shown in a page and in a terminal as it says.
-    Estimates(Shown, Shown),
+    /// Figures with intervals, of which so much is shown.
+    Estimates(Shown),
 }
 
 /// Parts of an estimate that are shown.
@@ -134,43 +153,36 @@ pub enum Kind {
 pub enum Shown {
     /// The value.
     Value,
-    /// The value with its `±`; both ends for who points at it.
+    /// The value with its `±`; both ends for a reader who points at it.
     Margin,
-    /// The value with its `±`, as one text.
-    Joined,
     /// Both ends of the interval.
     Ends,
     /// The value, both ends and the number of units.
     All,
 }
 
-/// Head of a column, in each sink that has the column.
+/// Head of a column.
 #[derive(Debug, Clone, Default)]
 pub struct Head {
-    /// In a page and in Markdown; `None`: they have no such column.
-    pub page: Option<String>,
-    /// In a terminal, on two lines; `None`: it has no such column.
-    pub terminal: Option<[String; 2]>,
-    /// Columns of the lowest rank go first where a terminal is too narrow. `None`:
-    /// words stay, and of the rest the later columns go first.
+    /// On one line.
+    pub line: String,
+    /// On two short ones.
+    pub short: [String; 2],
+    /// Columns of the lowest rank go first where room is short. `None`: words stay, and
+    /// of the rest the later columns go first.
     pub rank: Option<u8>,
 }
 
 impl Head {
-    /// Makes the head of a column that only a page has.
-    pub fn page(head: impl Into<String>) -> Self {
-        Self { page: Some(head.into()), ..Self::default() }
-    }
-
-    /// Makes the head of a column that only a terminal has.
-    pub fn terminal(rank: u8, lines: [impl Into<String>; 2]) -> Self {
-        Self { page: None, terminal: Some(lines.map(Into::into)), rank: Some(rank) }
+    /// The same with a rank.
+    pub fn ranked(head: impl Into<String>, rank: u8) -> Self {
+        Self { rank: Some(rank), ..Self::from(head.into()) }
     }
 }
 
 impl From<String> for Head {
     fn from(head: String) -> Self {
-        Self { page: Some(head.clone()), terminal: Some([String::new(), head]), rank: None }
+        Self { line: head.clone(), short: [String::new(), head], rank: None }
     }
 }
 
@@ -180,10 +192,10 @@ impl From<&str> for Head {
     }
 }
 
-/// The head in a page, the rank in a terminal, and the head there.
+/// The head on one line, the rank, and the head on two.
 impl<T: Into<String>> From<(&str, u8, [T; 2])> for Head {
-    fn from((page, rank, lines): (&str, u8, [T; 2])) -> Self {
-        Self { page: Some(page.to_owned()), ..Self::terminal(rank, lines) }
+    fn from((line, rank, short): (&str, u8, [T; 2])) -> Self {
+        Self { line: line.to_owned(), short: short.map(Into::into), rank: Some(rank) }
     }
 }
 
@@ -198,6 +210,8 @@ pub enum Cell {
     Hinted(Text, String),
     /// A figure with its interval.
     Estimate(Estimated),
+    /// A figure of a receipt.
+    Entry(Entry),
     /// A line, and smaller ones below it.
     Stack(Vec<String>),
     /// Texts below each other.
@@ -208,6 +222,21 @@ pub enum Cell {
     Wide(usize, Text),
     /// A taller or wider cell reaches over here.
     Covered,
+}
+
+/// A figure in parts, each of which stands below those of its kind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Entry {
+    /// The figure.
+    pub value: String,
+    /// Its `±`; empty where there is none to have.
+    pub margin: String,
+    /// Its share of a whole; empty where it makes no sense.
+    pub share: String,
+    /// Calls of a routine, and the letter of the way in which they were counted; empty of other rows.
+    pub calls: String,
+    /// Both ends of the interval, for a reader who points at it.
+    pub title: String,
 }
 
 /// A figure with its interval, as it is written.
@@ -277,18 +306,24 @@ impl From<Option<String>> for Cell {
 pub struct Rows<'a, R> {
     rows: Vec<&'a R>,
     tight: bool,
+    level: Level,
     columns: Vec<Column>,
 }
 
 impl<'a, R> Rows<'a, R> {
     /// A table of these rows, without columns.
     pub fn of(rows: impl IntoIterator<Item = &'a R>) -> Self {
-        Self { rows: rows.into_iter().collect(), tight: false, columns: Vec::new() }
+        Self { rows: rows.into_iter().collect(), tight: false, level: Level::Answer, columns: Vec::new() }
     }
 
-    /// A terminal leaves spaces between numbers and units out of the columns that follow.
+    /// The columns that follow go without spaces between numbers and units where room is short.
     pub fn tight(self, tight: bool) -> Self {
         Self { tight, ..self }
+    }
+
+    /// The columns that follow stand at this level.
+    pub fn level(self, level: Level) -> Self {
+        Self { level, ..self }
     }
 
     /// One more column of words.
@@ -304,7 +339,13 @@ impl<'a, R> Rows<'a, R> {
     /// One more column.
     pub fn column<C: Into<Cell>>(mut self, head: impl Into<Head>, kind: Kind, cell: impl Fn(&'a R) -> C) -> Self {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
-        self.columns.push(Column { tight: self.tight, cells, ..Column::new(head, kind) });
+        self.columns.push(Column { tight: self.tight, level: self.level, cells, ..Column::new(head, kind) });
+        self
+    }
+
+    /// One more column, made already.
+    pub fn made(mut self, column: Column) -> Self {
+        self.columns.push(column);
         self
     }
 

@@ -4,39 +4,22 @@ use model::plan::PlanEnd;
 use model::{Arrivals, Cell, OfferedRate, Pacing, Protocol, Role, Test};
 
 use super::TrialFacts;
+use crate::document::{Block, Document};
 use crate::number;
-use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
 
-/// Width of the labels in the margin.
-const MARGIN: usize = 10;
-
-/// The header; ends with a newline.
-pub fn header(setting: &TrialFacts, style: Style) -> String {
-    let mut page = Page::new(style);
-    let Some(cell) = setting.cell() else { return page.finish() };
-    page.heading(&format!("{cell}, {}", extent(setting)));
-    if !style.verbose {
-        let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| setting.place(role));
-        let system = setting.facts(Role::Sender).map_or(String::new(), |facts| format!(" · Linux {}", facts.kernel));
-        page.faint(&format!("sender {sender}, receiver {receiver}{system}"), 0);
-        return page.finish();
-    }
-    for role in [Role::Sender, Role::Receiver] {
-        labelled(&mut page, role.name(), &end(setting, role));
-    }
-    labelled(&mut page, "asked", &asked(setting, cell));
-    if let Some(text) = offered(cell) {
-        labelled(&mut page, "offered", &text);
-    }
-    if cell.test == Test::UdpStream {
-        labelled(&mut page, "stamps", stamps(cell));
-    }
-    page.finish()
-}
-
-fn labelled(page: &mut Page, label: &str, text: &str) {
-    page.labelled(&format!("{label:<MARGIN$}"), text, MARGIN);
+/// The header.
+pub fn header(setting: &TrialFacts) -> Document {
+    let Some(cell) = setting.cell() else { return Document::default() };
+    let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| setting.place(role));
+    let system = setting.facts(Role::Sender).map_or(String::new(), |facts| format!(" · Linux {}", facts.kernel));
+    let mut facts = [Role::Sender, Role::Receiver].map(|role| (role.name(), end(setting, role))).to_vec();
+    facts.push(("asked", asked(setting, cell)));
+    facts.extend(offered(cell).map(|text| ("offered", text)));
+    facts.extend((cell.test == Test::UdpStream).then(|| ("stamps", stamps(cell).to_owned())));
+    let place = Block::Aside(format!("sender {sender}, receiver {receiver}{system}").into());
+    let heading = Block::Heading(format!("{cell}, {}", extent(setting)).into());
+    Document::plain("", [heading, place, Block::usual([Block::facts(facts)])])
 }
 
 /// Length and warm-up.

@@ -7,87 +7,63 @@ use model::{Protocol, Role, TrialRecord};
 use analysis::result::Metric;
 use analysis::single::{Single, single};
 
-use super::summary_parts::{doubts, flows, is_paced, options, per_second, schedule, stamped, times};
+use super::summary_parts::{doubts, flows, is_paced, lateness, options, per_second, stamped, times};
 use super::{Row, TrialFacts, brief};
+use crate::document::{Block, Document, Rows, Tone};
 use crate::number::{self, NOTHING};
-use crate::sinks::terminal::table::Column;
-use crate::sinks::terminal::{Page, Style};
-use crate::studies::checks as balance;
 use crate::words::{plural, writer};
 
-/// The summary of a trial; ends with a newline.
-pub fn summary(setting: &TrialFacts, record: &TrialRecord, style: Style) -> String {
-    if style.verbose { full(setting, record, style) } else { in_brief(setting, record, style) }
-}
-
-fn in_brief(setting: &TrialFacts, record: &TrialRecord, style: Style) -> String {
-    let mut page = Page::new(style);
+/// The summary of a trial.
+pub fn summary(setting: &TrialFacts, record: &TrialRecord) -> Document {
+    let mut blocks = Vec::new();
     match (record.measured(), single(record)) {
         (Some(measured), Some(figures)) => {
-            brief::ends(&mut page, measured, &figures);
-            brief::further(&mut page, record, measured, &figures);
-            missing(&mut page, record);
+            blocks.push(Block::facts(brief::facts(record, measured, &figures)));
+            blocks.extend(missing(record).into_iter().map(|text| Block::Aside(text.into())));
+            let mut usual: Vec<Block> = ends(setting, measured, &figures).into();
+            usual.extend(flows(measured, &figures));
+            usual.extend(times(record, &figures));
+            usual.extend(lateness(record, &figures));
+            usual.extend(stamped(measured, &figures));
+            usual.extend(options(measured));
+            blocks.push(Block::usual(usual));
         }
-        _ => page.warning("Nothing was measured."),
+        _ => blocks.push(Block::Conclusion(Tone::Bad, "Nothing was measured.".to_owned())),
     }
-    brief::doubts(&mut page, setting, record);
+    blocks.extend(doubts(setting, record));
     if record.measured().is_some() {
-        brief::close(&mut page);
+        blocks.push(Block::Aside("One trial has no interval; -V prints all, and the study that has intervals.".into()));
+        blocks.push(Block::usual(setting.study().into_iter().map(|line| Block::Aside(line.into()))));
     }
-    page.finish()
-}
-
-fn full(setting: &TrialFacts, record: &TrialRecord, style: Style) -> String {
-    let mut page = Page::new(style);
-    match (record.measured(), single(record)) {
-        (Some(measured), Some(figures)) => {
-            ends(&mut page, setting, measured, &figures);
-            flows(&mut page, measured, &figures);
-            times(&mut page, record, &figures);
-            schedule(&mut page, record, measured, &figures);
-            stamped(&mut page, measured, &figures);
-            options(&mut page, measured);
-            if let Some(datagrams) = analysis::conservation::balance(measured, &record.cell) {
-                page.gap();
-                page.text(&balance::datagrams(&datagrams));
-            }
-            missing(&mut page, record);
-        }
-        _ => page.warning("Nothing was measured."),
-    }
-    doubts(&mut page, setting, record);
-    if record.measured().is_some() {
-        page.gap();
-        page.faint("These are figures of a single trial: one trial has no interval, so what differs from another may be chance. For figures with intervals:", 0);
-        setting.study().iter().for_each(|line| page.faint(line, 2));
-    }
-    page.finish()
+    Document::plain("", blocks)
 }
 
 /// Figures of a trial that was interrupted: its intervals added up.
-pub fn partial(rows: &[Row], style: Style) -> String {
-    let mut page = Page::new(style);
-    page.gap();
+pub fn partial(rows: &[Row]) -> Document {
+    let warning = |text: &str| Block::Conclusion(Tone::Bad, text.to_owned());
     let Some(last) = rows.last() else {
-        page.warning("Interrupted before the first interval was over.");
-        return page.finish();
+        let blocks = [warning("Interrupted before the first interval was over.")];
+        return Document::plain("", blocks);
     };
-    page.warning("Interrupted: the ends gave no report of the whole, these are the intervals above added up.");
-    for (name, role) in [("sent", Role::Sender), ("received", Role::Receiver)] {
+    let sum = |(name, role): (&'static str, Role)| {
         let of = |row: &Row| if role == Role::Sender { row.sender } else { row.receiver };
         let counts = || rows.iter().filter_map(of).map(|progress| progress.counts);
         let bytes = counts().map(|counts| counts.bytes).sum::<u64>() as f64;
         let messages = plural(counts().map(|counts| counts.messages).sum(), "message");
         let (amount, rate) = (number::bytes(bytes), number::bits(bytes * 8.0 / last.end));
-        page.plain(&format!("{name:<9} {amount} in {:.2} s, {rate} · {messages}", last.end), 0, 10);
-    }
-    page.finish()
+        (name, format!("{amount} in {:.2} s, {rate} · {messages}", last.end))
+    };
+    let blocks = [
+        warning("Interrupted: the ends gave no report of the whole, these are the intervals above added up."),
+        Block::facts([("sent", Role::Sender), ("received", Role::Receiver)].map(sum)),
+    ];
+    Document::plain("", blocks)
 }
 
 /// A line of the table of both ends.
 struct Line(&'static str, String, String);
 
-fn ends(page: &mut Page, setting: &TrialFacts, measured: &Measured, figures: &Single) {
+fn ends(setting: &TrialFacts, measured: &Measured, figures: &Single) -> [Block; 2] {
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let both = |name, write: &dyn Fn(&EndReport) -> String| Line(name, write(sender), write(receiver));
     let figure = |metric: Metric| figures.metrics.get(&metric).map_or(NOTHING.to_owned(), |value| writer(metric)(*value));
@@ -118,13 +94,13 @@ fn ends(page: &mut Page, setting: &TrialFacts, measured: &Measured, figures: &Si
     if sender.tcp.is_some() || receiver.tcp.is_some() {
         lines.extend(tcp_lines(sender, receiver));
     }
-    let column = |pick: fn(&Line) -> String| lines.iter().map(pick).collect();
-    page.table(vec![
-        Column::words(9, ["", ""], column(|line| line.0.to_owned())),
-        Column::figures(9, ["", "sender"], column(|line| line.1.clone())),
-        Column::figures(9, ["", "receiver"], column(|line| line.2.clone())),
-    ]);
-    page.faint("The receiver's payload/s is the goodput. CPU is process, interrupt and kernel-thread time of an end (service demand).", 0);
+    let table = Rows::of(&lines)
+        .words("", |line| line.0)
+        .figures("sender", |line| line.1.as_str())
+        .figures("receiver", |line| line.2.as_str())
+        .table();
+    let legend = "The receiver's payload/s is the goodput. CPU is process, interrupt and kernel-thread time of an end (service demand).";
+    [table.into(), Block::Aside(legend.into())]
 }
 
 /// TCP's own account: segments of the measured part, the rest at its end, and
@@ -143,16 +119,16 @@ fn tcp_lines(sender: &EndReport, receiver: &EndReport) -> [Line; 3] {
 }
 
 /// Reasons of the cell for a figure of the table to be missing.
-fn missing(page: &mut Page, record: &TrialRecord) {
+fn missing(record: &TrialRecord) -> Vec<&'static str> {
     let cell = &record.cell;
+    let mut all = Vec::new();
     if cell.bidirectional {
-        page.gap();
-        page.text("Both ends sent: nothing says which way an end's CPU time went, so there is no CPU per message.");
+        all.push("Both ends sent: nothing says which way an end's CPU time went, so there is no CPU per message.");
     } else if is_paced(cell) && cell.pacing == model::Pacing::Spin {
-        page.gap();
-        page.text("The sender spun until the time of each message had come: its CPU time is the waiting's, so it has no CPU per message.");
+        all.push("The sender spun until the time of each message had come: its CPU time is the waiting's, so it has no CPU per message.");
     }
     if cell.protocol() == Protocol::Udp && record.measured().is_some_and(|measured| !measured.isolated) {
-        page.text("The hosts' counters hold other people's datagrams too.");
+        all.push("The hosts' counters hold other people's datagrams too.");
     }
+    all
 }

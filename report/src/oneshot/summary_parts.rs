@@ -8,11 +8,9 @@ use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
 
 use super::TrialFacts;
-use crate::interval;
-use crate::number::{self, NOTHING};
-use crate::sinks::terminal::Page;
-use crate::sinks::terminal::table::Column;
-use crate::words::{capital, plural};
+use crate::document::{Block, Finding, Kind, Rows};
+use crate::words::plural;
+use crate::{interval, number};
 
 /// Returns whether the sender kept a schedule.
 pub const fn is_paced(cell: &Cell) -> bool {
@@ -25,54 +23,46 @@ pub fn per_second(end: &EndReport, figures: &Single, amount: u64) -> Option<f64>
 }
 
 /// A line for each flow, where there are several.
-pub fn flows(page: &mut Page, measured: &Measured, figures: &Single) {
+pub fn flows(measured: &Measured, figures: &Single) -> Option<Block> {
     let (sent, received) = (&measured.sender.flows, &measured.receiver.flows);
-    let number = sent.len().max(received.len());
-    if number < 2 {
-        return;
-    }
+    let places: Vec<usize> = (0..sent.len().max(received.len())).collect();
     let rate = |end: &EndReport, at: usize| {
-        let bytes = end.flows.get(at).map(|flow| flow.counts.in_window().bytes);
-        bytes.and_then(|bytes| per_second(end, figures, bytes)).map_or(NOTHING.to_owned(), |bytes| number::bits(bytes * 8.0))
+        let bytes = end.flows.get(at).map(|flow| flow.counts.in_window().bytes)?;
+        per_second(end, figures, bytes).map(|bytes| number::bits(bytes * 8.0))
     };
-    let cpu = |flows: &[FlowReport], at: usize| flows.get(at).and_then(|flow| flow.cpu).map_or(NOTHING.to_owned(), |cpu| cpu.to_string());
-    let resent = |at: usize| {
-        let flow = sent.get(at)?;
+    let cpu = |flows: &[FlowReport], at: usize| flows.get(at).and_then(|flow| flow.cpu).map(|cpu| cpu.to_string());
+    let resent = |at: &usize| {
+        let flow = sent.get(*at)?;
         flow.tcp.map(|tcp| number::whole(u64::from(tcp.resent_since(flow.tcp_at_start))))
     };
-    let column = |head, write: &dyn Fn(usize) -> String| Column::figures(9, ["", head], (0..number).map(write).collect());
-    page.table(vec![
-        column("flow", &|at| (at + 1).to_string()),
-        column("sender's CPU", &|at| cpu(sent, at)),
-        column("sent/s", &|at| rate(&measured.sender, at)),
-        column("received/s", &|at| rate(&measured.receiver, at)),
-        column("receiver's CPU", &|at| cpu(received, at)),
-        column("resent", &|at| resent(at).unwrap_or(NOTHING.to_owned())),
-    ]);
+    let table = Rows::of(&places)
+        .figures("flow", |at| (at + 1).to_string())
+        .figures("sender's CPU", |at| cpu(sent, *at))
+        .figures("sent/s", |at| rate(&measured.sender, *at))
+        .figures("received/s", |at| rate(&measured.receiver, *at))
+        .figures("receiver's CPU", |at| cpu(received, *at))
+        .figures("resent", resent)
+        .table();
+    (places.len() > 1).then(|| table.into())
 }
 
 /// Round trips, from the intended and from the actual time of each request.
-pub fn times(page: &mut Page, record: &TrialRecord, figures: &Single) {
-    let Some(trips) = &figures.latency else { return };
-    let mut rows = vec![("round trip".to_owned(), trips)];
-    if let Some(uncorrected) = figures.uncorrected.as_ref().filter(|_| is_paced(&record.cell)) {
-        rows = vec![("from the intended time".to_owned(), trips), ("from the actual time".to_owned(), uncorrected)];
-    }
-    spreads(page, rows);
-    if figures.uncorrected.is_some() {
-        page.faint(
-            "From the intended time is what a client on this schedule waits; from the actual time is what a closed loop would have seen.",
-            0,
-        );
-    }
+pub fn times(record: &TrialRecord, figures: &Single) -> Vec<Block> {
+    let Some(trips) = &figures.latency else { return Vec::new() };
+    let mut blocks = match figures.uncorrected.as_ref().filter(|_| is_paced(&record.cell)) {
+        Some(uncorrected) => spreads(&[("from the intended time", trips), ("from the actual time", uncorrected)]),
+        None => spreads(&[("round trip", trips)]),
+    };
+    let note =
+        "From the intended time is what a client on this schedule waits; from the actual time is what a closed loop would have seen.";
+    blocks.extend(figures.uncorrected.is_some().then(|| Block::Aside(note.into())));
+    blocks
 }
 
-/// The sender's schedule, and how it was kept.
-pub fn schedule(page: &mut Page, record: &TrialRecord, measured: &Measured, figures: &Single) {
-    let Some(schedule) = measured.sender.schedule.as_ref().filter(|_| is_paced(&record.cell)) else { return };
-    page.gap();
-    page.text(&format!("Schedule: {} messages, not sent in time: {}.", number::whole(schedule.intended), number::whole(schedule.behind)));
-    spreads(page, figures.lateness.iter().map(|late| ("late by".to_owned(), late)).collect());
+/// How late the sender's schedule was kept.
+pub fn lateness(record: &TrialRecord, figures: &Single) -> Vec<Block> {
+    let late = figures.lateness.iter().filter(|_| is_paced(&record.cell));
+    spreads(&late.map(|late| ("late by", late)).collect::<Vec<_>>())
 }
 
 /// Loss by the numbers of datagrams: those that were skipped and never came.
@@ -82,30 +72,27 @@ pub fn lost(way: &OneWay) -> String {
     format!("{} of {} datagrams lost ({})", number::whole(way.missing), number::whole(all), number::percent(share))
 }
 
-/// Loss, order, jitter and one-way times by the stamps of datagrams.
-pub fn stamped(page: &mut Page, measured: &Measured, figures: &Single) {
-    for (name, end) in [("Way", &measured.receiver), ("Way back", &measured.sender)] {
-        let Some(way) = &end.one_way else { continue };
-        page.gap();
-        page.text(&format!(
-            "{name}: {}, {} out of order, {} twice. Jitter {} (RFC 3550).",
-            lost(way),
-            number::whole(way.out_of_order),
-            number::whole(way.duplicates),
-            number::time(way.jitter as f64),
-        ));
-    }
+/// Order and one-way times by the stamps of datagrams.
+pub fn stamped(measured: &Measured, figures: &Single) -> Vec<Block> {
     if measured.receiver.one_way.is_none() {
-        return;
+        return Vec::new();
     }
-    if let Some(least) = figures.metrics.get(&Metric::LeastWayNs) {
+    let mut blocks = Vec::new();
+    for (name, end) in [("Way", &measured.receiver), ("Way back", &measured.sender)] {
+        blocks.extend(end.one_way.as_ref().map(|way| {
+            let [late, twice] = [way.out_of_order, way.duplicates].map(number::whole);
+            Block::Paragraph(format!("{name}: {late} out of order, {twice} twice; jitter is that of RFC 3550.").into())
+        }));
+    }
+    blocks.extend(spreads(&figures.beyond_least.iter().map(|beyond| ("way beyond the shortest", beyond)).collect::<Vec<_>>()));
+    blocks.extend(figures.metrics.get(&Metric::LeastWayNs).map(|least| {
         let of_clocks = match measured.clock {
             Some(clock) => format!("± {} by which the clocks' difference may be wrong", number::time(clock.error_ns as f64)),
             None => "by the one clock that both ends read".to_owned(),
         };
-        page.text(&format!("Shortest way {}, {of_clocks}.", number::time(*least)));
-    }
-    spreads(page, figures.beyond_least.iter().map(|beyond| ("way beyond the shortest".to_owned(), beyond)).collect());
+        Block::Aside(format!("Shortest way {}, {of_clocks}.", number::time(*least)).into())
+    }));
+    blocks
 }
 
 /// The longest that was seen, as a lower bound where some did not end.
@@ -114,60 +101,46 @@ fn longest(row: &Spread) -> String {
     number::tight(&if row.missing > 0 { interval::at_least(&longest) } else { longest })
 }
 
-fn spreads(page: &mut Page, rows: Vec<(String, &Spread)>) {
+fn spreads(rows: &[(&str, &Spread)]) -> Vec<Block> {
     if rows.is_empty() {
-        return;
+        return Vec::new();
     }
-    let column = |head, write: &dyn Fn(&Spread) -> String| Column::figures(9, ["", head], rows.iter().map(|(_, row)| write(row)).collect());
-    let percent =
-        |percent: f64| move |row: &Spread| row.percentile(percent).map_or_else(|| longest(row), |time| number::tight(&number::time(time)));
-    let mut columns = vec![
-        Column::words(9, ["", ""], rows.iter().map(|(name, _)| name.clone()).collect()),
-        column("least", &|row| number::tight(&number::time(row.min_ns as f64))),
-        column("p50", &percent(50.0)),
-        column("p90", &percent(90.0)),
-        column("p99", &percent(99.0)),
-        column("p99.9", &percent(99.9)),
-        column("most", &longest),
-    ];
     let missing = rows.iter().any(|(_, row)| row.missing > 0);
-    columns.extend(missing.then(|| column("missing", &|row| number::whole(row.missing))));
-    page.table(columns);
-    if missing {
-        page.faint(
-            "Missing are those that were due and never came to an end: they count as longer than all others, so that only ≥ is known.",
-            0,
-        );
+    let time = |ns: f64| number::tight(&number::time(ns));
+    let mut table = Rows::of(rows).words("", |(name, _)| *name).figures("least", |(_, row)| time(row.min_ns as f64));
+    for (head, percent) in [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)] {
+        table = table.figures(head, |(_, row)| row.percentile(percent).map_or_else(|| longest(row), time));
     }
+    let table =
+        table.figures("most", |(_, row)| longest(row)).column_if(missing, "missing", Kind::Figures, |(_, row)| number::whole(row.missing));
+    let note = "Missing are those that were due and never came to an end: they count as longer than all others, so that only ≥ is known.";
+    std::iter::once(table.table().into()).chain(missing.then(|| Block::Aside(note.into()))).collect()
 }
 
 /// Socket options as asked, and as the kernel set them.
-pub fn options(page: &mut Page, measured: &Measured) {
+pub fn options(measured: &Measured) -> Option<Block> {
     let (sender, receiver) = (&measured.sender.options, &measured.receiver.options);
     let mut names: Vec<&str> = sender.iter().chain(receiver).map(|option| option.name.as_str()).collect();
     names.order();
     names.dedup();
-    if names.is_empty() {
-        return;
-    }
-    page.gap();
     let find = |options: &[SocketOption], name: &str| options.iter().find(|option| option.name == name).cloned();
-    let asked = |name: &str| {
+    let asked = |name: &&str| {
         let option = find(sender, name).or_else(|| find(receiver, name));
-        option.and_then(|option| option.asked).map_or(NOTHING.to_owned(), |value| words(&value))
+        option.and_then(|option| option.asked).map(|value| words(&value))
     };
     let got = |options: &[SocketOption], name: &str| {
-        find(options, name).map_or(NOTHING.to_owned(), |option| match option.set == option.got {
+        find(options, name).map(|option| match option.set == option.got {
             true => words(&option.got),
             false => format!("{} → {}", words(&option.set), words(&option.got)),
         })
     };
-    page.table(vec![
-        Column::words(9, ["", "option"], names.iter().map(|name| (*name).to_owned()).collect()),
-        Column::figures(9, ["", "asked"], names.iter().map(|name| asked(name)).collect()),
-        Column::figures(9, ["sender's, set", "→ at the end"], names.iter().map(|name| got(sender, name)).collect()),
-        Column::figures(9, ["receiver's, set", "→ at the end"], names.iter().map(|name| got(receiver, name)).collect()),
-    ]);
+    let table = Rows::of(&names)
+        .words("option", |name| *name)
+        .figures("asked", asked)
+        .figures(("Sender's", 9, ["sender's, set", "→ at the end"]), |name| got(sender, name))
+        .figures(("Receiver's", 9, ["receiver's, set", "→ at the end"]), |name| got(receiver, name))
+        .table();
+    (!names.is_empty()).then(|| table.into())
 }
 
 fn words(value: &OptionValue) -> String {
@@ -177,23 +150,17 @@ fn words(value: &OptionValue) -> String {
     }
 }
 
-/// The warnings of the run and of the trial.
-pub fn warnings<'a>(setting: &TrialFacts<'a>, record: &'a TrialRecord) -> Vec<&'a Warning> {
+/// Every doubt about the trial and the run, with what to do: the first, then the others.
+pub fn doubts(setting: &TrialFacts, record: &TrialRecord) -> Vec<Block> {
     let mut all: Vec<&Warning> = setting.warnings.iter().chain(&record.warnings).collect();
     all.dedup();
-    all
-}
-
-/// Every doubt about the trial and the run, with what to do.
-pub fn doubts(page: &mut Page, setting: &TrialFacts, record: &TrialRecord) {
-    let all = warnings(setting, record);
-    if all.is_empty() {
-        return;
-    }
-    page.gap();
-    page.warning(&plural(all.len() as u64, "warning"));
-    for warning in all {
-        page.item(&capital(&warning.to_string()));
-        page.plain(&format!("→ {}", warning.remedy()), 2, 4);
-    }
+    let more = all.len().saturating_sub(1);
+    let finding = |(place, warning): (usize, &&Warning)| {
+        let more = if place == 0 && more > 0 { format!(" ({})", plural(more as u64, "more warning")) } else { String::new() };
+        Finding { text: format!("{warning}{more}"), remedy: warning.remedy(), concerns: String::new() }
+    };
+    let mut findings: Vec<Finding> = all.iter().enumerate().map(finding).collect();
+    let rest = findings.split_off(findings.len().min(1));
+    let block = |all: Vec<Finding>| (!all.is_empty()).then_some(Block::Findings(all));
+    block(findings).into_iter().chain(block(rest).map(|rest| Block::usual([rest]))).collect()
 }

@@ -1,14 +1,14 @@
 //! A document as Markdown: pieces with their conclusions, tables and notes.
 
 use super::words;
-use crate::document::{Block, Column, Document, Kind, Prose, Section, Table, Text, Tone};
+use crate::document::{Block, Document, Kind, Level, Section, Table, Text, Tone};
 
 /// The whole document.
 pub fn render(document: &Document) -> String {
     document.sections.iter().map(section).collect()
 }
 
-/// One section; its title and what one other sink alone has are left out.
+/// One section without its title.
 pub fn section(section: &Section) -> String {
     blocks(&section.blocks)
 }
@@ -19,26 +19,22 @@ fn blocks(all: &[Block]) -> String {
 
 fn block(block: &Block) -> String {
     match block {
-        Block::Piece(piece) => format!("## {}\n\n{}", escaped(&piece.heading.plain()), blocks(&piece.blocks)),
+        Block::Piece(heading, all) => format!("## {}\n\n{}", escaped(&heading.plain()), blocks(all)),
         Block::Heading(text) => format!("### {}\n\n", escaped(&text.plain())),
         Block::Lead(text) | Block::Paragraph(text) | Block::Aside(text) => format!("{}\n\n", escaped(&text.plain())),
         Block::Conclusion(Tone::Good, text) => format!("{}\n\n", escaped(text)),
         Block::Conclusion(_, text) => format!("**{}**\n\n", escaped(text)),
         Block::Warnings(all) => list("> ", all.iter().cloned()),
-        Block::Sentences(all) | Block::Answers(all) => list("- ", all.iter().map(|text| text.plain())),
+        Block::Sentences(all) => list("- ", all.iter().map(Text::plain)),
         Block::Findings(all) => list("- ", all.iter().map(|finding| finding.text.clone())),
-        Block::Full(all) => blocks(all),
-        Block::Table(one) if one.title.is_empty() => table(one),
+        Block::Table(one) if one.title.is_empty() => table(one) + "\n",
         Block::Table(one) => format!("{}\n\n{}\n", escaped(&one.title), table(one)),
-        Block::Prose(all) => {
-            let one = |prose: &Prose| format!("{}\n\n", escaped(&prose.heading)) + &list("- ", prose.sentences.iter().map(Text::plain));
-            all.iter().map(one).collect()
-        }
-        Block::Terms(_, all) => list("- ", all.iter().map(|(term, meaning)| format!("{term}: {meaning}"))),
+        Block::Facts(all) => list("- ", all.iter().map(|(term, meaning)| format!("{term}: {meaning}"))),
         Block::Statements(all) => list("- ", all.iter().map(|one| one.text.plain())),
         Block::Alert(alert) => format!("**{}**\n\n{}", escaped(&alert.text), list("- ", alert.reasons.iter().cloned())),
-        // What is drawn, folded, or for one other sink.
-        _ => String::new(),
+        Block::At(Level::Answer | Level::Usual, _, all) => blocks(all),
+        // What is drawn or folded.
+        Block::At(Level::Everything, ..) | Block::Picture(_) | Block::Map(_) => String::new(),
     }
 }
 
@@ -47,11 +43,10 @@ fn list(mark: &str, all: impl Iterator<Item = String>) -> String {
 }
 
 fn table(table: &Table) -> String {
-    let columns: Vec<(&Column, &str)> = table.columns.iter().filter_map(|column| Some((column, column.head.page.as_deref()?))).collect();
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut text = line(columns.iter().map(|(_, head)| escaped(head)).collect());
-    text += &line(columns.iter().map(|(column, _)| if column.kind == Kind::Words { "---" } else { "---:" }.to_owned()).collect());
-    text.extend((0..table.rows()).map(|row| line(columns.iter().map(|(column, _)| escaped(&words(&column.cells[row]))).collect())));
+    let mut text = line(table.columns.iter().map(|column| escaped(&column.head.line)).collect());
+    text += &line(table.columns.iter().map(|column| if column.kind == Kind::Words { "---" } else { "---:" }.to_owned()).collect());
+    text.extend((0..table.rows()).map(|row| line(table.columns.iter().map(|column| escaped(&words(&column.cells[row]))).collect())));
     text
 }
 

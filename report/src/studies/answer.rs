@@ -5,7 +5,7 @@ use analysis::result::{Analysis, CellResult, Estimate, Fit, FitOutcome, Metric, 
 
 use super::cost::threshold;
 use super::ways;
-use crate::document::{Block, Section, Text};
+use crate::document::Text;
 use crate::series::{Group, metric, percentile};
 use crate::words::series;
 use crate::{interval, number};
@@ -16,8 +16,8 @@ const MOST_LINES: usize = 8;
 /// A smaller share of lost datagrams is left to the tables.
 const LOST: f64 = 0.01;
 
-/// How the run ended and the lines, which a terminal prints before everything else.
-pub fn section(analysis: &Analysis, groups: &[Group], ended: String) -> Section {
+/// The lines.
+pub fn lines(analysis: &Analysis, groups: &[Group]) -> Vec<Text> {
     let mut lines: Vec<Text> = match analysis.ways() {
         // Which way is the cheapest is what was asked.
         Some(ways) => ways.series.iter().map(|series| format!("{}: cheapest {}", series.series, ways::cheapest(series)).into()).collect(),
@@ -28,9 +28,7 @@ pub fn section(analysis: &Analysis, groups: &[Group], ended: String) -> Section 
         lines.truncate(MOST_LINES);
         lines.push(format!("{more} more below").into());
     }
-    let ended = Block::Brief(vec![Block::Aside(ended.into())]);
-    let lines = Block::sentences(lines).map(|lines| Block::Terminal(vec![Block::Gap, lines]));
-    Section { rank: 0, blocks: std::iter::once(ended).chain(lines).collect(), ..Section::default() }
+    lines
 }
 
 fn line(group: &Group) -> Option<String> {

@@ -7,7 +7,7 @@ use linksim::transfer::SenderBuffer;
 use model::Bytes;
 
 use crate::document::figure::{Panel, SizeAxis, Trace, X};
-use crate::document::{Block, Cell, Figure, Head, HeatMap, Kind, Level, Rows, Section, Shown, Square, Table};
+use crate::document::{Block, Cell, Figure, HeatMap, Kind, Rows, Section, Shown, Square, Step, Table};
 use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING};
 use crate::words::{capital, list, plural};
@@ -16,28 +16,22 @@ use crate::words::{capital, list, plural};
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let maps = analysis.buffers();
     let one = |(place, map)| self::map(map, diagonal_figure(place, map, analysis.published()));
-    (!maps.is_empty()).then(|| Section::new("buffers", "Socket buffers", maps.iter().enumerate().map(one)))
+    (!maps.is_empty()).then(|| Section::named("buffers", "Socket buffers", maps.iter().enumerate().map(one)))
 }
 
 fn map(map: &BufferMap, figure: Option<Figure>) -> Block {
-    let mut blocks = vec![Block::Answers(sentences(map).into_iter().map(Into::into).collect())];
+    let mut blocks: Vec<Block> = Block::sentences(sentences(map)).into_iter().collect();
     // One of a diagonal alone has a table, which says more.
     let whole = map.diagonal.len() < map.cells.len();
     if whole {
-        let legend = legend(map);
-        blocks.push(Block::Page(vec![Block::Lead(format!("{legend} Framed: the buffers to use.").into())]));
-        blocks.push(Block::Terminal(vec![Block::Lead(legend.into())]));
-        blocks.push(Block::Map(heat_map(map)));
+        blocks.extend([Block::Lead(legend(map).into()), Block::Map(heat_map(map))]);
     }
     blocks.extend(Block::figures(figure.into_iter().collect()));
-    let diagonal = Block::from(cells("The diagonal", map, &map.diagonal));
-    blocks.push(Block::Page(vec![Block::Heading("The diagonal".into())]));
-    blocks.extend(if map.diagonal.is_empty() { vec![Block::Page(vec![diagonal])] } else { vec![Block::Gap, diagonal] });
-    blocks.push(Block::Page(vec![Block::Heading("What became of what was asked for".into())]));
-    blocks.extend([Block::Gap, levels("sender", &map.senders).into(), Block::Gap, levels("receiver", &map.receivers).into()]);
+    blocks.extend((!map.diagonal.is_empty()).then(|| cells("The diagonal", map, &map.diagonal).into()));
+    blocks.extend([levels("sender", &map.senders).into(), levels("receiver", &map.receivers).into()]);
     if whole {
         let all: Vec<usize> = (0..map.cells.len()).collect();
-        blocks.extend(Block::details("Every pair", [cells("Every pair of buffers", map, &all).into()]));
+        blocks.extend(Block::everything("Every pair", [cells("Every pair of buffers", map, &all).into()]));
     }
     Block::piece(title(map), blocks)
 }
@@ -49,24 +43,23 @@ fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
     let goodput = |(_, cell): &(usize, &BufferCell)| Cell::estimate(Some(&cell.goodput_bit_per_s), number::bits);
     let ratio = |value| number::significant(value, 3);
     Rows::of(&rows)
-        .words(Head::page("Asked, sender"), |(place, cell)| sender(cell) + mark(*place))
         .tight(true)
-        .figures(Head::terminal(5, ["asked,", "sender"]), |(_, cell)| sender(cell))
+        .figures(("Asked, sender", 5, ["asked,", "sender"]), |(place, cell)| sender(cell) + mark(*place))
         .figures(("Asked, receiver", 6, ["asked,", "receiver"]), |(_, cell)| asked(&map.receivers[cell.receiver]))
         .figures(("Packets seen", 10, ["packets", "seen"]), |(_, cell)| packets(cell.in_flight))
         .tight(false)
-        .column(("Goodput", 10, ["", "goodput"]), Kind::Estimates(Shown::Value, Shown::Margin), goodput)
-        .column(Head::page("Interval"), Kind::Estimates(Shown::Ends, Shown::Ends), goodput)
+        .column(("Goodput", 10, ["", "goodput"]), Kind::Estimates(Shown::Margin), goodput)
         .tight(true)
         .figures(("Of the limit", 9, ["of the", "limit"]), |(_, cell)| cell.limit_share.map(number::percent))
         .figures(("On the wire", 4, ["on the", "wire"]), |(_, cell)| cell.wire_bit_per_s.map(number::bits))
         .figures(("Segments an ACK", 3, ["segments", "an ACK"]), |(_, cell)| cell.segments_per_ack.map(ratio))
-        .figures(Head::page("Sent again"), |(_, cell)| number::whole(cell.resent))
+        .figures(("Sent again", 2, ["sent", "again"]), |(_, cell)| number::whole(cell.resent))
         .figures(("Model", 7, ["", "model"]), |(_, cell)| cell.predicted.map(|model| number::bits(model.bit_per_s)))
-        .column(("Measured / model", 8, ["measured/", "model"]), Kind::Estimates(Shown::Ends, Shown::Value), |(_, cell)| {
+        .column(("Measured / model", 8, ["measured/", "model"]), Kind::Estimates(Shown::Value), |(_, cell)| {
             Cell::estimate(cell.predicted.as_ref().map(|model| &model.ratio), ratio)
         })
         .table()
+        .titled(label)
         .labelled(label, "Goodput by pair of buffers")
 }
 
@@ -90,7 +83,7 @@ fn is_notch(map: &BufferMap, place: usize) -> bool {
 }
 
 fn heat_map(map: &BufferMap) -> HeatMap {
-    let level = |level: &BufferLevel| Level { name: name(level), hint: format!("asked {}", asked(level)) };
+    let level = |level: &BufferLevel| Step { name: name(level), hint: format!("asked {}", asked(level)) };
     let square = |(place, cell): (usize, &BufferCell)| {
         let (marked, framed) = (is_notch(map, place), map.knee.is_some_and(|knee| map.diagonal[knee.buffer] == place));
         let goodput = &cell.goodput_bit_per_s;
@@ -300,7 +293,7 @@ fn beyond(map: &BufferMap) -> Option<String> {
 /// Legend of the map.
 fn legend(map: &BufferMap) -> String {
     format!(
-        "Goodput as a share {}. Packets are segments seen under way, the median over trials with the other buffer at its largest; * is a notch.",
+        "Goodput as a share {}. Packets are segments seen under way, the median over trials with the other buffer at its largest; * is a notch, a frame the buffers to use.",
         share_of(map)
     )
 }

@@ -2,50 +2,35 @@
 
 use analysis::result::{Analysis, Balance, RoleTest, Roles};
 
-use crate::document::{Block, Finding, Link, Rows, Section, Table, Tone};
+use crate::document::{Block, Finding, Rows, Section, Table};
 use crate::words::{list, plural};
 use crate::{interval, number};
 
-/// Every warning, then the checks of the whole run; a terminal prints the checks first.
-pub fn sections(analysis: &Analysis) -> [Section; 2] {
-    let roles = analysis.roles().map(|test| roles(analysis, test));
-    let balance = analysis.datagrams().map(datagrams);
+/// Every warning, then the checks of the whole run.
+pub fn section(analysis: &Analysis) -> Section {
     let count = plural(analysis.findings.len() as u64, "warning");
     let finding = |finding: &analysis::result::Finding| Finding {
         text: finding.text.clone(),
         remedy: finding.remedy.clone(),
         concerns: super::run::concerns(finding),
     };
-    let (lead, heading) = match analysis.findings.is_empty() {
+    let lead = match analysis.findings.is_empty() {
         // Nothing was looked at.
-        true if analysis.trials == 0 => ("No trial was measured: there was nothing to doubt.".to_owned(), None),
-        true => ("No warnings.".to_owned(), Some(Block::Heading("No warnings".into()))),
-        false => {
-            let warning = Block::Terminal(vec![Block::Gap, Block::Conclusion(Tone::Bad, count.clone())]);
-            (format!("{count}: what is wrong or missing first, then by how much of how many trials is in question."), Some(warning))
-        }
+        true if analysis.trials == 0 => "No trial was measured: there was nothing to doubt.".to_owned(),
+        true => "No warnings.".to_owned(),
+        false => format!("{count}: what is wrong or missing first, then by how much of how many trials is in question."),
     };
-    let mut blocks = vec![Block::Page(vec![Block::Lead(lead.into())])];
-    blocks.extend(heading.map(|block| Block::Full(vec![Block::Terminal(vec![block])])));
-    if !analysis.findings.is_empty() {
-        blocks.push(Block::Full(vec![Block::Findings(analysis.findings.iter().map(finding).collect())]));
+    let mut blocks = vec![Block::Lead(lead.into())];
+    blocks.extend((!analysis.findings.is_empty()).then(|| Block::Findings(analysis.findings.iter().map(finding).collect())));
+    if let Some(test) = analysis.roles() {
+        blocks.extend([Block::Heading("Are both directions alike?".into()), Block::Paragraph(roles(analysis, test).into())]);
     }
-    let mut page = Vec::new();
-    if let Some(roles) = &roles {
-        page.extend([Block::Heading("Are both directions alike?".into()), Block::Paragraph(roles.as_str().into())]);
+    if let Some(balance) = analysis.datagrams() {
+        blocks.extend([Block::Heading("Where did the datagrams go?".into()), Block::Paragraph(datagrams(balance).into())]);
+        blocks.extend(Block::everything("Datagrams, counted", [table(balance).into()]));
     }
-    if let (Some(text), Some(balance)) = (&balance, analysis.datagrams()) {
-        let heading = Block::Heading("Where did the datagrams go?".into());
-        page.extend([heading, Block::Paragraph(text.as_str().into()), table(balance).into()]);
-    }
-    blocks.push(Block::Page(page));
-    let checks = Block::sentences(balance.into_iter().chain(roles)).map(|all| vec![Block::Heading("Checks".into()), all]);
-    let checks = checks.into_iter().map(|all| Block::Full(vec![Block::Terminal(all)])).collect();
-    let doubts = Some(analysis.findings.len()).filter(|count| *count > 0);
-    [
-        Section { link: Link::Short("Doubts", doubts), rank: 7, ..Section::new("doubts", "Doubts and checks", blocks) },
-        Section { rank: 6, blocks: checks, ..Section::default() },
-    ]
+    let count = Some(analysis.findings.len()).filter(|count| *count > 0);
+    Section { count, ..Section::new("doubts", "Doubts and checks", [Block::usual(blocks)]).led("Doubts") }
 }
 
 fn table(balance: &Balance) -> Table {

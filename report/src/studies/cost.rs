@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use analysis::group_by;
 use analysis::result::{Breakpoint, CostModel, Estimate, Fit, FitOutcome, Piece, Quantity, Term, TermEstimate};
 
-use crate::document::{self, Block, Cell, Head, Kind, Link, Prose, Section, Span, Table, Text};
+use crate::document::{Block, Cell, Kind, Section, Span, Table, Text};
 use crate::series::Group;
 use crate::words::{capital, list};
 use crate::{interval, number};
@@ -13,35 +13,27 @@ use crate::{interval, number};
 /// Name of the section.
 pub const ID: &str = "cost";
 
-/// The models in sentences; `None` without any.
+/// The models in sentences, then all coefficients next to each other; `None` without any.
 pub fn section(groups: &[Group]) -> Option<Section> {
-    let prose: Vec<Prose> = groups
-        .iter()
-        .filter(|group| !group.models.is_empty())
-        .map(|group| Prose { heading: group.name.clone(), sentences: sentences(group).iter().map(|text| emphasised(text)).collect() })
-        .collect();
+    let modelled: Vec<&Group> = groups.iter().filter(|group| !group.models.is_empty()).collect();
     let lead = "So many nanoseconds for a message as such and so many for each byte of it: a straight line through the measured sizes, several where one would not do, none where it would mislead.";
-    if prose.is_empty() {
-        return None;
-    }
-    let section =
-        Section::new(ID, "What a message costs", [Block::Page(vec![Block::Lead(lead.into())]), Block::Full(vec![Block::Prose(prose)])]);
-    Some(Section { link: Link::Short("Cost", None), headed: true, rank: 5, ..section })
+    let said =
+        modelled.iter().map(|group| Block::piece(&*group.name, Block::sentences(sentences(group).iter().map(|text| emphasised(text)))));
+    let coefficients = Block::everything("Coefficients of the cost models", [coefficients(&modelled)]);
+    let blocks = std::iter::once(Block::Lead(lead.into())).chain(said).chain(coefficients);
+    (!modelled.is_empty()).then(|| Section::new(ID, "What a message costs", [Block::usual(blocks)]).led("Cost"))
 }
 
-/// All coefficients next to each other, for a page; `None` without models.
-pub fn coefficients(groups: &[Group]) -> Option<Block> {
+fn coefficients(groups: &[&Group]) -> Block {
     let (mut names, mut all) = (Vec::new(), Vec::new());
-    for group in groups.iter().filter(|group| !group.models.is_empty()) {
+    for group in groups {
         names.push((all.len(), group.name.clone()));
         all.extend(group.models.iter().flat_map(|model| rows(model)).map(Vec::from));
     }
-    let heads = ["Of", "Sizes", "Per message", "Per byte", "Other terms", "r²"].map(Head::page);
-    let mut table = Table { groups: names, ..Table::of_rows(heads.into(), all, Kind::Figures) };
+    let heads = vec!["Of", "Sizes", "Per message", "Per byte", "Other terms", "r²"];
+    let mut table = Table { groups: names, ..Table::of_rows(heads, all, Kind::Figures) };
     [1, 4].into_iter().for_each(|place| table.columns[place].kind = Kind::Words);
-    let table = table.labelled("Coefficients of the cost models", "Coefficients of the cost models");
-    let piece = document::Piece { id: "coefficients", heading: "Cost model".into(), ..document::Piece::default() };
-    (!table.groups.is_empty()).then(|| Block::Page(vec![Block::Piece(document::Piece { blocks: vec![table.into()], ..piece })]))
+    table.labelled("Coefficients of the cost models", "Coefficients of the cost models").styled("coefficients").into()
 }
 
 fn rows(model: &CostModel) -> Vec<[Cell; 6]> {

@@ -9,8 +9,6 @@ use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
 use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::{Block, Document, Figure, Masthead, Rows, Section, Tone};
 use crate::number;
-use crate::sinks;
-use crate::sinks::terminal::Style;
 use crate::{clock, json, words};
 
 /// What names a run.
@@ -28,22 +26,8 @@ pub enum Axis {
 /// Most cells that a page draws.
 const MOST_DRAWN: usize = 24;
 
-/// The history as text; ends with a newline.
-pub fn terminal(history: &History, by: Axis, notes: &[String], style: Style) -> String {
-    sinks::terminal::render(&document(history, by, notes, ""), style)
-}
-
-/// The history as a page; `tool` is nettoll's version.
-pub fn html(history: &History, by: Axis, notes: &[String], tool: &str) -> String {
-    sinks::html::render(&document(history, by, notes, tool))
-}
-
-/// The history as JSON, indented.
-pub fn json(history: &History) -> String {
-    json::pretty(history)
-}
-
-fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Document {
+/// The history; `tool` is nettoll's version, for a page.
+pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Document {
     let title = format!("{}: {} over {}", history.study, history.title.to_lowercase(), words::plural(history.runs.len() as u64, "run"));
     let mut blocks = vec![Block::Paragraph(span(history).into()), Block::Conclusion(tone(history), conclusion(history))];
     blocks.extend(Block::warnings(notes.iter().cloned().chain(alike(history)).collect()));
@@ -54,14 +38,13 @@ fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Docume
          procedure over the cells: of histories without a change {} show one.",
         number::percent(history.level)
     );
-    blocks.extend([Block::Gap, Block::Aside(method.into())]);
-    let summary = Section::new("summary", "What changed", blocks);
+    blocks.push(Block::Lead(method.into()));
+    let summary = Section::named("summary", "What changed", blocks);
     let drawn: Vec<Figure> = history.cells.iter().take(MOST_DRAWN).enumerate().map(|(at, cell)| figure(history, cell, at, by)).collect();
     let pictures = Block::figures(drawn).map(|figures| Section::new("series", "Run by run", [figures]));
-    let levels = Section { headed: true, rank: 1, ..Section::new("levels", "Newest level of each cell", [newest(history, by).into()]) };
+    let levels = Section::new("levels", "Newest level of each cell", [newest(history, by).into()]);
     Document {
-        title: title.clone(),
-        masthead: Masthead { heading: title, source: history.machine.clone(), lines: vec![history.machine.clone()], ..Masthead::default() },
+        masthead: Masthead { heading: title, lines: vec![history.machine.clone()], ..Masthead::default() },
         sections: [Some(summary), pictures, Some(levels)].into_iter().flatten().collect(),
         data: vec![("history", json::compact(history))],
         tool: tool.to_owned(),

@@ -4,10 +4,9 @@ use analysis::result::{Analysis, Finding};
 use model::host::HostFacts;
 use model::plan::Plan;
 
-use super::guide::methods;
-use super::{fleet, headline, trust};
+use super::{answer, fleet, headline, trust};
 use crate::clock;
-use crate::document::{Block, Link, Masthead, Section};
+use crate::document::{Block, Masthead, Section};
 use crate::number;
 use crate::series::Group;
 use crate::words::{capital, plural};
@@ -15,37 +14,31 @@ use crate::words::{capital, plural};
 /// Makes the head of the report.
 pub fn masthead(analysis: &Analysis) -> Masthead {
     let run = &analysis.run;
-    let host = analysis.hosts.first().map(host);
-    let link = link(&run.plan);
     let kernel = analysis.hosts.first().map_or(String::new(), |facts| format!(" · Linux {}", facts.kernel));
-    let source = host.iter().fold(link.clone(), |text, host| format!("{text} · {host}"));
+    let machine = analysis.hosts.first().map(machine).into_iter().flatten();
+    let (links, link) = (links(&run.plan), link(&run.plan));
+    let settings = Some(link).filter(|link| *link != links);
+    let more = settings.into_iter().chain(machine).chain([clock::utc(run.started_ms)]).collect::<Vec<_>>().join(" · ");
     Masthead {
         brand: run.plan.name.clone(),
         heading: run.plan.title.clone(),
         trust: Some(analysis.fleet().map_or_else(|| trust::trust(analysis), |result| fleet::trust(analysis, result))),
         red: analysis.receipt().and_then(crate::studies::receipt::red),
         about: run.plan.description.clone(),
-        started: clock::utc(run.started_ms),
-        source,
-        lines: [format!("{} · {}{kernel}", run.id, links(&run.plan)), link].into_iter().chain(host).collect(),
+        lines: vec![format!("{} · {links}{kernel}", run.id), more],
     }
 }
 
-/// The first chart and its figures, how the run ended.
+/// The first picture, the answer in lines, how the run ended.
 pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
-    let ended = ended(analysis);
-    let mut page = headline::blocks(analysis, groups);
-    page.push(Block::Lead(ended.clone().into()));
-    let mut terminal = vec![Block::Gap, Block::Paragraph(ended.into())];
-    let methods = methods(analysis);
-    terminal.extend((!methods.is_empty()).then(|| Block::Paragraph(format!("Intervals: {}.", methods.join("; ")).into())));
-    let terminal = Block::Full(vec![Block::Terminal(terminal)]);
-    let section = Section::new("summary", "In short", [Block::Page(page), terminal]);
-    Section { link: Link::Short("Summary", None), rank: 8, ..section }
+    let lines = Block::sentences(answer::lines(analysis, groups));
+    let picture = Block::figures(headline::figure(analysis, groups).into_iter().collect());
+    let ended = Block::Aside(ended(analysis).into());
+    Section::named("summary", "Summary", picture.into_iter().chain(lines).chain([ended]))
 }
 
 /// The number of blocks, cells and trials, and why the run ended.
-pub fn ended(analysis: &Analysis) -> String {
+fn ended(analysis: &Analysis) -> String {
     format!(
         "{} of {}, {} measured, {} failed. {}.",
         plural(u64::from(analysis.blocks), "block"),
@@ -89,9 +82,13 @@ pub fn links(plan: &Plan) -> String {
 
 /// Kernel, processor and kind of machine of a host.
 pub fn host(facts: &HostFacts) -> String {
-    let mut parts = vec![format!("Linux {}", facts.kernel)];
+    std::iter::once(format!("Linux {}", facts.kernel)).chain(machine(facts)).collect::<Vec<_>>().join(" · ")
+}
+
+fn machine(facts: &HostFacts) -> Vec<String> {
+    let mut parts = Vec::new();
     parts.extend(Some(facts.cpu_model.clone()).filter(|text| !text.is_empty()));
     parts.push(plural(u64::from(facts.cpus), "CPU"));
     parts.extend(Some(facts.virtualisation.clone()).filter(|text| !text.is_empty()));
-    parts.join(" · ")
+    parts
 }

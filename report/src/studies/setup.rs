@@ -8,7 +8,7 @@ use model::order::Order;
 use model::plan::{Plan, PlanEnd, ReceiptPlan};
 
 use super::run::{link, with_settings};
-use crate::document::{Block, Cell, Head, Kind, Section, Table};
+use crate::document::{Block, Cell, Kind, RowKind, Section, Table};
 use crate::words::{list, plural};
 use crate::{clock, number};
 
@@ -17,7 +17,7 @@ const MOST_HOSTS: usize = 8;
 
 /// Makes the section of the set-up: the plan, then facts of the hosts, folded.
 pub fn section(analysis: &Analysis) -> Section {
-    let mut blocks = vec![Block::Heading("Plan".into()), Block::terms("facts", plan(analysis))];
+    let mut blocks = vec![Block::Heading("Plan".into()), Block::facts(plan(analysis))];
     let shown = &analysis.hosts[..analysis.hosts.len().min(MOST_HOSTS)];
     if !shown.is_empty() {
         blocks.push(Block::Heading("Hosts".into()));
@@ -26,18 +26,18 @@ pub fn section(analysis: &Analysis) -> Section {
             blocks.push(Block::Paragraph(more.into()));
         }
         for (title, rows) in facts(shown).into_iter().filter(|(_, rows)| !rows.is_empty()) {
-            blocks.push(Block::Details(title.to_owned(), vec![hosts(title, shown, rows).into()]));
+            blocks.extend(Block::everything(title, [hosts(title, shown, rows).into()]));
         }
     }
-    Section::new("setup", "Setup", [Block::Page(blocks)])
+    Section::new("setup", "Setup", Block::everything("The plan, and the hosts' facts", blocks))
 }
 
 /// Facts by host; what all hosts share is said once.
 fn hosts(title: &str, hosts: &[HostFacts], rows: Vec<Row>) -> Table {
-    let heads = [Head::page("Fact")].into_iter().chain(hosts.iter().map(|host| Head::page(format!("Host {}", host.name)))).collect();
+    let heads = std::iter::once("Fact".to_owned()).chain(hosts.iter().map(|host| format!("Host {}", host.name))).collect();
     let fact = |value: &str| if value.is_empty() { number::NOTHING.to_owned() } else { value.to_owned() };
     let differ = |values: &[String]| values.windows(2).any(|pair| pair[0] != pair[1]);
-    let row_styles = rows.iter().map(|(_, values)| if differ(values) { "differ" } else { "" }).collect();
+    let row_kinds = rows.iter().map(|(_, values)| if differ(values) { RowKind::Differs } else { RowKind::Plain }).collect();
     let row = |(name, values): Row| -> Vec<Cell> {
         let cell = |(place, value): (usize, &String)| match (differ(&values), place) {
             (true, _) => fact(value).into(),
@@ -47,7 +47,7 @@ fn hosts(title: &str, hosts: &[HostFacts], rows: Vec<Row>) -> Table {
         std::iter::once(name.into()).chain(values.iter().enumerate().map(cell)).collect()
     };
     let table = Table::of_rows(heads, rows.into_iter().map(row).collect(), Kind::Figures);
-    Table { row_styles, ..table }.labelled(title, format!("{title}, by host")).styled("host")
+    Table { row_kinds, ..table }.labelled(title, format!("{title}, by host")).styled("host")
 }
 
 fn plan(analysis: &Analysis) -> Vec<(&'static str, String)> {

@@ -4,17 +4,13 @@ use analysis::group_by;
 use analysis::result::Analysis;
 use analysis::result::receipt::{Column, ReceiptStudy, SeriesReceipt};
 use attribution::{Category, Figure, Layer};
-use maud::{Markup, html};
 use model::order::Order;
-use model::printable::{Keep, printable};
 use model::{Bytes, Role, Test};
 
 use super::receipt::{figure, tables, usual};
 use super::run;
 use crate::document::waterfall::{Bar, Waterfall};
-use crate::document::{Block, Link, Section};
-use crate::sinks::html::chart::waterfall;
-use crate::sinks::html::page::{Frame, framed};
+use crate::document::{Block, Picture, Section, Waterfalls};
 use crate::words::plural;
 use crate::{clock, number};
 
@@ -39,8 +35,6 @@ pub const ORDER: [Layer; 15] = [
 
 /// Layers that take less of the CPU time of either end share a row.
 const LEAST_SHARE: f64 = 0.01;
-/// Letters of a line of the caption.
-const LINE: usize = 138;
 
 /// A picture that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,38 +113,24 @@ pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPic
         return Err(NoPicture(format!("{id} has no receipt of that size; ask for one of {} B", known.join(", "))));
     };
     let all = of(analysis, study, pair, size).ok_or_else(|| NoPicture(format!("{id} has no receipt of that size")))?;
-    Ok(printable(&waterfall::svg(&all, None).into_string(), Keep::Lines).into_owned() + "\n")
+    Ok(crate::sinks::html::picture_alone(&all))
 }
 
-/// The section with which a page of receipts begins; `None` where no series has both ends.
+/// The pictures with which a report of receipts begins; `None` where no series has both ends.
 pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
     let study = analysis.receipt()?;
-    let drawn: Vec<Block> = pairs(study).iter().enumerate().map(|(place, pair)| block(analysis, study, pair, place)).collect();
-    if drawn.is_empty() {
-        return None;
-    }
-    let section = Section::new("toll", "The toll of one message", [Block::Page(drawn)]);
-    Some(Section { link: Link::Short("Toll", None), ..section })
+    let drawn: Vec<Block> = pairs(study).iter().enumerate().map(|(place, pair)| pictures(analysis, study, pair, place)).collect();
+    (!drawn.is_empty()).then(|| Section::new("toll", "The toll of one message", drawn).led("Toll"))
 }
 
-fn block(analysis: &Analysis, study: &ReceiptStudy, pair: &Pair, place: usize) -> Block {
-    let (usual, sizes) = (pair.usual(), pair.sizes());
-    let name = |size: Bytes| format!("s{}", size.get());
-    let drawings: Vec<Markup> = sizes
-        .iter()
-        .filter_map(|size| Some(waterfall::svg(&of(analysis, study, pair, *size)?, Some((&name(*size), usual == Some(*size))))))
-        .collect();
-    let frame = Frame {
-        id: &format!("toll-{place}"),
-        title: &format!("One message over {}", pair.name),
-        choices: sizes.iter().map(|size| (name(*size), format!("{} B", number::whole(size.get())), usual == Some(*size))).collect(),
-        choose: "Message size",
-        key: html! {},
-        drawings: html! { @for one in &drawings { (one) } },
-        caption: "",
-        alone: true,
+fn pictures(analysis: &Analysis, study: &ReceiptStudy, pair: &Pair, place: usize) -> Block {
+    let usual = pair.usual();
+    let one = |size: &Bytes| {
+        let name = format!("s{}", size.get());
+        Some((name, format!("{} B", number::whole(size.get())), usual == Some(*size), of(analysis, study, pair, *size)?))
     };
-    Block::Markup(framed(&frame).into_string())
+    let all = pair.sizes().iter().filter_map(one).collect();
+    Block::Picture(Picture::Waterfalls(Waterfalls { id: format!("toll-{place}"), title: format!("One message over {}", pair.name), all }))
 }
 
 /// One size of a series.
@@ -291,17 +271,5 @@ fn caption(analysis: &Analysis, study: &ReceiptStudy, columns: [&Column; 2]) -> 
         plural(samples, "sample"),
         plural(trials, "trial"),
     );
-    [wrapped(&on.join(" · ")), wrapped(&read)].concat()
-}
-
-/// Lines of at most so many letters.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < LINE => *line += &format!(" {word}"),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+    vec![on.join(" · "), read]
 }

@@ -15,7 +15,12 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
     let figure = strip(analysis)?;
     let lead = "Each mark is a trial: its time per message, over the median of its cell. Marks away from 1 that share a colour and an hour \
                 say what widened the intervals.";
-    Some(Section::new("trials", "Trials over time", [Block::Page(vec![Block::Lead(lead.into()), Block::Figures(vec![figure])])]))
+    let figure = Block::figures(vec![figure])?;
+    Some(Section::new(
+        "trials",
+        "Trials over time",
+        Block::everything("Time per message of each trial", [Block::Lead(lead.into()), figure]),
+    ))
 }
 
 const fn name(state: TrialState) -> &'static str {

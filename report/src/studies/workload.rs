@@ -9,10 +9,8 @@ use analysis::workload::{FigureRow, Quantity, ShareOfTime, Source, Touching, Wor
 use model::Role;
 use serde::Serialize;
 
-use crate::document::{Block, Cell, Document, Head, Kind, Masthead, Rows, Section, Shown};
+use crate::document::{Block, Cell, Document, Kind, Masthead, Rows, Section, Shown};
 use crate::number::{self, NOTHING};
-use crate::sinks;
-use crate::sinks::terminal::Style;
 use crate::{json, words};
 
 /// A mean that is further from the mix's own than this is explained.
@@ -31,16 +29,6 @@ pub struct Origin<'a> {
     pub mixes: Option<&'a str>,
 }
 
-/// The comparison as text; ends with a newline.
-pub fn terminal(study: &WorkloadStudy, origin: Origin, style: Style) -> String {
-    sinks::terminal::render(&document(study, origin, ""), style)
-}
-
-/// The comparison as a page; `tool` is nettoll's version.
-pub fn html(study: &WorkloadStudy, origin: Origin, tool: &str) -> String {
-    sinks::html::render(&document(study, origin, tool))
-}
-
 /// The comparison as JSON, indented. A figure that is not a number is `null`.
 pub fn json(study: &WorkloadStudy, origin: Origin) -> String {
     #[derive(Serialize)]
@@ -52,15 +40,13 @@ pub fn json(study: &WorkloadStudy, origin: Origin) -> String {
     json::pretty(&Whole { runs: origin, study })
 }
 
-fn document(study: &WorkloadStudy, origin: Origin, tool: &str) -> Document {
+/// The comparison; `tool` is nettoll's version, for a page.
+pub fn document(study: &WorkloadStudy, origin: Origin, tool: &str) -> Document {
     let title = if study.same_run.is_some() { "Workloads, predicted and measured" } else { "Workloads, predicted" };
     let source = source(study, origin);
-    let page = Block::Page(vec![Block::Paragraph(LEGEND.into())]);
-    let terminal = Block::Terminal(vec![Block::Paragraph(source.as_str().into()), Block::Aside(LEGEND.into())]);
-    let legend = Section::new("summary", "How to read it", [page, terminal]);
+    let legend = Section::named("summary", "How to read it", [Block::Aside(LEGEND.into())]);
     Document {
-        title: title.to_owned(),
-        masthead: Masthead { heading: title.to_owned(), source, ..Masthead::default() },
+        masthead: Masthead { heading: title.to_owned(), lines: vec![source], ..Masthead::default() },
         sections: std::iter::once(legend).chain(study.workloads.iter().enumerate().map(workload)).collect(),
         data: vec![("analysis", json::compact(study))],
         tool: tool.to_owned(),
@@ -93,29 +79,22 @@ fn workload((place, result): (usize, &WorkloadResult)) -> Section {
         blocks.push(Block::Paragraph("No series of this run can send it.".into()));
     }
     let title = format!("{}{colon}; mean {mean} B, largest {largest} B", result.workload);
-    Section { headed: true, ..Section::new(format!("workload-{place}"), title, blocks) }
+    Section::new(format!("workload-{place}"), title, blocks)
 }
 
-fn series(series: &WorkloadSeries) -> [Block; 4] {
+fn series(series: &WorkloadSeries) -> Vec<Block> {
     let name = series.series.as_str();
-    let estimates = Kind::Estimates(Shown::Joined, Shown::Margin);
+    let estimates = Kind::Estimates(Shown::Margin);
     let table = Rows::of(&series.figures)
-        .words(("Figure", 9, [name, ""]), |row| quantity(row.quantity))
+        .words("", |row| quantity(row.quantity))
         .column(("Predicted", 8, ["", "predicted"]), estimates, |row| figure(row.quantity, Some(&row.predicted)))
-        .figures(Head::page("From"), |row| source_name(row.source))
-        .words(Head::terminal(1, ["", "from"]), |row| source_name(row.source))
+        .words(("From", 1, ["", "from"]), |row| source_name(row.source))
         .column(("Measured", 8, ["", "measured"]), estimates, |row| figure(row.quantity, row.measured.as_ref()))
         .figures(("Ratio", 8, ["", "ratio"]), |row| row.ratio.map(|ratio| format!("{:.3}", ratio.value)))
-        .figures(Head::page("Interval"), range)
-        .words(Head::terminal(7, ["", ""]), range)
+        .words(("Interval", 7, ["", ""]), range)
         .table()
-        .labelled(name, "");
-    [
-        Block::Page(vec![Block::Heading(name.into())]),
-        Block::Gap,
-        table.into(),
-        Block::Sentences(notes(series).into_iter().map(Into::into).collect()),
-    ]
+        .titled(name);
+    std::iter::once(table.into()).chain(Block::sentences(notes(series))).collect()
 }
 
 /// The source of a prediction.

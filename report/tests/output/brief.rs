@@ -55,7 +55,10 @@ fn a_receipt_takes_60_lines() {
 #[test]
 fn runs_take_30_lines_and_arms_with_their_cells_36() {
     insta::assert_snapshot!("arms", within(36, brief(&verdicts::arms())));
-    insta::assert_snapshot!("runs", within(30, report::verdict::terminal(&verdicts::between(), Style::PLAIN)));
+    insta::assert_snapshot!(
+        "runs",
+        within(30, report::terminal::document(&report::verdict::document(&verdicts::between(), ""), Style::PLAIN))
+    );
 }
 
 #[test]
@@ -64,7 +67,8 @@ fn a_trial_takes_15_lines() {
         let trial = trials::trial(trials::cell(test), false);
         let intervals = Intervals::new(&trial.record.cell, trial.plan.warmup);
         let rows: Vec<String> = trial.rows.iter().map(|row| intervals.line(row)).collect();
-        let [head, tail] = [header(&trial.setting(), Style::PLAIN), summary(&trial.setting(), &trial.record, Style::PLAIN)];
+        let [head, tail] =
+            [header(&trial.setting()), summary(&trial.setting(), &trial.record)].map(|one| report::terminal::document(&one, Style::PLAIN));
         // Rows of a second each come between.
         let text = format!("{head}\n{}\n{}\n\n{tail}", intervals.head(), rows.join("\n"));
         insta::assert_snapshot!(format!("trial of {test}"), within(15, text));

@@ -104,11 +104,9 @@ fn the_answer_is_on_the_first_screen() {
     let mut browser = Browser::start();
     let screen = Screen { width: 1280, height: 800, dark: false };
     let mut page = browser.open(&path, screen);
-    let bottom = "Math.max(...[...document.querySelectorAll('#figure-cpu, .headline')].map(one => one.getBoundingClientRect().bottom))";
+    let bottom = "Math.max(...[...document.querySelectorAll('#figure-cpu, #summary li:first-child')].map(one => one.getBoundingClientRect().bottom))";
     let bottom = page.evaluate(bottom).as_f64().unwrap();
-    assert!(bottom <= 800.0, "the chart and its figures end at {bottom}");
-    let rows = "new Set([...document.querySelectorAll('.headline')].map(one => one.getBoundingClientRect().top)).size";
-    assert_eq!(page.evaluate(rows), 1, "four figures in one row");
+    assert!(bottom <= 800.0, "the chart and the first line of the answer end at {bottom}");
     // The ways to its parts stay in sight, and say where the reader is.
     page.evaluate("document.getElementById('charts').scrollIntoView({ behavior: 'instant' })");
     page.settle();
@@ -332,7 +330,7 @@ fn the_charts_of_the_reference_studies_are_drawn() {
     let mut browser = Browser::start();
     for (study, charts) in [(Study::Jacobson1988, 1), (Study::Bidulock2007, 20)] {
         let path = place(&format!("{}.html", study.name()));
-        std::fs::write(&path, report::reference::html(&analyse(study, 100).unwrap(), "0.0.0")).unwrap();
+        std::fs::write(&path, report::html::document(&report::reference::document(&analyse(study, 100).unwrap(), "0.0.0"))).unwrap();
         for (screen, name) in [(WIDE, "wide"), (NARROW, "narrow")] {
             let mut page = browser.open(&path, screen);
             assert_drawn(&mut page, charts);
@@ -530,8 +528,12 @@ fn forest_plots_and_claims_fit_every_screen() {
     };
     let pages = [
         ("arms", page("arms", report::html::render(&crate::verdicts::arms())), "svg.forest"),
-        ("runs", page("runs", report::verdict::html(&crate::verdicts::between(), "0.1.0")), "svg.forest"),
-        ("claims", page("claims", report::reference::html(&analyse(Study::Bidulock2007, 60).unwrap(), "0.1.0")), "table.claims"),
+        ("runs", page("runs", report::html::document(&report::verdict::document(&crate::verdicts::between(), "0.1.0"))), "svg.forest"),
+        (
+            "claims",
+            page("claims", report::html::document(&report::reference::document(&analyse(Study::Bidulock2007, 60).unwrap(), "0.1.0"))),
+            "table.claims",
+        ),
     ];
     let mut browser = Browser::start();
     for (name, path, wanted) in &pages {

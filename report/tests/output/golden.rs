@@ -124,12 +124,12 @@ fn failure_as_json() {
 
 #[test]
 fn doctor() {
-    insta::assert_snapshot!(report::doctor::render(&checks(), Style::VERBOSE));
+    insta::assert_snapshot!(report::terminal::document(&report::doctor::document(&checks()), Style::VERBOSE));
 }
 
 #[test]
 fn doctor_when_quick_cannot_run() {
     let mut checks = checks();
     checks.push(Check::absent(Area::Sockets, "UDP", Need::Required, "socket(AF_INET, SOCK_DGRAM): EACCES", "Leave the sandbox."));
-    insta::assert_snapshot!(report::doctor::render(&checks, Style::VERBOSE));
+    insta::assert_snapshot!(report::terminal::document(&report::doctor::document(&checks), Style::VERBOSE));
 }

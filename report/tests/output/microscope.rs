@@ -3,13 +3,25 @@
 
 use std::path::Path;
 
-use attribution::exact::{Measured, diff};
-use report::microscope::{Shown, diff_html, diff_json, diff_terminal, html, json, terminal};
+use attribution::exact::{ExactDiff, Measured, Timed, diff};
+use report::microscope::{self as pages, Shown, json};
 use report::terminal::Style;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::without_drawings;
+
+fn terminal(measured: &[Measured], timed: &[Timed], shown: Shown, style: Style) -> String {
+    report::terminal::document(&pages::document(measured, timed, shown, ""), style)
+}
+
+fn html(measured: &[Measured], timed: &[Timed], shown: Shown, tool: &str) -> String {
+    report::html::document(&pages::document(measured, timed, shown, tool))
+}
+
+fn diff_terminal(diff: &ExactDiff, style: Style) -> String {
+    report::terminal::document(&pages::diff(diff, None, ""), style)
+}
 
 const TREE: Shown = Shown { tree: true };
 
@@ -28,7 +40,7 @@ fn matrix() -> Vec<Measured> {
 /// The page of what changed between both kernels.
 pub fn changes() -> String {
     let [before, after] = ["6.12", "6.18"].map(recorded);
-    diff_html(&diff(&before, &after), [&before, &after], "nettoll 0")
+    report::html::document(&pages::diff(&diff(&before, &after), Some([&before, &after]), "nettoll 0"))
 }
 
 /// The page of both kernels, with flame graphs.
@@ -80,7 +92,7 @@ fn json_holds_everything_and_can_be_compared_again() {
     assert_eq!(stored["format"], 1);
     assert_eq!(serde_json::from_value::<Vec<Measured>>(stored["measured"].clone()).unwrap(), measured);
     let found = diff(&recorded("6.12"), &recorded("6.18"));
-    let stored: Value = serde_json::from_str(&diff_json(&found)).unwrap();
+    let stored: Value = serde_json::from_str(&report::json::pretty(&found)).unwrap();
     assert_eq!(stored["regions"][0]["functions"][0]["function"]["key"], "_find_next_bit");
 }
 

@@ -13,7 +13,8 @@ use serde_json::Value;
 fn all(trial: &OneTrial) -> String {
     let intervals = Intervals::new(&trial.record.cell, trial.plan.warmup);
     let lines: Vec<String> = trial.rows.iter().map(|row| intervals.line(row)).collect();
-    let (head, tail) = (header(&trial.setting(), Style::VERBOSE), summary(&trial.setting(), &trial.record, Style::VERBOSE));
+    let [head, tail] =
+        [header(&trial.setting()), summary(&trial.setting(), &trial.record)].map(|one| report::terminal::document(&one, Style::VERBOSE));
     let text = format!("{head}\n{}\n{}\n\n{tail}", intervals.head(), lines.join("\n"));
     for line in text.lines() {
         assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
@@ -166,7 +167,7 @@ fn over_no_time_there_is_no_rate() {
 #[test]
 fn a_figure_that_is_left_out_is_not_shown() {
     let mut ours = trial(cell(Test::TcpStream), false);
-    let brief = |ours: &OneTrial| summary(&ours.setting(), &ours.record, Style::PLAIN);
+    let brief = |ours: &OneTrial| report::terminal::document(&summary(&ours.setting(), &ours.record), Style::PLAIN);
     let busy = |text: &str| text.lines().filter(|line| line.contains("% busy")).count();
     assert_eq!(busy(&brief(&ours)), 2);
     let Outcome::Measured(measured) = &mut ours.record.outcome else { panic!("made so") };

@@ -104,16 +104,6 @@ fn data_can_be_taken_out_of_the_page_again() {
 }
 
 #[test]
-fn figures_that_missed_their_precision_are_grey() {
-    let grey = |wanted: f64| {
-        let mut analysis = sample();
-        analysis.run.plan.blocks.interval = wanted;
-        report::html::render(&analysis).matches("class=\"headline missed\"").count()
-    };
-    assert_eq!([grey(0.05), grey(0.001)], [0, 4]);
-}
-
-#[test]
 fn known_sizes_are_marked_on_the_axis() {
     let page = report::html::render(&sample());
     assert!(page.contains("MSS: a frame carries 1,448 B of TCP payload at most") && page.contains("a page of memory"));
@@ -173,10 +163,8 @@ fn every_warning_and_its_remedy_is_in_every_answer() {
 
 #[test]
 fn a_check_says_more_than_a_mark() {
-    let text = report::doctor::render(
-        &[Check::absent(Area::Bpf, "BTF", Need::Required, "open /sys/kernel/btf/vmlinux: ENOENT", "Rebuild the kernel.")],
-        Style::VERBOSE,
-    );
+    let checks = [Check::absent(Area::Bpf, "BTF", Need::Required, "open /sys/kernel/btf/vmlinux: ENOENT", "Rebuild the kernel.")];
+    let text = report::terminal::document(&report::doctor::document(&checks), Style::VERBOSE);
     assert!(text.contains("MISSING") && text.contains("→ Rebuild the kernel.") && text.contains("cannot run"));
 }
 

@@ -2,9 +2,18 @@
 
 use literature::read::{csv, iperf3, netperf};
 use literature::{DRAWS, Foreign, ReferenceAnalysis, Study, analyse, of_foreign, of_table};
-use report::reference::{html, json, list, list_json, terminal};
+use report::json::pretty as json;
+use report::reference::{document, list, list_json};
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
+
+fn terminal(analysis: &ReferenceAnalysis, style: Style) -> String {
+    report::terminal::document(&document(analysis, ""), style)
+}
+
+fn html(analysis: &ReferenceAnalysis, tool: &str) -> String {
+    report::html::document(&document(analysis, tool))
+}
 
 const HEAD: &str = "table,host,distribution,kernel,implementation,message_bytes,test_s,sent_messages,received_messages\n";
 
@@ -55,7 +64,7 @@ fn text_of_each_study() {
     for one in Study::ALL {
         insta::assert_snapshot!(format!("reference_{}", one.name()), terminal(&study(one), Style::VERBOSE));
     }
-    insta::assert_snapshot!("reference_list", list(Style::VERBOSE));
+    insta::assert_snapshot!("reference_list", report::terminal::document(&list(), Style::VERBOSE));
 }
 
 #[test]

@@ -133,10 +133,10 @@ pub fn between() -> RunComparison {
 fn separate_runs_in_a_terminal_and_a_page() {
     let between = between();
     assert_eq!(between.conclusion, Conclusion::Against);
-    let text = report::verdict::terminal(&between, Style::VERBOSE);
+    let text = report::terminal::document(&report::verdict::document(&between, "0.1.0"), Style::VERBOSE);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!("runs_in_a_terminal", text);
-    let page = report::verdict::html(&between, "0.1.0");
+    let page = report::html::document(&report::verdict::document(&between, "0.1.0"));
     let start = page.find("<main").expect("a page");
     let end = page.find("</main>").expect("its end");
     insta::assert_snapshot!("runs_in_a_page", page[start..end].replace("><", ">\n<"));

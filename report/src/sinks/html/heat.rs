@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::document::{HeatMap, Level, Square};
+use crate::document::{HeatMap, Square, Step};
 
 /// Pixels of a square, and of the margins that the names stand in.
 const SIDE: usize = 44;
@@ -29,7 +29,7 @@ pub fn map(map: &HeatMap) -> Markup {
     }
 }
 
-fn name(x: usize, y: usize, anchor: &str, level: &Level) -> Markup {
+fn name(x: usize, y: usize, anchor: &str, level: &Step) -> Markup {
     html! { text x=(x) y=(y) text-anchor=(anchor) { (level.name) title { (level.hint) } } }
 }
 

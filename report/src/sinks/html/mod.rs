@@ -9,49 +9,56 @@ mod heat;
 pub mod page;
 
 use maud::{Markup, PreEscaped, html};
+use model::printable::{Keep, printable};
 
-use self::chart::{Shape, flame, forest};
+use self::chart::{Shape, flame, forest, waterfall};
 use self::page::{Frame, data, document, figure, framed, part, scrolling};
 use crate::document::{
-    Block, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text, Tone, Trust,
+    Block, Cell, Column, Document, Entry, Estimated, Figure, Finding, Kind, Level, Masthead, Picture, RowKind, Section, Shown, Span, Table,
+    Text, Tone, Trust, Waterfalls, waterfall::Waterfall,
 };
 use crate::json::for_script;
 use crate::number::NOTHING;
 use crate::words::{capital, plural};
 
+/// Meanings of more letters than these stand side by side in wider columns.
+const LONG_MEANING: usize = 80;
+
+/// How several charts are read.
+const HOW_TO_POINT: &str = "Marks are medians, bars their intervals. Point at or tap a mark for its figures, or go from mark to mark with the arrow keys; click a name to hide its series. Where sizes lie too close, bands stand for bars.";
+
 /// The whole page.
 pub fn render(page: &Document) -> String {
-    let is_summary = |section: &&Section| section.id == "summary";
     // What the link at the top of the page skips to.
-    let id = (!page.sections.iter().any(|section| is_summary(&section))).then_some("summary");
+    let id = page.sections.iter().all(|section| section.id != "summary").then_some("summary");
+    let has = |name: &str| page.data.iter().any(|(known, _)| *known == name);
     let content = html! {
-        (masthead(&page.masthead, &page.places))
-        main id=[id] { @for one in page.sections.iter().filter(|one| is_for_page(one)) { (section(one)) } }
+        (masthead(&page.masthead, &page.sections))
+        main id=[id] {
+            @for (place, one) in page.sections.iter().filter(|one| !one.blocks.is_empty()).enumerate() { (section(one, place == 0)) }
+            @if has("analysis") && has("csv") {
+                section .buttons {
+                    button type="button" data-save="json" { "Save as JSON" }
+                    button type="button" data-save="csv" { "Save as CSV" }
+                }
+            }
+        }
     };
     let figures: Vec<&Figure> = page.sections.iter().flat_map(Section::figures).collect();
     let held = html! {
         (data("chart-data", &figures))
         @for (id, json) in &page.data { script type="application/json" id=(id) { (PreEscaped(for_script(json))) } }
     };
-    document(&page.title, &content, &html! { "Written by nettoll " (page.tool) "." }, &held)
+    let title = if page.title.is_empty() { &page.masthead.heading } else { &page.title };
+    document(title, &content, &html! { "Written by nettoll " (page.tool) "." }, &held)
 }
 
-fn is_for_page(section: &Section) -> bool {
-    !section.title.is_empty() || section.blocks.iter().any(has_markup)
-}
-
-fn has_markup(block: &Block) -> bool {
-    match block {
-        Block::Terminal(_) | Block::Brief(_) | Block::Compact(..) | Block::Gap => false,
-        Block::Full(all) => all.iter().any(has_markup),
-        _ => true,
-    }
-}
-
-fn masthead(head: &Masthead, places: &[Place]) -> Markup {
+fn masthead(head: &Masthead, sections: &[Section]) -> Markup {
+    let lines = head.lines.join(" · ");
     if head.brand.is_empty() {
-        return html! { header { h1 { (head.heading) } @if !head.source.is_empty() { p { (head.source) } } } };
+        return html! { header { h1 { (head.heading) } @if !lines.is_empty() { p { (lines) } } } };
     }
+    let named = || sections.iter().filter(|one| !one.name.is_empty() && !one.blocks.is_empty());
     html! {
         header .masthead {
             div .inner {
@@ -59,16 +66,14 @@ fn masthead(head: &Masthead, places: &[Place]) -> Markup {
                 h1 { (head.heading) }
                 @if let Some(one) = &head.trust { (trust(one)) }
                 @if let Some(text) = &head.red { a .red href="#receipt" { strong { "Red: " (text) "." } } }
-                @if !head.source.is_empty() {
-                    p .meta { @if !head.started.is_empty() { time { (head.started) } " · " } (head.source) }
-                }
+                @if !lines.is_empty() { p .meta { (lines) } }
             }
         }
-        @if !places.is_empty() {
+        @if named().next().is_some() {
             nav aria-label="Parts of this page" {
                 div {
-                    @for (place, name, count) in places {
-                        a href={ "#" (place) } { (name) @if let Some(count) = count { " " span .count { (count) } } }
+                    @for one in named() {
+                        a href={ "#" (one.id) } { (one.name) @if let Some(count) = one.count { " " span .count { (count) } } }
                     }
                 }
             }
@@ -88,31 +93,37 @@ fn trust(one: &Trust) -> Markup {
     html! { a .callout.trust .against[one.tone == Tone::Bad] href="#doubts" { (content) } }
 }
 
-/// A section.
-fn section(section: &Section) -> Markup {
-    let content = blocks("", &section.blocks);
-    if section.title.is_empty() {
+/// A picture of one message as a file of its own.
+pub fn picture_alone(one: &Waterfall) -> String {
+    printable(&waterfall::svg(one, None).into_string(), Keep::Lines).into_owned() + "\n"
+}
+
+/// A section; the first picture of the `first` one is low enough for the first screen.
+fn section(section: &Section, first: bool) -> Markup {
+    let content = html! { @for one in &section.blocks { (block("", one, first)) } };
+    let title = if section.title.is_empty() { &section.name } else { &section.title };
+    if title.is_empty() {
         html! { section { (content) } }
     } else {
-        part(&section.id, &section.title, &content)
+        part(&section.id, title, &content)
     }
 }
 
 fn blocks(heading: &str, all: &[Block]) -> Markup {
-    html! { @for one in all { (block(heading, one)) } }
+    html! { @for one in all { (block(heading, one, false)) } }
 }
 
-fn block(heading: &str, block: &Block) -> Markup {
+fn block(heading: &str, block: &Block, first: bool) -> Markup {
     match block {
         Block::Lead(text) => html! { p .lead { (words(text)) } },
         Block::Paragraph(text) => html! { p { (words(text)) } },
         Block::Aside(text) => html! { p .faint { (words(text)) } },
         Block::Heading(text) if heading.is_empty() => html! { h3 { (words(text)) } },
         Block::Heading(text) => html! { h4 { (words(text)) } },
-        Block::Piece(piece) => html! {
-            article .series .(piece.style)[!piece.style.is_empty()] id=[(!piece.id.is_empty()).then_some(piece.id)] {
-                h3 { (words(&piece.heading)) }
-                (blocks(&piece.heading.plain(), &piece.blocks))
+        Block::Piece(heading, all) => html! {
+            article .series {
+                h3 { (words(heading)) }
+                (blocks(&heading.plain(), all))
             }
         },
         Block::Conclusion(tone, text) => {
@@ -120,7 +131,7 @@ fn block(heading: &str, block: &Block) -> Markup {
         }
         Block::Warnings(all) => html! { ol .findings { @for text in all { li { p .text { (text) } } } } },
         Block::Map(map) => heat::map(map),
-        Block::Sentences(all) | Block::Answers(all) => html! { ul { @for text in all { li { (words(text)) } } } },
+        Block::Sentences(all) => html! { ul { @for text in all { li { (words(text)) } } } },
         Block::Findings(all) => html! { ol .findings { @for one in all { (finding(one)) } } },
         Block::Statements(all) => html! {
             ul { @for one in all { li id=(one.id) { (words(&one.text)) small { (one.rule) } } } }
@@ -132,17 +143,30 @@ fn block(heading: &str, block: &Block) -> Markup {
                 @for remedy in &alert.remedies { p { "→ " (remedy) "." } }
             }
         },
-        Block::Key(text) => html! { p .lead .legend { (text) } },
         Block::Table(one) => titled(heading, one),
-        Block::Figures(all) => html! {
-            div .charts {
+        Block::Picture(one) => picture(one, first),
+        Block::Facts(all) => {
+            let long = all.iter().any(|(_, meaning)| meaning.chars().count() > LONG_MEANING);
+            let style = if long { "guide" } else { "facts" };
+            html! { dl class=(style) { @for (term, meaning) in all { div { dt { (term) } dd { (meaning) } } } } }
+        }
+        Block::At(Level::Everything, summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
+        Block::At(_, _, all) => blocks(heading, all),
+    }
+}
+
+fn picture(picture: &Picture, first: bool) -> Markup {
+    match picture {
+        Picture::Figures(all) => html! {
+            @if all.len() > 2 { p .lead { (HOW_TO_POINT) } }
+            div .charts .hero[first] {
                 @for (place, one) in all.iter().enumerate() {
-                    (figure(one, if all.len() % 2 == 1 && place + 1 == all.len() { Shape::Wide } else { Shape::Column }))
+                    @let shape = if all.len() % 2 == 1 && place + 1 == all.len() { Shape::Wide } else { Shape::Column };
+                    (figure(one, if first { Shape::Flat } else { shape }))
                 }
             }
         },
-        Block::Hero(one) => html! { div .charts.hero { (figure(one, Shape::Flat)) } },
-        Block::Forest(one) => framed(&Frame {
+        Picture::Forest(one) => framed(&Frame {
             id: &one.id,
             title: &one.title,
             choices: Vec::new(),
@@ -152,7 +176,7 @@ fn block(heading: &str, block: &Block) -> Markup {
             caption: &one.caption,
             alone: true,
         }),
-        Block::Flame(one) => html! {
+        Picture::Flame(one) => html! {
             (framed(&Frame {
                 id: &one.id,
                 title: &one.title,
@@ -167,35 +191,16 @@ fn block(heading: &str, block: &Block) -> Markup {
             }))
             (data(&format!("data-{}", one.id), one))
         },
-        Block::Headlines(all) => html! {
-            div .headlines {
-                @for one in all {
-                    article .headline .missed[one.missed] title=(one.hint) {
-                        h3 { (one.heading) }
-                        p { span .value { (one.value) } " " span .margin { (one.margin) } }
-                        p .what { (one.what) @if one.missed { " · less well known than asked" } }
-                    }
-                }
-            }
-        },
-        Block::Prose(all) => html! {
-            div .prose-grid {
-                @for one in all { article .prose { h3 { (one.heading) } ul { @for text in &one.sentences { li { (words(text)) } } } } }
-            }
-        },
-        Block::Terms(style, all) => {
-            html! { dl class=(style) { @for (term, meaning) in all { div { dt { (term) } dd { (meaning) } } } } }
-        }
-        Block::Markup(markup) => html! { (PreEscaped(markup)) },
-        Block::Save => html! {
-            div .buttons {
-                button type="button" data-save="json" { "Save as JSON" }
-                button type="button" data-save="csv" { "Save as CSV" }
-            }
-        },
-        Block::Details(summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
-        Block::Page(all) | Block::Full(all) => blocks(heading, all),
-        Block::Terminal(_) | Block::Brief(_) | Block::Compact(..) | Block::Gap => html! {},
+        Picture::Waterfalls(Waterfalls { id, title, all }) => framed(&Frame {
+            id,
+            title,
+            choices: all.iter().map(|(name, words, shown, _)| (name.clone(), words.clone(), *shown)).collect(),
+            choose: "Message size",
+            key: html! {},
+            drawings: html! { @for (name, _, shown, one) in all { (waterfall::svg(one, Some((name, *shown)))) } },
+            caption: "",
+            alone: true,
+        }),
     }
 }
 
@@ -217,8 +222,6 @@ fn words(text: &Text) -> Markup {
                 Span::Strong(text) => strong { (text) },
                 Span::Faint(text) => span .faint { (text) },
                 Span::Small(text) => small { (text) },
-                Span::Margin(text) => span .margin { (text) },
-                Span::Share(text) => span .share { (text) },
                 Span::Link(place, text) => a href={ "#" (place) } { (text) },
             }
         }
@@ -227,9 +230,11 @@ fn words(text: &Text) -> Markup {
 
 /// A table with its title. In a piece it is a figure of the heading; elsewhere the title is a heading itself.
 fn titled(heading: &str, one: &Table) -> Markup {
+    let first = one.columns.first().map_or("", |column| column.head.line.as_str());
+    let title = if one.title.is_empty() { first } else { one.title.as_str() };
     let (label, caption) = match (heading, one.label.as_str()) {
-        ("", "") => (one.title.clone(), ""),
-        (heading, "") => (format!("{heading}: {}", one.title), one.title.as_str()),
+        ("", "") => (title.to_owned(), ""),
+        (heading, "") => (format!("{heading}: {title}"), title),
         (_, label) => (label.to_owned(), one.caption.as_str()),
     };
     let in_piece = !heading.is_empty() && !one.title.is_empty();
@@ -239,49 +244,68 @@ fn titled(heading: &str, one: &Table) -> Markup {
     }
 }
 
-/// The class of a column's cells. That of words and figures is said where `marked`, or where it is not empty.
-fn class(column: &Column, marked: bool) -> Option<&'static str> {
+/// The classes of a column's head and of its cells. Those of words and figures are said where
+/// `marked`, or where they are not empty.
+fn classes(column: &Column, marked: bool) -> [Option<String>; 2] {
+    if column.edge || !column.bad.is_empty() {
+        let edge = if column.edge { "edge" } else { "" };
+        let bad = if column.bad.is_empty() { "" } else { " bad" };
+        return [Some(format!("{edge}{bad}")), Some(edge.to_owned())];
+    }
     let of_kind = if column.kind == Kind::Words { "words" } else { "" };
-    column.style.map(|[_, cells]| cells).or_else(|| Some(of_kind).filter(|class| marked || !class.is_empty()))
+    let cells = Some(of_kind.to_owned()).filter(|class| marked || !class.is_empty());
+    [cells.clone().filter(|_| marked), cells]
+}
+
+/// The class of the first column, which names the rows.
+fn name_class(column: &Column) -> Option<String> {
+    (column.kind == Kind::Words).then(|| "words".to_owned())
 }
 
 /// Writes a table; where `marked`, the heads of words are marked as well.
 fn table(table: &Table, caption: &str, marked: bool) -> Markup {
-    let style = if table.style.is_empty() && marked { "every verdicts" } else { table.style };
-    let columns: Vec<(&Column, &str)> = table.columns.iter().filter_map(|column| Some((column, column.head.page.as_deref()?))).collect();
+    let style = match table.style {
+        "" if marked => "every verdicts",
+        style => style,
+    };
     let whole = [(0, String::new())];
     let groups = if table.groups.is_empty() { whole.as_slice() } else { table.groups.as_slice() };
     let ends = groups.iter().skip(1).map(|(start, _)| *start).chain([table.rows()]);
     html! {
         table class=[(!style.is_empty()).then_some(style)] {
             @if !caption.is_empty() { caption .hidden { (caption) } }
-            thead { tr { @for (place, (column, head)) in columns.iter().enumerate() {
-                @let own = if marked && place > 0 { class(column, marked) } else { marked.then_some("") };
-                th class=[column.style.map(|[head, _]| head).or(own)] scope="col" {
-                    (head) @if !column.note.is_empty() { small { (column.note) } }
+            thead { tr { @for (place, column) in table.columns.iter().enumerate() {
+                @let class = if place == 0 { name_class(column) } else { classes(column, marked)[0].clone() };
+                th class=[class] scope="col" {
+                    (column.head.line) @if !column.bad.is_empty() { small { (column.bad) } }
                 }
             } } }
             @for ((start, name), end) in groups.iter().zip(ends) {
                 tbody {
-                    @if !name.is_empty() { tr .group { th colspan=(columns.len()) scope="rowgroup" { (name) } } }
-                    @for place in *start..end { (row(table, &columns, place, marked)) }
+                    @if !name.is_empty() { tr .group { th colspan=(table.columns.len()) scope="rowgroup" { (name) } } }
+                    @for place in *start..end { (row(table, place, marked)) }
                 }
             }
         }
     }
 }
 
-fn row(table: &Table, columns: &[(&Column, &str)], row: usize, marked: bool) -> Markup {
-    let cell = |place: usize| columns.get(place).and_then(|(column, _)| column.cells.get(row)).unwrap_or(&Cell::Nothing);
-    let style = table.row_styles.get(row);
+fn row(table: &Table, row: usize, marked: bool) -> Markup {
+    let style = match table.row_kinds.get(row).copied().unwrap_or_default() {
+        RowKind::Plain => None,
+        RowKind::Part => Some("part"),
+        RowKind::Sum => Some("sum"),
+        RowKind::Differs => Some("differ"),
+    };
     html! {
         tr class=[style] {
-            @for (place, (column, _)) in columns.iter().enumerate() {
-                @let [below, right] = reach(cell(place));
-                @match cell(place) {
+            @for (place, column) in table.columns.iter().enumerate() {
+                @let cell = column.cells.get(row).unwrap_or(&Cell::Nothing);
+                @let [below, right] = reach(cell);
+                @match cell {
                     Cell::Covered => {},
-                    cell if place == 0 => th scope="row" rowspan=[below] { (content(cell, column.kind)) },
-                    cell => td class=[class(column, marked)] colspan=[right] rowspan=[below] title=[hint(cell)] {
+                    cell if place == 0 => th class=[name_class(column)] scope="row" rowspan=[below] { (content(cell, column.kind)) },
+                    cell => td class=[&classes(column, marked)[1]] colspan=[right] rowspan=[below] title=[hint(cell)] {
                         (content(cell, column.kind))
                     },
                 }
@@ -299,18 +323,28 @@ const fn reach(cell: &Cell) -> [Option<usize>; 2] {
     }
 }
 
-/// Explanation for who points at a cell.
+/// Explanation for a reader who points at a cell.
 fn hint(cell: &Cell) -> Option<&str> {
-    if let Cell::Hinted(_, hint) = cell { Some(hint) } else { None }
+    match cell {
+        Cell::Hinted(_, hint) => Some(hint),
+        Cell::Entry(Entry { title, .. }) => Some(title.as_str()).filter(|title| !title.is_empty()),
+        _ => None,
+    }
 }
 
 fn content(cell: &Cell, kind: Kind) -> Markup {
     match (cell, kind) {
-        (Cell::Nothing, Kind::Estimates(Shown::Margin | Shown::All, _)) => html! { span .faint { (NOTHING) } },
+        (Cell::Nothing, Kind::Estimates(Shown::Margin | Shown::All)) => html! { span .faint { (NOTHING) } },
         (Cell::Nothing, _) => html! { (NOTHING) },
         (Cell::Text(text) | Cell::Hinted(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text), _) => words(text),
-        (Cell::Estimate(one), Kind::Estimates(shown, _)) => estimate(one, shown),
-        (Cell::Estimate(one), _) => estimate(one, Shown::Joined),
+        (Cell::Estimate(one), Kind::Estimates(shown)) => estimate(one, shown),
+        (Cell::Estimate(one), _) => estimate(one, Shown::Margin),
+        (Cell::Entry(Entry { value, margin, share, calls, .. }), _) => html! {
+            (value)
+            @if !margin.is_empty() { " " span .margin { (margin) } }
+            @if !share.is_empty() { span .share { (share) } }
+            @if !calls.is_empty() { small { (calls) } }
+        },
         (Cell::Stack(lines), _) => {
             html! { @for (place, line) in lines.iter().enumerate() { @if place == 0 { (line) } @else { small { (line) } } } }
         }
@@ -322,7 +356,6 @@ fn content(cell: &Cell, kind: Kind) -> Markup {
 fn estimate(one: &Estimated, shown: Shown) -> Markup {
     match shown {
         Shown::Value => html! { (one.value) },
-        Shown::Joined => html! { (one.value) " " (one.margin) },
         Shown::Ends => html! { (one.ends) },
         Shown::Margin => html! { span title={ (one.ends) ", n = " (one.n) } { (one.value) " " span .margin { (one.margin) } } },
         Shown::All => html! { (one.value) small { (one.ends) } @if one.known { small { "n = " (one.n) } } },

@@ -1,32 +1,35 @@
-//! A document in a terminal: what a page folds away is left out, and columns
-//! that do not fit, the least wanted first.
+//! A document in a terminal: the answer, or with it what stands behind it. Columns that do
+//! not fit go, the least wanted first; pictures and every figure are left to a page.
 
 mod page;
-pub mod table;
+mod table;
 mod wrap;
 
-pub use page::{Page, Style};
+use model::printable::{Keep, printable};
 
-use self::table::{Column, Measured, total};
-use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Masthead, Section, Shown, Table, Tone, Trust};
+use self::page::Page;
+pub use self::page::Style;
+use self::table::{Column, Figure};
+use crate::document::{Block, Cell, Document, Entry, HeatMap, Kind, Masthead, RowKind, Shown, Step, Table, Tone, Trust};
 use crate::interval;
 use crate::number::{NOTHING, tight};
 use crate::words::{capital, plural};
-use model::order::Order;
 
 /// The whole document; ends with a newline.
 pub fn render(document: &Document, style: Style) -> String {
-    let mut page = Page::with_precision(style, document.precision);
-    self::document(&mut page, document);
+    let mut page = Page::new(style, document.precision);
+    masthead(&mut page, &document.masthead);
+    for section in &document.sections {
+        if !section.blocks.iter().any(|block| is_shown(&page, block)) {
+            continue;
+        }
+        page.gap();
+        if !section.title.is_empty() {
+            page.heading(&section.title);
+        }
+        blocks(&mut page, &section.blocks);
+    }
     page.finish()
-}
-
-/// Everything, by the rank of the sections.
-pub fn document(page: &mut Page, document: &Document) {
-    masthead(page, &document.masthead);
-    let mut ranked: Vec<&Section> = document.sections.iter().collect();
-    ranked.order_by_key(|one| one.rank);
-    ranked.into_iter().for_each(|one| section(page, one));
 }
 
 /// Writes the head of the report.
@@ -59,64 +62,64 @@ fn trust(page: &mut Page, trust: &Trust) {
     }
 }
 
-/// One section.
-fn section(page: &mut Page, section: &Section) {
-    if !section.blocks.iter().any(|block| is_shown(page, block)) {
-        return;
-    }
-    if section.headed {
-        page.gap();
-        page.heading(&section.title);
-    }
-    blocks(page, &section.blocks);
-}
-
-/// Blocks, one below the other; answers come last.
-pub fn blocks(page: &mut Page, all: &[Block]) {
-    let (answers, others): (Vec<&Block>, Vec<&Block>) = all.iter().partition(|one| matches!(one, Block::Answers(_)));
-    others.into_iter().chain(answers).for_each(|one| block(page, one));
+/// Blocks, one below the other.
+fn blocks(page: &mut Page, all: &[Block]) {
+    all.iter().for_each(|one| block(page, one));
 }
 
 /// Tells if a page prints anything of a block.
 fn is_shown(page: &Page, block: &Block) -> bool {
     match block {
-        Block::Full(all) => page.is_verbose() && all.iter().any(|one| is_shown(page, one)),
-        Block::Brief(all) => !page.is_verbose() && all.iter().any(|one| is_shown(page, one)),
-        Block::Terminal(all) => all.iter().any(|one| is_shown(page, one)),
-        Block::Figures(_)
-        | Block::Hero(_)
-        | Block::Forest(_)
-        | Block::Flame(_)
-        | Block::Headlines(_)
-        | Block::Markup(..)
-        | Block::Details(..)
-        | Block::Page(_) => false,
-        Block::Save | Block::Key(_) | Block::Gap => false,
+        Block::At(level, _, all) => *level <= page.level() && all.iter().any(|one| is_shown(page, one)),
+        Block::Piece(_, all) => all.iter().any(|one| is_shown(page, one)),
+        Block::Table(table) => table.columns.iter().any(|column| column.level <= page.level()),
+        Block::Picture(_) => false,
         _ => true,
     }
 }
 
 fn block(page: &mut Page, block: &Block) {
+    if !is_shown(page, block) {
+        return;
+    }
     match block {
-        Block::Lead(text) | Block::Aside(text) => page.faint(&text.plain(), 0),
-        Block::Paragraph(text) => page.text(&text.plain()),
+        Block::Lead(text) => {
+            page.apart();
+            page.faint(&text.plain(), 0);
+            page.end_block();
+        }
+        Block::Aside(text) => page.faint(&text.plain(), 0),
+        Block::Paragraph(text) => {
+            page.after_block();
+            page.text(&text.plain());
+        }
         Block::Heading(text) => {
             page.gap();
             page.heading(&text.plain());
         }
-        Block::Piece(piece) => {
+        Block::Piece(heading, all) => {
             page.gap();
-            page.heading(&piece.heading.plain());
-            blocks(page, &piece.blocks);
+            let shown: Vec<&Block> = all.iter().filter(|one| is_shown(page, one)).collect();
+            let heading = heading.plain();
+            // The heading names a table that follows at once.
+            let rest = match shown.first() {
+                Some(Block::Table(one)) if one.title.is_empty() => {
+                    page.table(&heading, columns(page, one));
+                    &shown[1..]
+                }
+                _ => {
+                    page.heading(&heading);
+                    &shown[..]
+                }
+            };
+            rest.iter().for_each(|one| self::block(page, one));
         }
-        Block::Conclusion(Tone::Bad, text) => page.warning(text),
-        Block::Conclusion(Tone::Good | Tone::Open, text) => page.text(text),
-        Block::Warnings(all) => all.iter().for_each(|text| page.warning(&format!("- {text}"))),
+        Block::Conclusion(tone, text) => {
+            page.apart();
+            if *tone == Tone::Bad { page.warning(text) } else { page.text(text) }
+        }
+        Block::Warnings(all) => all.iter().for_each(|text| page.marked_warning(text)),
         Block::Sentences(all) => all.iter().for_each(|text| page.item(&text.plain())),
-        Block::Answers(all) => {
-            page.gap();
-            all.iter().for_each(|text| page.item(&text.plain()));
-        }
         Block::Map(one) => map(page, one),
         Block::Findings(all) => {
             for finding in all {
@@ -139,44 +142,15 @@ fn block(page: &mut Page, block: &Block) {
             }
         }
         Block::Alert(alert) => {
+            page.apart();
             page.warning(&format!("RED: {}.", alert.text));
-            alert.reasons.iter().for_each(|reason| page.labelled_warning("- ", reason, 2));
+            alert.reasons.iter().for_each(|reason| page.marked_warning(reason));
             alert.remedies.iter().for_each(|remedy| page.plain(&format!("→ {remedy}"), 0, 2));
         }
-        Block::Table(one) => {
-            if !one.title.is_empty() {
-                page.gap();
-                page.text(&one.title);
-            }
-            page.table(columns(one, page.precision()));
-        }
-        Block::Prose(all) => {
-            for one in all {
-                page.text(&one.heading);
-                one.sentences.iter().for_each(|text| page.item(&text.plain()));
-            }
-        }
-        Block::Terms(_, all) => all.iter().for_each(|(term, meaning)| page.legend(term, meaning)),
-        Block::Terminal(all) => blocks(page, all),
-        Block::Full(all) if page.is_verbose() => blocks(page, all),
-        Block::Brief(all) if !page.is_verbose() => blocks(page, all),
-        Block::Compact(name, table) => {
-            page.gap();
-            page.named_table(name, columns(table, page.precision()));
-        }
-        Block::Gap => page.gap(),
-        Block::Full(_)
-        | Block::Brief(_)
-        | Block::Figures(_)
-        | Block::Hero(_)
-        | Block::Forest(_)
-        | Block::Flame(_)
-        | Block::Headlines(_)
-        | Block::Markup(..)
-        | Block::Details(..)
-        | Block::Page(_)
-        | Block::Save
-        | Block::Key(_) => {}
+        Block::Table(one) => page.table(&one.title, columns(page, one)),
+        Block::Facts(all) => page.facts(all),
+        Block::At(_, _, all) => blocks(page, all),
+        Block::Picture(_) => {}
     }
 }
 
@@ -193,7 +167,7 @@ fn map(page: &mut Page, map: &HeatMap) {
     for first in (0..map.columns.len()).step_by(room) {
         let shown = first..map.columns.len().min(first + room);
         let head = shown.clone().map(|place| right(&map.columns[place].name, SQUARE - 1) + " ").collect::<String>();
-        let row = |(row, level): (usize, &Level)| {
+        let row = |(row, level): (usize, &Step)| {
             let text = |column: usize| match map.squares.iter().find(|square| (square.row, square.column) == (row, column)) {
                 Some(square) => right(&format!("{:.0}", square.share * 100.0), SQUARE - 1) + if square.marked { "*" } else { " " },
                 None => right(NOTHING, SQUARE - 1) + " ",
@@ -201,52 +175,62 @@ fn map(page: &mut Page, map: &HeatMap) {
             right(&level.name, NAME - 2) + "  " + &shown.clone().map(text).collect::<String>()
         };
         let lines = [map.corner.to_owned(), format!("{:NAME$}{head}", "")];
-        page.table(vec![Column::words(9, lines, map.rows.iter().enumerate().map(row).collect())]);
+        page.table("", vec![Column::words(9, lines, map.rows.iter().enumerate().map(row).collect())]);
     }
 }
 
-/// Room that all columns of a table take.
-pub fn width(table: &Table) -> usize {
-    total(&columns(table, None))
-}
-
-/// The columns that a terminal has of a table; figures known less well than `precision`
-/// have a star, and are set back.
-fn columns(table: &Table, precision: Option<f64>) -> Vec<Column> {
+/// The columns and rows that a page has of a table; figures known less well than it is
+/// asked for have a star, and are set back.
+fn columns(page: &Page, table: &Table) -> Vec<Column> {
+    let rows: Vec<usize> =
+        (0..table.rows()).filter(|row| table.row_levels.get(*row).copied().unwrap_or_default() <= page.level()).collect();
+    let missed = |reach: Option<f64>| reach.zip(page.precision()).is_some_and(|(reach, precision)| reach > precision);
+    let mark = |reach: Option<f64>| if missed(reach) { "*" } else { "" };
     let column = |(place, column): (usize, &crate::document::Column)| {
-        let lines = column.head.terminal.clone()?;
         // Names and verdicts stay; of the rest the later ones go first.
         let rank = column.head.rank.unwrap_or(if column.kind == Kind::Words { 20 } else { 19 - place.min(18) as u8 });
         let shortened = |text: String| if column.tight { tight(&text) } else { text };
-        let texts = || column.cells.iter().map(|cell| shortened(text(cell, column.kind))).collect();
-        Some(match column.kind {
-            Kind::Words => Column::words(rank, lines, texts()).with_cut(column.cut),
-            Kind::Estimates(_, Shown::Margin) => {
-                let missed = |reach: Option<f64>| reach.zip(precision).is_some_and(|(reach, precision)| reach > precision);
-                let measured = |cell: &Cell| match cell {
-                    Cell::Estimate(one) if one.reach.is_some_and(|reach| reach > interval::WIDE) => {
-                        Measured::Range(format!("{}{}", one.range, if missed(one.reach) { "*" } else { "" }))
-                    }
-                    Cell::Estimate(one) => {
-                        let mark = if missed(one.reach) { "*" } else { "" };
-                        Measured::Margin(shortened(one.value.clone()), format!("{}{mark}", one.margin))
-                    }
-                    other => Measured::Margin(super::words(other), String::new()),
-                };
-                let faint = column.cells.iter().map(|cell| matches!(cell, Cell::Estimate(one) if missed(one.reach)));
-                Column::measured(rank, lines, &column.cells.iter().map(measured).collect::<Vec<_>>(), faint.collect())
+        let cells = || rows.iter().map(|row| column.cells.get(*row).unwrap_or(&Cell::Nothing));
+        if column.kind == Kind::Words {
+            let part = |row: &usize| table.row_kinds.get(*row) == Some(&RowKind::Part) && place == 0;
+            let indent = rows.iter().map(|row| if part(row) { "  " } else { "" });
+            let words = indent.zip(cells()).map(|(indent, cell)| format!("{indent}{}", shortened(text(cell, Shown::Margin)))).collect();
+            return Column::words(rank, column.head.short.clone(), words).with(column.cut, column.edge);
+        }
+        let shown = if let Kind::Estimates(shown) = column.kind { shown } else { Shown::Margin };
+        let mut head = column.head.short.clone();
+        if !column.bad.is_empty() {
+            head[0].insert_str(0, "RED ");
+        }
+        let has_estimates = matches!(column.kind, Kind::Estimates(_));
+        let figure = |cell: &Cell| match cell {
+            Cell::Estimate(one) if shown == Shown::Margin && one.reach.is_some_and(|reach| reach > interval::WIDE) => {
+                Figure::Whole(format!("{}{}", one.range, mark(one.reach)))
             }
-            Kind::Figures | Kind::Estimates(..) => Column::figures(rank, lines, texts()),
-        })
+            Cell::Estimate(one) if shown == Shown::Margin => {
+                Figure::Parts([shortened(one.value.clone()), format!("{}{}", one.margin, mark(one.reach)), String::new()])
+            }
+            Cell::Entry(Entry { value, margin, share, calls, .. }) => {
+                let last = if calls.is_empty() { share.clone() } else { tight(calls) };
+                Figure::Parts([value.clone(), margin.clone(), last])
+            }
+            Cell::Nothing if has_estimates && shown == Shown::Margin => Figure::Parts([NOTHING.to_owned(), String::new(), String::new()]),
+            cell => Figure::Whole(shortened(text(cell, shown))),
+        };
+        let faint = cells().map(|cell| shown == Shown::Margin && matches!(cell, Cell::Estimate(one) if missed(one.reach))).collect();
+        let figures: Vec<Figure> = cells().map(figure).collect();
+        Column::figures(rank, head, &figures, faint).with(column.cut, column.edge)
     };
-    table.columns.iter().enumerate().filter_map(column).collect()
+    table.columns.iter().filter(|column| column.level <= page.level()).enumerate().map(column).collect()
 }
 
-fn text(cell: &Cell, kind: Kind) -> String {
-    match (cell, kind) {
-        (Cell::Estimate(estimate), Kind::Estimates(_, Shown::Value)) => estimate.value.clone(),
-        (Cell::Estimate(estimate), Kind::Estimates(_, Shown::Ends)) => estimate.ends.clone(),
+/// The words of a cell. What is cut must have been cleaned: half a sequence is none any more.
+fn text(cell: &Cell, shown: Shown) -> String {
+    let text = match (cell, shown) {
+        (Cell::Estimate(estimate), Shown::Value) => estimate.value.clone(),
+        (Cell::Estimate(estimate), Shown::Ends) => estimate.ends.clone(),
         (Cell::Stack(lines), _) => lines.first().cloned().unwrap_or_default(),
         _ => super::words(cell),
-    }
+    };
+    printable(&text, Keep::Nothing).into_owned()
 }

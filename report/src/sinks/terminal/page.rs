@@ -3,8 +3,11 @@
 use anstyle::{AnsiColor, Effects, Style as Paint};
 use model::printable::{Keep, printable};
 
-use super::table::{Column, Entry, table};
+use unicode_width::UnicodeWidthStr;
+
+use super::table::{Column, Entry, Lines, table};
 use super::wrap::wrap;
+use crate::document::Level;
 
 /// Properties of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,28 +43,38 @@ impl Default for Style {
 const NARROWEST: usize = 80;
 /// Text wider than this is hard to read, whatever the terminal has room for.
 const WIDEST_TEXT: usize = 110;
+/// Names of facts that are longer, with the gap behind them, stand above their values.
+const LONGEST_NAME: usize = 32;
 
 const HEADING: Paint = Paint::new().effects(Effects::BOLD);
 const FAINT: Paint = Paint::new().effects(Effects::DIMMED);
 const WARNING: Paint = AnsiColor::Yellow.on_default().effects(Effects::BOLD);
 const PLAIN: Paint = Paint::new();
 
-/// Text that grows line by line, none wider than its style says.
+/// What stands in the last line.
+#[derive(PartialEq, Eq)]
+enum Last {
+    Heading,
+    Block,
+    Text,
+}
+
+/// Text that grows line by line, none wider than its style says. Headings, tables and what
+/// follows tables stand apart.
 pub struct Page {
     style: Style,
     text: String,
+    last: Last,
+    /// A table has columns that it has no room for.
+    is_short: bool,
     /// Intervals that reach farther than this share of their figure are marked.
     precision: Option<f64>,
 }
 
 impl Page {
-    pub const fn new(style: Style) -> Self {
-        Self { style, text: String::new(), precision: None }
-    }
-
     /// A page that marks figures known less well than `precision`.
-    pub const fn with_precision(style: Style, precision: Option<f64>) -> Self {
-        Self { style, text: String::new(), precision }
+    pub const fn new(style: Style, precision: Option<f64>) -> Self {
+        Self { style, text: String::new(), last: Last::Text, is_short: false, precision }
     }
 
     /// Share beyond which intervals are marked.
@@ -69,20 +82,44 @@ impl Page {
         self.precision
     }
 
-    /// Prints methods, legends, every warning and every figure as well.
     pub const fn is_verbose(&self) -> bool {
         self.style.verbose
     }
 
-    /// One empty line, except at the start.
+    /// The last level that it has.
+    pub const fn level(&self) -> Level {
+        if self.style.verbose { Level::Usual } else { Level::Answer }
+    }
+
+    /// One empty line, except at the start and behind another.
     pub fn gap(&mut self) {
-        if !self.text.is_empty() {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
+        }
+    }
+
+    /// Stands apart, but not from its heading.
+    pub fn apart(&mut self) {
+        if self.last != Last::Heading {
+            self.gap();
+        }
+    }
+
+    /// Ends what a text that follows stands apart from.
+    pub fn end_block(&mut self) {
+        self.last = Last::Block;
+    }
+
+    /// Stands apart from a table or an introduction.
+    pub fn after_block(&mut self) {
+        if self.last == Last::Block {
+            self.gap();
         }
     }
 
     pub fn heading(&mut self, text: &str) {
         self.lines(text, 0, 0, HEADING);
+        self.last = Last::Heading;
     }
 
     pub fn warning(&mut self, text: &str) {
@@ -94,11 +131,6 @@ impl Page {
         self.lines(text, indent, indent, FAINT);
     }
 
-    /// Meaning of a column's head.
-    pub fn legend(&mut self, key: &str, meaning: &str) {
-        self.lines(&format!("{key:<5} {meaning}"), 0, 6, FAINT);
-    }
-
     /// A sentence or two.
     pub fn text(&mut self, text: &str) {
         self.plain(text, 0, 0);
@@ -108,14 +140,9 @@ impl Page {
         self.lines(text, first, further, PLAIN);
     }
 
-    /// Text behind a label that stands in the margin; further lines start at `further`.
-    pub fn labelled(&mut self, label: &str, text: &str, further: usize) {
-        self.behind(label, text, further, PLAIN);
-    }
-
-    /// The same, as a warning.
-    pub fn labelled_warning(&mut self, label: &str, text: &str, further: usize) {
-        self.behind(label, text, further, WARNING);
+    /// A warning with a mark before it.
+    pub fn marked_warning(&mut self, text: &str) {
+        self.lines(&format!("- {text}"), 0, 2, WARNING);
     }
 
     /// One of several, with a mark before it.
@@ -123,32 +150,60 @@ impl Page {
         self.lines(&format!("- {text}"), 0, 2, PLAIN);
     }
 
-    /// A table of as many columns as there is room for.
-    pub fn table(&mut self, columns: Vec<Column>) {
-        self.named_table("", columns);
+    /// Names and their values: side by side, or below each other where names are long.
+    pub fn facts(&mut self, all: &[(String, String)]) {
+        let margin = all.iter().map(|(name, _)| name.width()).max().unwrap_or(0) + 2;
+        self.apart();
+        for (name, value) in all {
+            if margin <= LONGEST_NAME {
+                let label = format!("{name}{}", " ".repeat(margin - name.width()));
+                // Wrapped with room for the label, which then takes the room.
+                for (place, line) in wrap(value, self.width().min(WIDEST_TEXT), margin, margin).into_iter().enumerate() {
+                    let line = if place == 0 { format!("{label}{}", line.trim_start()) } else { line };
+                    self.line(&line, PLAIN);
+                }
+            } else {
+                self.plain(name, 2, 4);
+                self.plain(value, 6, 6);
+            }
+        }
+        self.last = Last::Block;
     }
 
-    /// A table with its name where the first line of its head leaves room, otherwise above it.
-    pub fn named_table(&mut self, name: &str, columns: Vec<Column>) {
-        let ([first, second], rows) = table(columns, self.width());
-        let (room, taken) = (first.len() - first.trim_start().len(), name.chars().count());
-        if !name.is_empty() && (taken + 2 <= room || first.trim().is_empty()) {
-            let name = self.painted(name, HEADING);
+    /// A table of as many columns as there is room for, with its name where the first line of
+    /// its head leaves room, otherwise above it.
+    pub fn table(&mut self, name: &str, columns: Vec<Column>) {
+        self.apart();
+        let name = printable(name, Keep::Nothing);
+        let Lines { head: [first, second], rows, is_short } = table(columns, self.width());
+        let (room, taken) = (first.len() - first.trim_start().len(), name.width());
+        if !name.is_empty() && taken < self.width() && (taken + 2 <= room || first.trim().is_empty()) {
+            let name = self.painted(&name, HEADING);
             let rest = first.chars().skip(taken).collect::<String>();
             self.text += &format!("{name}{}\n", self.painted(rest.trim_end(), FAINT));
         } else {
             if !name.is_empty() {
-                self.heading(name);
+                self.heading(&name);
             }
-            self.line(&first, FAINT);
+            if !first.trim().is_empty() {
+                self.line(&first, FAINT);
+            }
         }
-        self.line(&second, FAINT);
+        if !second.trim().is_empty() {
+            self.line(&second, FAINT);
+        }
         for entries in rows {
             self.row(&entries);
         }
+        self.is_short |= is_short;
+        self.last = Last::Block;
     }
 
-    pub fn finish(self) -> String {
+    pub fn finish(mut self) -> String {
+        if self.is_short && self.is_verbose() {
+            self.gap();
+            self.faint("Some columns have no room here; a wider terminal, the page and the JSON have them.", 0);
+        }
         self.text
     }
 
@@ -159,14 +214,6 @@ impl Page {
 
     fn lines(&mut self, text: &str, first: usize, further: usize, paint: Paint) {
         for line in wrap(text, self.width().min(WIDEST_TEXT), first, further) {
-            self.line(&line, paint);
-        }
-    }
-
-    fn behind(&mut self, label: &str, text: &str, further: usize, paint: Paint) {
-        // Wrapped with room for the label, which then takes the room.
-        for (place, line) in wrap(text, self.width().min(WIDEST_TEXT), label.len(), further).into_iter().enumerate() {
-            let line = if place == 0 { format!("{label}{}", line.trim_start()) } else { line };
             self.line(&line, paint);
         }
     }
@@ -189,6 +236,7 @@ impl Page {
         let line = self.painted(line.trim_end(), paint);
         self.text += &line;
         self.text.push('\n');
+        self.last = Last::Text;
     }
 
     fn painted(&self, text: &str, paint: Paint) -> String {
@@ -216,10 +264,10 @@ mod tests {
     #[test]
     fn a_style_in_foreign_text_is_none() {
         let foreign = "\u{1b}[1mtrust me\u{1b}[0m\u{202e}";
-        let mut page = Page::new(Style { colour: true, ..Style::PLAIN });
-        page.labelled(foreign, foreign, 2);
+        let mut page = Page::new(Style { colour: true, ..Style::PLAIN }, None);
+        page.facts(&[(foreign.to_owned(), foreign.to_owned())]);
         page.text(foreign);
-        page.table(vec![Column::words(9, ["", foreign], vec![foreign.to_owned()])]);
+        page.table("", vec![Column::words(9, ["", foreign], vec![foreign.to_owned()])]);
         let text = page.finish();
         let ours = text.matches('\u{1b}').count();
         // The line of the table's head is faint, and nothing else has a style.

@@ -11,6 +11,8 @@ const GAP: usize = 2;
 pub struct Column {
     head: [String; 2],
     keep: u8,
+    /// A boundary lies to its left.
+    edge: bool,
     cells: Vec<String>,
     /// Places of cells that are set back; shorter than the cells where none follows.
     faint: Vec<bool>,
@@ -26,45 +28,47 @@ pub struct Entry {
     pub faint: bool,
 }
 
-/// A figure with its interval in a narrow column.
-pub enum Measured {
-    /// The value and its `±`.
-    Margin(String, String),
-    /// Both ends: the interval is too wide for a value to mean much.
-    Range(String),
+/// A figure of a column.
+pub enum Figure {
+    /// As it is, aligned to the right.
+    Whole(String),
+    /// The value, its `±` and more, each below its like.
+    Parts([String; 3]),
 }
 
 impl Column {
-    /// Figures, aligned to the right. `keep` ranks it: columns of the lowest
-    /// rank go first when there is no room.
-    pub fn figures(keep: u8, head: [impl Into<String>; 2], cells: Vec<String>) -> Self {
+    /// Figures, aligned to the right; those marked `faint` are set back. `keep` ranks it:
+    /// columns of the lowest rank go first when there is no room.
+    pub fn figures(keep: u8, head: [impl Into<String>; 2], cells: &[Figure], faint: Vec<bool>) -> Self {
+        let part = |place: usize| {
+            let parts = cells.iter().filter_map(|cell| if let Figure::Parts(parts) = cell { Some(parts[place].width()) } else { None });
+            parts.max().unwrap_or(0)
+        };
+        let [value, margin, last] = [part(0), part(1), part(2)];
+        let write = |cell: &Figure| match cell {
+            Figure::Whole(text) => text.clone(),
+            Figure::Parts(parts) => {
+                let mut text = right(&parts[0], value);
+                text += &if margin > 0 { format!(" {}", left(&parts[1], margin)) } else { String::new() };
+                text + &if last > 0 { format!(" {}", right(&parts[2], last)) } else { String::new() }
+            }
+        };
+        let cells: Vec<String> = cells.iter().map(write).collect();
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| right(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, cells, faint: Vec::new(), cut: None, align: right }
+        Self { head: head.map(Into::into), keep, edge: false, cells, faint, cut: None, align: right }
     }
 
     /// Words, aligned to the left.
     pub fn words(keep: u8, head: [impl Into<String>; 2], cells: Vec<String>) -> Self {
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| left(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, cells, faint: Vec::new(), cut: None, align: left }
+        Self { head: head.map(Into::into), keep, edge: false, cells, faint: Vec::new(), cut: None, align: left }
     }
 
-    /// The same, whose words may be cut.
-    pub fn with_cut(self, cut: Option<Cut>) -> Self {
-        Self { cut, ..self }
-    }
-
-    /// Figures with their `±`, each aligned by itself; those marked `faint` are set back.
-    pub fn measured(keep: u8, head: [impl Into<String>; 2], cells: &[Measured], faint: Vec<bool>) -> Self {
-        let widest = |part: fn(&Measured) -> &str| cells.iter().map(|cell| part(cell).width()).max().unwrap_or(0);
-        let value = widest(|cell| if let Measured::Margin(value, _) = cell { value } else { "" });
-        let margin = widest(|cell| if let Measured::Margin(_, margin) = cell { margin } else { "" });
-        let write = |cell: &Measured| match cell {
-            Measured::Margin(number, reach) => format!("{} {}", right(number, value), left(reach, margin)),
-            Measured::Range(text) => right(text, value + 1 + margin),
-        };
-        Self { head: head.map(Into::into), keep, cells: cells.iter().map(write).collect(), faint, cut: None, align: right }
+    /// The same, whose words may be cut, with a boundary to its left or without.
+    pub fn with(self, cut: Option<Cut>, edge: bool) -> Self {
+        Self { cut, edge, ..self }
     }
 
     fn width(&self) -> usize {
@@ -108,12 +112,26 @@ fn shortened(text: &str, room: usize, keeps: Keeps) -> String {
     }
 }
 
+/// A table as lines.
+pub struct Lines {
+    /// Lines of the head.
+    pub head: [String; 2],
+    /// The rows.
+    pub rows: Vec<Vec<Entry>>,
+    /// Columns have no room.
+    pub is_short: bool,
+}
+
 /// The lines of the head and of the rows, of the columns that fit once words are cut.
-pub fn table(mut columns: Vec<Column>, width: usize) -> ([String; 2], Vec<Vec<Entry>>) {
+pub fn table(mut columns: Vec<Column>, width: usize) -> Lines {
+    let all = columns.len();
     while columns.len() > 1 && taken(&columns, Column::least) > width {
         let Some((place, _)) = columns.iter().enumerate().rev().min_by_key(|(_, column)| column.keep) else { break };
-        columns.remove(place);
+        let edge = columns.remove(place).edge;
+        // What lay to the left of it lies to the left of the next.
+        columns.iter_mut().skip(place).take(1).for_each(|next| next.edge |= edge);
     }
+    columns.iter_mut().filter(|column| column.edge).for_each(|column| column.head[1].insert_str(0, "│ "));
     // A path gives way before the name that stands first.
     for place in (0..columns.len()).rev() {
         let beyond = total(&columns).saturating_sub(width);
@@ -127,11 +145,11 @@ pub fn table(mut columns: Vec<Column>, width: usize) -> ([String; 2], Vec<Vec<En
         faint: column.faint.get(row).copied().unwrap_or_default(),
     };
     let rows = (0..rows).map(|row| columns.iter().enumerate().map(|(place, column)| entry(row, place, column)).collect()).collect();
-    (heads, rows)
+    Lines { head: heads, rows, is_short: columns.len() < all }
 }
 
 /// Width of the columns with the gaps between them.
-pub fn total(columns: &[Column]) -> usize {
+fn total(columns: &[Column]) -> usize {
     taken(columns, Column::width)
 }
 

@@ -4,10 +4,9 @@ use analysis::attached::{self, Change};
 use attribution::{Difference, Verdict};
 
 use crate::document::{Block, Document, Masthead, Rows, Section, Tone};
+use crate::interval;
 use crate::number::{change as signed_share, percent, time};
-use crate::sinks::terminal::Style;
 use crate::studies::receipt::figure;
-use crate::{interval, sinks};
 
 /// Tables and conclusion.
 pub fn blocks(change: &Change) -> Vec<Block> {
@@ -62,29 +61,14 @@ pub fn blocks(change: &Change) -> Vec<Block> {
     blocks
 }
 
-fn document(change: &Change, tool: &str) -> Document {
+/// The comparison; `tool` is nettoll's version, for a page.
+pub fn document(change: &Change, tool: &str) -> Document {
     let heading = format!("{} against {}", change.names[1], change.names[0]);
-    let section = Section { headed: true, ..Section::new("change", "CPU time of a request", blocks(change)) };
+    let section = Section::new("change", "CPU time of a request", blocks(change));
     Document {
-        title: heading.clone(),
         masthead: Masthead { brand: "compare".to_owned(), heading, ..Masthead::default() },
         sections: vec![section],
         tool: tool.to_owned(),
         ..Document::default()
     }
-}
-
-/// The comparison as text; ends with a newline.
-pub fn terminal(change: &Change, style: Style) -> String {
-    sinks::terminal::render(&document(change, ""), style)
-}
-
-/// The same as a page; `tool` is nettoll's version.
-pub fn page(change: &Change, tool: &str) -> String {
-    sinks::html::render(&document(change, tool))
-}
-
-/// The comparison as JSON, indented.
-pub fn json(change: &Change) -> String {
-    crate::json::pretty(change)
 }

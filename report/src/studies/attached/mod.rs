@@ -16,22 +16,11 @@ use attribution::Footing;
 use serde_json::Value;
 
 use crate::document::{Block, Document, Masthead, Section, Trust};
-use crate::sinks::terminal::Style;
 use crate::studies::receipt::one_flame;
-use crate::{clock, json, sinks};
+use crate::{clock, json};
 
-pub use change::{json as change_json, page as change_html, terminal as change_terminal};
+pub use change::document as change;
 pub use csv::render as csv;
-
-/// The run as text; ends with a newline.
-pub fn terminal(attached: &Attached, style: Style) -> String {
-    sinks::terminal::render(&document(attached, &[]), style)
-}
-
-/// The same as a page, with the folded call chains of each state, in order.
-pub fn html(attached: &Attached, folded: &[String]) -> String {
-    sinks::html::render(&document(attached, folded))
-}
 
 /// Everything, as JSON: see docs/attach.md.
 pub fn json(attached: &Attached) -> String {
@@ -55,23 +44,17 @@ pub fn headline(attached: &Attached) -> String {
     attached.states.first().map_or_else(String::new, |state| words::short(&attached.run.program, state))
 }
 
-fn document(attached: &Attached, folded: &[String]) -> Document {
+/// The run, with the folded call chains of each state, in order.
+pub fn document(attached: &Attached, folded: &[String]) -> Document {
     let run = &attached.run;
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = Vec::new();
+    sections
+        .extend(attached.change.as_ref().map(|change| Section::new("change", "The second arm against the first", change::blocks(change))));
     for (place, state) in attached.states.iter().enumerate() {
         let folded = folded.get(place).map_or("", String::as_str);
         sections.extend(state_sections(attached, state, place, folded));
     }
-    if let Some(change) = &attached.change {
-        sections.push(Section {
-            rank: 4,
-            headed: true,
-            ..Section::new("change", "The second arm against the first", change::blocks(change))
-        });
-    }
-    let source = words::source(attached);
     Document {
-        title: format!("What the network costs {}", run.program),
         masthead: Masthead {
             brand: "attach".to_owned(),
             heading: format!("What the network costs {}", run.program),
@@ -81,16 +64,13 @@ fn document(attached: &Attached, folded: &[String]) -> Document {
                 .iter()
                 .any(|state| state.footing == Some(Footing::Off))
                 .then(|| "the receipt does not add up: its rows are not to be used".to_owned()),
-            started: clock::utc(run.started_ms),
-            lines: vec![format!("{} · {source}", run.id)],
-            source,
+            lines: vec![format!("{} · {}", run.id, words::source(attached)), clock::utc(run.started_ms)],
             ..Masthead::default()
         },
-        places: sections.iter().filter_map(Section::place).collect(),
         sections,
         data: vec![("analysis", json::compact(&value(attached)))],
         tool: run.tool.clone(),
-        precision: None,
+        ..Document::default()
     }
 }
 
@@ -102,26 +82,22 @@ fn trust(attached: &Attached) -> Trust {
 
 fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str) -> Vec<Section> {
     let named = |title: &str| state.arm.as_ref().map_or_else(|| title.to_owned(), |arm| format!("{title}, arm {arm}"));
-    let section = |id: &str, title: &str, rank, blocks: Vec<Block>| Section {
-        headed: true,
-        rank,
-        ..Section::new(format!("{id}-{place}"), named(title), blocks)
-    };
+    let section = |id: &str, title: &str, blocks: Vec<Block>| Section::new(format!("{id}-{place}"), named(title), blocks);
     let mut receipt = tables::receipt(state);
     if let Some(made) = state.receipt() {
         let at = receipt.len().min(1);
-        drop(receipt.splice(at..at, waterfall::block(&attached.run.program, state)));
+        drop(receipt.splice(at..at, waterfall::block(&attached.run.program, state, place)));
         let error = made.cpu.error.map_or(0.0, |error| error / made.cpu.value);
         let sampled = made.basis.on_cpu.value;
         let title = format!("Flame graph of {}", attached.run.program);
-        receipt.extend(one_flame(format!("flame-{place}"), title, folded, sampled, error).map(|flame| Block::Flame(Box::new(flame))));
+        receipt.extend(one_flame(format!("flame-{place}"), title, folded, sampled, error).map(Block::flame));
     }
     let all = [
-        section("receipt", "Where the CPU time of a request goes", 1, receipt),
-        section("calls", "Calls that carry data", 1, tables::calls(state)),
-        section("sockets", "Sockets", 2, tables::sockets(state)),
-        section("answer", "In short", 3, words::answer(&attached.run.program, state)),
-        section("doubts", "Doubts", 2, words::doubts(state)),
+        section("answer", "In short", words::answer(&attached.run.program, state)),
+        section("receipt", "Where the CPU time of a request goes", receipt),
+        section("calls", "Calls that carry data", tables::calls(state)),
+        section("sockets", "Sockets", tables::sockets(state)),
+        section("doubts", "Doubts", words::doubts(state)),
     ];
     all.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }

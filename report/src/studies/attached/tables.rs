@@ -4,15 +4,16 @@ use analysis::attached::{Call, Quantity, State};
 use attribution::{Context, Direction, Figure, Receipt, Row};
 use model::attach::{Connection, Pattern, Way};
 
-use crate::document::{Block, Head, Rows, Table};
+use crate::document::{Block, Level, Rows, Table};
 use crate::number::{NOTHING, bytes, percent, significant, time, whole};
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 
-/// Routines that a terminal shows, and those of a page.
-const ROUTINES: [usize; 2] = [12, 60];
-/// Functions of own code likewise.
-const OWN: [usize; 2] = [6, 40];
-/// Rows of other tables.
+/// Routines that are shown at all.
+const ROUTINES: usize = 60;
+/// Functions of own code, and those that are the answer.
+const OWN: usize = 40;
+const MOST_OWN: usize = 6;
+/// Rows of other tables, and routines that are the answer.
 const MOST: usize = 12;
 
 /// Where the CPU time of a request goes; empty without a receipt.
@@ -27,24 +28,29 @@ pub fn receipt(state: &State) -> Vec<Block> {
     let mut blocks: Vec<Block> = vec![work.into(), layers(receipt).into(), rows("kind of work", &receipt.rows.categories).into()];
     // One row says no more than that of own code does.
     if state.own_code.iter().any(|row| row.function.is_some()) {
-        blocks.push(Block::Terminal(vec![own_code(state, OWN[0]).into()]));
-        blocks.push(Block::Page(vec![own_code(state, OWN[1]).labelled("Own code", "The program's own code by function").into()]));
+        blocks.push(own_code(state).labelled("Own code", "The program's own code by function").into());
     }
     let context = rows("context", &receipt.rows.contexts);
-    blocks.push(Block::Full(vec![context.into()]));
+    blocks.push(Block::usual([context.into()]));
     blocks.push(sums(state, receipt).into());
-    let routines = |most: usize| rows("routine", &receipt.rows.functions[..receipt.rows.functions.len().min(most)]);
-    blocks.push(Block::Terminal(vec![routines(ROUTINES[0]).into()]));
-    blocks.push(Block::Page(vec![routines(ROUTINES[1]).labelled("Routines", "Routines, the costliest first").into()]));
+    let routines = &receipt.rows.functions[..receipt.rows.functions.len().min(ROUTINES)];
+    let table = Table { row_levels: levels(MOST, routines.len()), ..rows("routine", routines) };
+    blocks.push(table.labelled("Routines", "Routines, the costliest first").into());
     blocks
 }
 
-fn own_code(state: &State, most: usize) -> Table {
-    Rows::of(state.own_code.iter().take(most))
+fn own_code(state: &State) -> Table {
+    let table = Rows::of(state.own_code.iter().take(OWN))
         .words("own code", |row| row.function.clone().unwrap_or_else(|| "others".to_owned()))
         .figures("ns a request", |row| ns(&row.ns))
         .figures("share", |row| figure::share(row.share.value))
-        .table()
+        .table();
+    Table { row_levels: levels(MOST_OWN, table.rows()), ..table }
+}
+
+/// Levels of rows of which so many are the answer; a terminal leaves the others to the page.
+fn levels(most: usize, rows: usize) -> Vec<Level> {
+    (0..rows).map(|row| if row < most { Level::Answer } else { Level::Everything }).collect()
 }
 
 fn ns(figure: &Figure) -> String {
@@ -190,7 +196,9 @@ pub fn sockets(state: &State) -> Vec<Block> {
         let resent = |one: &Connection| one.tcp.map_or_else(|| NOTHING.to_owned(), |tcp| whole(u64::from(tcp.total_retrans)));
         let table = Rows::of(sockets.connections.iter().take(MOST))
             .words("peer", |one| one.peer.clone())
-            .words(Head::page("own address"), |one| one.local.clone())
+            .level(Level::Everything)
+            .words("own address", |one| one.local.clone())
+            .level(Level::Answer)
             .figures("in queue", |one| whole(u64::from(one.receive_queue)))
             .figures("out queue", |one| whole(u64::from(one.send_queue)))
             .figures("rcvbuf", |one| bytes(f64::from(one.receive_buffer)))
@@ -200,7 +208,7 @@ pub fn sockets(state: &State) -> Vec<Block> {
             .figures("drops", |one| whole(u64::from(one.drops)))
             .table()
             .labelled("Sockets", "The sockets that moved most");
-        blocks.push(Block::Full(vec![table.into()]));
+        blocks.push(Block::usual([table.into()]));
     }
     blocks
 }

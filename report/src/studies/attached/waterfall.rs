@@ -3,10 +3,9 @@
 use analysis::attached::State;
 use attribution::{Context, Direction, Footing, Layer, Path, Receipt, Row};
 
-use crate::document::Block;
 use crate::document::waterfall::{Bar, Waterfall};
+use crate::document::{Block, Picture, Waterfalls};
 use crate::number::{percent, time};
-use crate::sinks::html::chart::waterfall::svg;
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 use crate::studies::toll::ORDER;
 
@@ -16,8 +15,8 @@ const LEAST_SHARE: f64 = 0.01;
 const CONTEXTS: [(Context, usize, &str); 3] =
     [(Context::Process, 0, "in the program"), (Context::Softirq, 2, "in softirqs"), (Context::Hardirq, 5, "in interrupts")];
 
-/// The picture of a receipt, for a page; none where nothing was sampled.
-pub fn block(program: &str, state: &State) -> Option<Block> {
+/// The picture of a receipt; none where nothing was sampled.
+pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
     let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
     let all = Waterfall {
         heading: "One request".to_owned(),
@@ -37,7 +36,9 @@ pub fn block(program: &str, state: &State) -> Option<Block> {
             "Bars are one after another as they are in the stack, not in time. What no way can be told of stands on the left.".to_owned(),
         ],
     };
-    Some(Block::Page(vec![Block::Markup(svg(&all, None).into_string())]))
+    let title = format!("One request of {program}");
+    let all = vec![(String::new(), String::new(), true, all)];
+    Some(Block::Picture(Picture::Waterfalls(Waterfalls { id: format!("request-{place}"), title, all })))
 }
 
 fn with_margin(figure: &attribution::Figure) -> String {

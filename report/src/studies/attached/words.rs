@@ -5,7 +5,7 @@ use analysis::studies::receipt::ReceiptOutcome;
 use attribution::{Footing, LEAST_SAMPLES};
 use model::attach::Look;
 
-use crate::document::{Block, Finding, Text, Tone};
+use crate::document::{Block, Finding, Tone};
 use crate::number::{bytes, count, percent, time, whole};
 use crate::studies::receipt::figure;
 use crate::words::{capital, plural};
@@ -61,9 +61,7 @@ pub fn answer(program: &str, state: &State) -> Vec<Block> {
             time(elsewhere.value)
         ));
     }
-    if !sentences.is_empty() {
-        blocks.push(Block::Answers(sentences.into_iter().map(Text::from).collect()));
-    }
+    blocks.extend(Block::sentences(sentences));
     blocks
 }
 

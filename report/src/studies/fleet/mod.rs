@@ -7,7 +7,7 @@ use analysis::result::Analysis;
 use analysis::result::fleet::{FleetFigure, FleetResult, Square};
 
 use crate::document::Square as Shade;
-use crate::document::{Block, HeatMap, Level, Section, Tone};
+use crate::document::{Block, HeatMap, Section, Step, Tone};
 use crate::number;
 use crate::words::{capital, plural, writer};
 
@@ -33,8 +33,8 @@ fn summary(analysis: &Analysis, fleet: &FleetResult) -> Section {
         blocks.push(tables::named(fleet).into());
     }
     blocks.extend(Block::warnings(words::absent(fleet)));
-    blocks.extend([Block::Gap, Block::Aside(words::method(fleet).into())]);
-    Section { headed: true, rank: 1, ..Section::new("fleet", "What falls out", blocks) }
+    blocks.push(Block::Lead(words::method(fleet).into()));
+    Section::new("fleet", "What falls out", blocks)
 }
 
 fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
@@ -55,17 +55,17 @@ fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
     }
     blocks.push(tables::hosts(fleet, figure, false).into());
     if !figure.racks.is_empty() {
-        blocks.extend([Block::Gap, tables::racks(figure).into()]);
+        blocks.push(tables::racks(figure).into());
     }
     if figure.hosts.len() > tables::SHOWN {
-        blocks.extend(Block::details(
+        blocks.extend(Block::everything(
             format!("All {}", plural(figure.hosts.len() as u64, "host")),
             [tables::hosts(fleet, figure, true).into()],
         ));
     }
-    blocks.extend(Block::details("Pairs that are farthest from what their hosts say", [tables::links(fleet, figure).into()]));
+    blocks.extend(Block::everything("Pairs that are farthest from what their hosts say", [tables::links(fleet, figure).into()]));
     let title = format!("{}, {}", capital(figure.metric.title()), figure.label);
-    Section { headed: true, rank: 2, ..Section::new(format!("fleet-{place}"), title, blocks) }
+    Section::new(format!("fleet-{place}"), title, blocks)
 }
 
 /// How much worse each direction of each pair is than two usual hosts are.
@@ -73,7 +73,7 @@ fn map(fleet: &FleetResult, figure: &FleetFigure) -> HeatMap {
     let write = writer(figure.metric);
     let level = |(place, host): (usize, &analysis::result::fleet::FleetHostResult)| {
         let rack = host.rack.as_ref().map_or_else(String::new, |rack| format!(", rack {rack}"));
-        Level { name: (place + 1).to_string(), hint: format!("{}{rack}", host.name) }
+        Step { name: (place + 1).to_string(), hint: format!("{}{rack}", host.name) }
     };
     let named = |square: &Square| {
         let pair = [square.sender, square.receiver];

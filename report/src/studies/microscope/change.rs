@@ -4,11 +4,11 @@ use attribution::exact::{Change, ExactDiff, Measured, RegionDiff, Spread};
 
 use super::flames;
 use super::tables::NAME;
-use crate::document::{Block, Cut, Document, Head, Keeps, Kind, Masthead, Section, Table};
+use crate::document::{Block, Cut, Document, Head, Keeps, Kind, Level, Masthead, Section, Table};
 use crate::number::{change, signed, whole};
 use crate::studies::receipt::MOST_FLAMES;
 
-/// Rows of a table that a terminal shows.
+/// Rows of a table that are the answer.
 const MOST: usize = 12;
 
 /// The end of a path: two calls of usual names.
@@ -20,15 +20,7 @@ pub fn document(diff: &ExactDiff, sides: Option<[&[Measured]; 2]>, tool: &str) -
     let line = format!("{} and {} seeds; a row is shown where the ranges of both sides lie apart", diff.seeds[0], diff.seeds[1]);
     let sections: Vec<Section> = diff.regions.iter().map(|region| section(diff, region, sides)).collect();
     Document {
-        title: title.clone(),
-        masthead: Masthead {
-            brand: "microscope diff".to_owned(),
-            heading: title,
-            source: line.clone(),
-            lines: vec![line],
-            ..Masthead::default()
-        },
-        places: sections.iter().filter_map(Section::place).collect(),
+        masthead: Masthead { brand: "microscope diff".to_owned(), heading: title, lines: vec![line], ..Masthead::default() },
         sections,
         tool: tool.to_owned(),
         ..Document::default()
@@ -59,17 +51,16 @@ fn section(diff: &ExactDiff, region: &RegionDiff, sides: Option<[&[Measured]; 2]
     let room = MOST_FLAMES / diff.regions.len();
     blocks.extend(sides.and_then(|sides| flames::difference(region, sides, room)));
     let layers = region.layers.iter().map(|change| row(change.key.to_string(), change, String::new())).collect();
-    blocks.extend(table("By layer", "layer", layers, false));
+    blocks.extend(table("By layer", "layer", layers));
     let functions = region.functions.iter().map(|change| row(change.function.key.clone(), &change.function, tail(&change.path))).collect();
-    blocks.extend(table("By function", "function", functions, true));
+    blocks.extend(table("By function", "function", functions));
     let only = |change: &Change<Vec<String>>| row(change.key[change.key.len().saturating_sub(2)..].join(" > "), change, tail(&change.key));
     blocks.extend(table(
         "Call paths that one side alone has, with all that they call",
         "function",
         region.paths.iter().map(only).collect(),
-        true,
     ));
-    Section { headed: true, ..Section::new(region.name.clone(), region.name.clone(), blocks) }
+    Section::new(region.name.clone(), region.name.clone(), blocks)
 }
 
 /// The end of a path, its outermost function first.
@@ -90,24 +81,16 @@ fn row<K>(name: String, one: &Change<K>, path: String) -> Vec<String> {
     vec![name, range(one.before), range(one.after), more(one.difference()), path]
 }
 
-fn table(title: &str, key: &str, rows: Vec<Vec<String>>, paths: bool) -> Vec<Block> {
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let of = |rows: &[Vec<String>], paths: bool| {
-        let mut heads: Vec<Head> = [key, "before", "after", "change"].map(Head::from).to_vec();
-        if paths {
-            // Figures come first: where there is no room for a path, it goes.
-            heads.push(Head { rank: Some(0), ..Head::from("end of the path") });
-        }
-        let width = heads.len();
-        let rows = rows.iter().map(|row| row[..width].to_vec()).collect();
-        let mut table = Table::of_figures(title, heads, rows);
-        table.columns.iter_mut().take(1).for_each(|column| column.cut = Some(NAME));
-        table.columns.iter_mut().skip(4).for_each(|column| (column.kind, column.cut) = (Kind::Words, Some(PATH)));
-        table
-    };
-    // Paths are long: a terminal shows them where everything is asked for.
-    let brief = of(&rows[..rows.len().min(MOST)], false);
-    vec![Block::Brief(vec![brief.into()]), Block::Full(vec![of(&rows, paths).into()])]
+fn table(title: &str, key: &str, rows: Vec<Vec<String>>) -> Option<Block> {
+    let has_paths = rows.first()?.last().is_some_and(|path| !path.is_empty());
+    // Figures come first: where there is no room for a path, it goes.
+    let heads = [key, "before", "after", "change"].map(Head::from).into_iter().chain([Head::ranked("end of the path", 0)]).collect();
+    let row_levels = (0..rows.len()).map(|row| if row < MOST { Level::Answer } else { Level::Usual }).collect();
+    let mut table = Table { row_levels, ..Table::of_figures(title, heads, rows) };
+    table.columns[0].cut = Some(NAME);
+    let path = &mut table.columns[4];
+    // Paths are long.
+    (path.kind, path.cut, path.level) = (Kind::Words, Some(PATH), Level::Usual);
+    table.columns.truncate(if has_paths { 5 } else { 4 });
+    Some(table.into())
 }

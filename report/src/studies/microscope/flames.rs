@@ -21,9 +21,9 @@ pub fn of(one: &Measured, id: impl Fn(&str) -> String) -> Vec<Block> {
         let standing = regions.iter().position(|region| region.scenario().1 == Some(STANDING)).unwrap_or(0);
         let title = format!("Flame graph of {scenario}");
         let graph = Flame { id: id(scenario), title, choices, rivals, first: (standing, None), ..Flame::default() };
-        counted(graph, &sides, room).map(|graph| Block::Flame(Box::new(graph)))
+        counted(graph, &sides, room).map(Block::flame)
     };
-    scenarios.into_iter().filter_map(graph).map(|graph| Block::Page(vec![graph])).collect()
+    scenarios.into_iter().filter_map(graph).collect()
 }
 
 /// The graph of one message on the second side, as a difference from the first.
@@ -40,7 +40,7 @@ pub fn difference(region: &RegionDiff, [before, after]: [&[Measured]; 2], room: 
     let choices = vec![Choice { name: String::new(), column: 0, rivals: vec![1] }];
     let (title, id) = (format!("Flame graph of {}, {}", region.name, after.name), format!("flame-{}", region.name));
     let graph = Flame { id, title, choices, rivals: vec![before.name.clone()], first: (0, Some(0)), ..Flame::default() };
-    Some(Block::Page(vec![Block::Flame(Box::new(counted(graph, &[after, before], room)?))]))
+    counted(graph, &[after, before], room).map(Block::flame)
 }
 
 /// The size of a region's message.

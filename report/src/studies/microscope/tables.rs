@@ -9,10 +9,10 @@ use attribution::exact::{Counts, ExactRow, Lines, Measured, Region};
 use model::order::Order;
 
 use super::words::{by_scenario, standing};
-use crate::document::{Block, Cut, Head, Keeps, Kind, Table};
+use crate::document::{Block, Cut, Head, Keeps, Kind, Level, Table};
 use crate::number::{NOTHING, percent, whole};
 
-/// Functions of a scenario that a terminal shows.
+/// Functions of a scenario that are the answer.
 const MOST_FUNCTIONS: usize = 15;
 
 /// The name of a function.
@@ -45,7 +45,7 @@ pub fn messages(measured: &[Measured]) -> Vec<Block> {
         Block::from(titled)
     });
     let tables: Vec<Block> = tables.collect();
-    if many { vec![Block::Full(tables)] } else { tables }
+    if many { vec![Block::usual(tables)] } else { tables }
 }
 
 /// The matrix: messages by kernel, then the layers of each scenario's message.
@@ -61,7 +61,7 @@ pub fn kernels(measured: &[Measured]) -> Vec<Block> {
             std::iter::once(region.name.clone()).chain(measured.iter().map(cell)).collect::<Vec<_>>()
         };
         let table = Table::of_figures(crate::words::capital(name), heads("message"), first.regions.iter().map(row).collect());
-        blocks.push(if place == 0 { table.into() } else { Block::Full(vec![table.into()]) });
+        blocks.push(if place == 0 { table.into() } else { Block::usual([table.into()]) });
     }
     for (_, regions) in by_scenario(first) {
         let Some(region) = standing(&regions) else { continue };
@@ -92,7 +92,7 @@ fn by_size<K: Ord + Copy + Display>(one: &Measured, key: &str, rows: impl Fn(&Re
             let sizes = sizes.map(|size| size.map_or_else(|| name.to_owned(), |size| format!("{size} B")));
             let heads = std::iter::once(key.to_owned()).chain(sizes).collect();
             let table: Block = by_key(format!("{scenario}: {name}"), heads, &columns, of).into();
-            blocks.push(if place == 0 { table } else { Block::Full(vec![table]) });
+            blocks.push(if place == 0 { table } else { Block::usual([table]) });
         }
     }
     blocks
@@ -119,30 +119,24 @@ fn by_key<K: Ord + Copy + Display>(title: String, heads: Vec<String>, columns: &
 
 /// Functions of each scenario's message, with their calls.
 pub fn functions(one: &Measured) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for (_, regions) in by_scenario(one) {
-        let Some(region) = standing(&regions) else { continue };
+    let regions = by_scenario(one).into_iter().filter_map(|(_, regions)| standing(&regions));
+    let table = |region: &Region| {
         let all = &region.rows.functions;
-        let table = |count: usize| {
-            let row = |function: &attribution::exact::ExactFunction| {
-                let counts = &function.counts;
-                let mut cells = vec![function.name.clone()];
-                cells.extend([counts.calls, counts.instructions, counts.reads, counts.writes].map(whole));
-                cells.extend([function.layer.to_string(), function.category.to_string()]);
-                cells
-            };
-            let words = |rank: u8, head: &str| Head { rank: Some(rank), ..Head::from(head) };
-            let mut heads: Vec<Head> = ["function", "calls", "instructions", "reads", "writes"].map(Head::from).to_vec();
-            // Figures come first: where there is no room, words go.
-            heads.extend([words(1, "layer"), words(0, "kind of work")]);
-            let mut table =
-                Table::of_figures(format!("{}: {} functions", region.name, all.len()), heads, all.iter().take(count).map(row).collect());
-            table.columns.iter_mut().take(1).for_each(|column| column.cut = Some(NAME));
-            table.columns.iter_mut().skip(5).for_each(|column| column.kind = Kind::Words);
-            table
+        let row = |function: &attribution::exact::ExactFunction| {
+            let counts = &function.counts;
+            let mut cells = vec![function.name.clone()];
+            cells.extend([counts.calls, counts.instructions, counts.reads, counts.writes].map(whole));
+            cells.extend([function.layer.to_string(), function.category.to_string()]);
+            cells
         };
-        blocks.push(Block::Terminal(vec![Block::Brief(vec![table(MOST_FUNCTIONS).into()]), Block::Full(vec![table(usize::MAX).into()])]));
-        blocks.push(Block::Page(vec![table(usize::MAX).into()]));
-    }
-    blocks
+        let mut heads: Vec<Head> = ["function", "calls", "instructions", "reads", "writes"].map(Head::from).to_vec();
+        // Figures come first: where there is no room, words go.
+        heads.extend([Head::ranked("layer", 1), Head::ranked("kind of work", 0)]);
+        let mut table = Table::of_figures(format!("{}: {} functions", region.name, all.len()), heads, all.iter().map(row).collect());
+        table.row_levels = (0..all.len()).map(|row| if row < MOST_FUNCTIONS { Level::Answer } else { Level::Usual }).collect();
+        table.columns.iter_mut().take(1).for_each(|column| column.cut = Some(NAME));
+        table.columns.iter_mut().skip(5).for_each(|column| column.kind = Kind::Words);
+        Block::from(table)
+    };
+    regions.map(table).collect()
 }

@@ -16,7 +16,7 @@ pub fn section(all: &[Timed]) -> Option<Section> {
     let mut blocks = vec![Block::Lead(lead.into())];
     blocks.extend(Block::sentences(all.iter().map(sentence)));
     blocks.extend(all.iter().map(|one| Block::from(table(one))));
-    Some(Section { headed: true, rank: 1, ..Section::new("timed", "Time next to instructions", blocks) })
+    Some(Section::new("timed", "Time next to instructions", blocks))
 }
 
 fn sentence(one: &Timed) -> String {

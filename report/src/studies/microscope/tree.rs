@@ -4,25 +4,22 @@ use attribution::exact::{Measured, Region};
 
 use super::change::PATH;
 use super::words::{by_scenario, standing};
-use crate::document::{Block, Kind, Table};
+use crate::document::{Block, Kind, Level, Table};
 use crate::number::{percent, whole};
 
-/// Paths of a smaller share of the message are left out of a terminal that is asked for the
-/// answer alone.
+/// Paths of a smaller share of the message are not part of the answer.
 const LEAST_SHARE: f64 = 0.01;
 
 /// The tree of each scenario's message.
 pub fn of(one: &Measured) -> Vec<Block> {
     let regions = by_scenario(one).into_iter().filter_map(|(_, regions)| standing(&regions));
-    regions
-        .flat_map(|region| [Block::Brief(vec![table(region, LEAST_SHARE).into()]), Block::Full(vec![table(region, 0.0).into()])])
-        .collect()
+    regions.map(|region| table(region).into()).collect()
 }
 
-fn table(region: &Region, least: f64) -> Table {
+fn table(region: &Region) -> Table {
     let (inclusive, depths) = (region.tree.inclusive(), region.tree.depths());
     let all = region.total.instructions.max(1) as f64;
-    let mut rows = Vec::new();
+    let (mut rows, mut row_levels) = (Vec::new(), Vec::new());
     // A caller comes before what it calls, but not always right before.
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); depths.len()];
     let mut next: Vec<usize> = Vec::new();
@@ -35,9 +32,7 @@ fn table(region: &Region, least: f64) -> Table {
     next.reverse();
     while let Some(place) = next.pop() {
         let share = inclusive[place].instructions as f64 / all;
-        if share < least {
-            continue;
-        }
+        row_levels.push(if share < LEAST_SHARE { Level::Usual } else { Level::Answer });
         let node = &region.tree.nodes()[place];
         // Paths of a message are more than 30 calls deep: two columns a call are wider than a terminal.
         let name = format!("{}{}", " ".repeat(depths[place]), node.function);
@@ -52,5 +47,5 @@ fn table(region: &Region, least: f64) -> Table {
     }
     // Deep in the tree the place gives way before the name.
     table.columns.last_mut().into_iter().for_each(|column| column.cut = Some(PATH));
-    table
+    Table { row_levels, ..table }
 }

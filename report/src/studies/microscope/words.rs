@@ -2,7 +2,7 @@
 
 use attribution::exact::{Accesses, Measured, Region};
 
-use crate::document::{Block, Text};
+use crate::document::Block;
 use crate::number::{percent, whole};
 
 /// The heading of a report.
@@ -99,14 +99,13 @@ pub fn origin(one: &Measured) -> Vec<Block> {
     ];
     let undecided =
         one.regions.iter().map(|region| region.rows.undecided()).fold([0.0_f64; 2], |most, one| [most[0].max(one[0]), most[1].max(one[1])]);
-    let mut blocks = vec![Block::terms("", facts)];
+    let facts = Block::facts(facts);
     let told = format!(
         "Without a layer: at most {} of the instructions of a message; without a kind of work: {}.",
         percent(undecided[0]),
         percent(undecided[1])
     );
-    blocks.push(Block::Aside(Text::from(told)));
-    vec![Block::Full(blocks)]
+    vec![facts, Block::Aside(told.into())]
 }
 
 fn short(hash: &str) -> &str {

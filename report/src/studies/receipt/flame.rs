@@ -7,8 +7,7 @@ use attribution::{Classifier, Layer, Rules};
 use model::Bytes;
 
 use super::chains::{Tree, pruned};
-use crate::document::flame::{Bar, Choice, Column, Flame};
-use crate::sinks::html::chart::flame::svg;
+use crate::document::flame::{Bar, Choice, Column, Flame, LEAST_DRAWN};
 use crate::{json, number};
 
 /// All flame graphs of a page together take no more bytes than this, drawings and data.
@@ -202,12 +201,28 @@ fn fitted(mut flame: Flame, profiles: &[Profile], rules: Option<&Rules>, room: u
         if flame.bars.len() < 2 {
             return None;
         }
-        if json::compact(&flame).len() + svg(&flame).0.len() <= room {
+        if bytes_of(&flame) <= room {
             return Some(flame);
         }
         flame.least_share *= 2.0;
     }
     None
+}
+
+/// Bytes that a page takes for a graph at most: the data, and the drawing of each bar with its name
+/// in it where it is wide.
+fn bytes_of(flame: &Flame) -> usize {
+    const DRAWN: usize = 140;
+    const LABELLED: usize = 50;
+    let column = flame.choices.get(flame.first.0).map_or(0, |choice| choice.column);
+    let samples = |bar: &Bar| bar.samples.get(column).copied().unwrap_or(0) as f64;
+    let whole = flame.bars.first().map_or(1.0, samples);
+    let drawing = |bar: &Bar| match samples(bar) / whole {
+        share if share >= 1.0 / 32.0 => DRAWN + LABELLED + 2 * bar.name.len(),
+        share if share >= LEAST_DRAWN => DRAWN + bar.name.len(),
+        _ => 0,
+    };
+    json::compact(flame).len() + flame.bars.iter().map(drawing).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -239,6 +254,7 @@ mod tests {
         let folded: String = (0..4_000).map(|place| format!("root;outer_{};inner_{place} {}\n", place % 40, 10 + place % 7)).collect();
         let flame = made(&[&folded], 8 << 10).unwrap();
         assert!(flame.bars.len() > 20 && json::compact(&flame).len() + svg(&flame).0.len() <= 8 << 10);
+        assert!(json::compact(&flame).len() + svg(&flame).0.len() <= super::bytes_of(&flame));
         assert!(made(&[&folded], 10).is_none() && made(&["", "x"], 1 << 20).is_none());
     }
 

@@ -7,9 +7,7 @@ use analysis::result::receipt::{CellReceipt, ReceiptStudy};
 use model::order::Order;
 
 use super::{figure, words};
-use crate::document::{Block, Document, Head, Masthead, Rows, Section, Table};
-use crate::sinks;
-use crate::sinks::terminal::Style;
+use crate::document::{Block, Document, Rows, Table};
 
 /// One rule over all receipts, by samples.
 struct Decided {
@@ -47,22 +45,21 @@ fn decided(study: &ReceiptStudy) -> Vec<Decided> {
 /// The shares as a table.
 pub fn table(study: &ReceiptStudy) -> Table {
     Rows::of(&decided(study))
-        .words(Head::page("Rule"), |rule| rule.name.clone())
+        .words("rule", |rule| rule.name.clone())
         .figures(("Layer of", 9, ["", "layer"]), |rule| figure::share(rule.layer))
         .figures(("Category of", 9, ["", "category"]), |rule| figure::share(rule.category))
-        .words(Head::terminal(9, ["", "rule"]), |rule| rule.name.clone())
         .table()
         .labelled("What each rule decided", "Shares of all samples")
         .styled("narrow")
 }
 
-/// The table for a terminal; says so of a study without receipts.
-pub fn render(analysis: &Analysis, style: Style) -> String {
-    let (heading, lines, block) = match analysis.receipt() {
-        None => ("", vec![], Block::Paragraph("This run has no receipts, so no rule decided anything.".into())),
-        Some(study) => ("What each rule decided, as a share of all samples", vec![words::rules(study)], table(study).into()),
-    };
-    let masthead = Masthead { heading: heading.to_owned(), lines, ..Masthead::default() };
-    let sections = vec![Section { blocks: vec![block], ..Section::default() }];
-    sinks::terminal::render(&Document { masthead, sections, ..Document::default() }, style)
+/// The table as a document; says so of a study without receipts.
+pub fn document(analysis: &Analysis) -> Document {
+    match analysis.receipt() {
+        None => Document::plain("", [Block::Paragraph("This run has no receipts, so no rule decided anything.".into())]),
+        Some(study) => {
+            let heading = "What each rule decided, as a share of all samples";
+            Document::plain(heading, [Block::Aside(words::rules(study).into()), table(study).into()])
+        }
+    }
 }

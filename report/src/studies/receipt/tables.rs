@@ -1,4 +1,4 @@
-//! The rows of a series' tables, as the terminal and the page both have them.
+//! The rows of a series' tables.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,8 @@ use attribution::{Bound, Figure, FunctionRow, Growth, Path, Receipt, Shape, Size
 use model::order::Gather;
 
 use super::{figure, words};
+use crate::document::Entry;
 use crate::number;
-
-/// One row of a table at one size.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Entry {
-    /// The figure.
-    pub value: String,
-    /// Its `±`; empty where there is none to have.
-    pub margin: String,
-    /// Share of the CPU time; empty where it makes no sense.
-    pub share: String,
-    /// Calls per message of a routine, and the letter of the way in which they were counted; empty of other rows.
-    pub calls: String,
-    /// Both ends of the interval, for who points at it.
-    pub title: String,
-}
 
 /// One row.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -228,9 +214,9 @@ pub fn routines(rows: &[FunctionRow]) -> Vec<Line> {
 /// The mark of a row that depends on the size.
 const fn mark(growth: Option<Growth>) -> &'static str {
     match growth {
-        Some(Growth { shape: Shape::Grows, .. }) => " ↑",
-        Some(Growth { shape: Shape::Falls, .. }) => " ↓",
-        Some(Growth { shape: Shape::Varies, .. }) => " ~",
+        Some(Growth { shape: Shape::Grows, .. }) => "↑",
+        Some(Growth { shape: Shape::Falls, .. }) => "↓",
+        Some(Growth { shape: Shape::Varies, .. }) => "~",
         Some(Growth { shape: Shape::NotShown, .. }) | None => "",
     }
 }

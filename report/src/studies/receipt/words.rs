@@ -131,7 +131,7 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
             number::whole(least)
         ));
     }
-    parts.extend(red(study).map(|red| format!("{red}; -v has the remedy.")));
+    parts.extend(red(study).map(|red| format!("{red}.")));
     if no_records > 0 {
         parts.push(format!("{no_records} of {}: the samples were compared with no time on a CPU.", receipts(all.len())));
     }
@@ -186,6 +186,14 @@ pub fn doubts(study: &ReceiptStudy) -> Vec<Shared> {
 pub fn interrupts_on<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
     const MEANS: &str = "a < b: interrupts come on again in a, and timers that were due before fire there: the time is b's, before it.";
     functions.into_iter().any(Symbol::has_caller).then_some(MEANS)
+}
+
+/// An end at the beginning of a sentence.
+pub const fn title(role: Role) -> &'static str {
+    match role {
+        Role::Sender => "Sender",
+        Role::Receiver => "Receiver",
+    }
 }
 
 /// Cells and ends, at most three by name.

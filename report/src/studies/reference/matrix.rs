@@ -2,11 +2,11 @@
 
 use literature::statement::{Ruling, Statement};
 
-use crate::document::{Block, Cell, Head, Kind, Span, Table, Text};
+use crate::document::{Cell, Head, Kind, Level, Span, Table, Text};
 use crate::number::NOTHING;
 
 /// A matrix of claims and tables; `None` where it would have one column or one row.
-pub fn of(statements: &[Statement]) -> Option<Block> {
+pub fn of(statements: &[Statement]) -> Option<Table> {
     let mut tables: Vec<&str> = Vec::new();
     let mut claims: Vec<(&str, Vec<&Statement>)> = Vec::new();
     for one in statements {
@@ -23,16 +23,17 @@ pub fn of(statements: &[Statement]) -> Option<Block> {
     if tables.len() < 2 || claims.len() < 2 {
         return None;
     }
-    let heads = std::iter::once("The paper says").chain(tables.iter().copied()).map(|name| Head::page(name.to_owned())).collect();
+    let heads = std::iter::once("The paper says").chain(tables.iter().copied()).map(Head::from).collect();
     let row = |(_, members): &(&str, Vec<&Statement>)| -> Vec<Cell> {
         let cells = tables.iter().map(|table| cell(members.iter().copied().filter(|one| one.about == *table)));
         let says = members.first().map_or(String::new(), |one| one.says.clone());
         std::iter::once(Cell::from(says)).chain(cells).collect()
     };
-    let table = Table::of_rows(heads, claims.iter().map(row).collect(), Kind::Words);
-    let table = table.labelled("Claims by table", "What the paper claims, by the table that can tell").styled("every claims");
+    let mut table = Table::of_rows(heads, claims.iter().map(row).collect(), Kind::Words);
+    // Claims are sentences: the statements themselves say all of it where a table has no room for them.
+    table.columns.iter_mut().for_each(|column| column.level = Level::Everything);
     let key = "✓ confirmed by the table, ≈ consistent with it but no evidence, ✗ not confirmed, ? not decidable; point at a mark for the figures.";
-    Some(Block::Page(vec![table.into(), Block::Aside(key.into())]))
+    Some(table.titled(key).labelled("Claims by table", "What the paper claims, by the table that can tell").styled("every claims"))
 }
 
 /// The rulings on a claim in one table, each with what was found.
@@ -58,15 +59,13 @@ const fn mark(ruling: Ruling) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::of;
-    use crate::document::Block;
     use literature::statement::{Ruling, Statement};
 
     #[test]
     fn a_claim_has_a_row_and_a_table_a_column() {
         let one = |id: &str, about: &str, holds: bool| Statement::ruled(id, about, "it rises", Ruling::from_rule(holds));
         let all = [one("rises/1", "A", true), one("rises/2", "B", false), one("falls", "A", true)];
-        let Some(Block::Page(blocks)) = of(&all) else { panic!("a matrix") };
-        let Block::Table(table) = &blocks[0] else { panic!("a table") };
+        let table = of(&all).expect("a matrix");
         assert_eq!((table.rows(), table.columns.len()), (2, 3));
         assert!(of(&all[..1]).is_none());
     }

@@ -22,43 +22,20 @@ use literature::{Comparison, ReferenceAnalysis, Resampled, Ruling, Statement as 
 use model::order::Gather;
 
 use crate::document::{
-    Block, Cell, Document, Estimated, Figure, Head, Kind, Link, Masthead, Rows, Section, Shown, Span, Statement, Table, Text,
+    Block, Cell, Cut, Document, Estimated, Figure, Head, Keeps, Kind, Masthead, Rows, Section, Shown, Span, Statement, Table, Text,
 };
 use crate::number;
-use crate::sinks::terminal::{Page, Style};
-use crate::words::{capital, plural};
-use crate::{json, sinks, studies::cost::r_squared};
+use crate::words::capital;
+use crate::{json, studies::cost::r_squared};
 
 /// Longest name of a series in a table of a terminal.
 const LONGEST: usize = 16;
 
-/// The analysis as text; ends with a newline.
-pub fn terminal(analysis: &ReferenceAnalysis, style: Style) -> String {
-    sinks::terminal::render(&document(analysis, ""), style)
-}
-
-/// The analysis as a page; `tool` is nettoll's version.
-pub fn html(analysis: &ReferenceAnalysis, tool: &str) -> String {
-    sinks::html::render(&document(analysis, tool))
-}
-
-/// The analysis as JSON, indented. A figure that is not a number is `null`.
-pub fn json(analysis: &ReferenceAnalysis) -> String {
-    json::pretty(analysis)
-}
-
 /// The published studies as text.
-pub fn list(style: Style) -> String {
-    let mut page = Page::new(style);
-    page.heading("Published studies");
-    for study in Study::ALL {
-        page.gap();
-        page.labelled(&format!("{:<14}", study.name()), study.title(), 14);
-        page.faint(study.source(), 14);
-    }
-    page.gap();
-    page.text("`nettoll reference NAME` analyses one; `nettoll reference NAME RUN` compares a stored run with it.");
-    page.finish()
+pub fn list() -> Document {
+    let facts = Study::ALL.iter().map(|study| (study.name(), format!("{}. {}", study.title(), study.source())));
+    let how = "`nettoll reference NAME` analyses one; `nettoll reference NAME RUN` compares a stored run with it.";
+    Document::plain("Published studies", [Block::facts(facts), Block::Paragraph(how.into())])
 }
 
 /// The published studies as JSON.
@@ -84,7 +61,8 @@ impl Machine<'_> {
     }
 }
 
-fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
+/// The analysis; `tool` is nettoll's version, for a page.
+pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     let own = machines(&analysis.series);
     let theirs: Vec<Machine> = analysis.comparisons.iter().flat_map(|one| machines(&one.series)).collect();
     let charts = own.iter().chain(&theirs).enumerate().map(|(place, machine)| chart::of_machine(machine, place));
@@ -94,61 +72,43 @@ fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     let their_charts = charts.split_off(own.len());
     let mut sections = vec![summary(analysis)];
     let inconsistencies = analysis.inconsistencies.iter().map(|text| capital(text));
-    let link = Link::Short("Inconsistencies", None);
-    sections.extend(listed("inconsistencies", "What does not go together in the tables", link, inconsistencies));
-    sections.extend(listed("remarks", "To be known", Link::Absent, analysis.remarks.iter().cloned()));
-    if !own.is_empty() {
-        sections.push(sweeps("sizes", "Message sizes", true, &own, charts));
-    }
+    sections.extend(listed("inconsistencies", "What does not go together in the tables", "Inconsistencies", inconsistencies));
+    sections.extend(listed("remarks", "To be known", "", analysis.remarks.iter().cloned()));
+    sections.extend(sweeps("sizes", "Message sizes", &own, charts));
     sections.extend(loads(&analysis.loads));
     sections.extend(analysis.routines.as_ref().map(routines));
-    if !curves.is_empty() {
-        sections.push(buffer_section(analysis, buffers));
+    if !analysis.buffers.is_empty() || buffers.is_some() {
+        let blocks = Block::figures(buffers.into_iter().collect()).into_iter().chain(analysis.buffers.iter().map(self::buffers));
+        sections.push(Section::named("buffers", "Socket buffers", blocks));
     }
     sections.extend(analysis.comparisons.iter().enumerate().map(|one| compared(analysis, one)));
-    if !theirs.is_empty() {
-        let section = sweeps("published-sizes", "Message sizes of the published figures", false, &theirs, their_charts);
-        sections.push(Section { link: Link::Absent, blocks: vec![Block::Page(section.blocks)], ..section });
-    }
+    sections.extend(sweeps("published-sizes", "Message sizes of what is compared", &theirs, their_charts));
     sections.push(legend(analysis));
     Document {
-        title: analysis.title.clone(),
         masthead: Masthead {
             brand: format!("reference · {}", analysis.name),
             heading: analysis.title.clone(),
-            source: analysis.source.clone(),
-            lines: (analysis.source != analysis.name).then(|| analysis.source.clone()).into_iter().collect(),
+            lines: Some(analysis.source.clone()).filter(|source| *source != analysis.name).into_iter().collect(),
             ..Masthead::default()
         },
-        places: sections.iter().filter_map(Section::place).collect(),
         sections,
         data: vec![("analysis", json::compact(analysis)), ("csv", json::compact(&csv::render(analysis)))],
         tool: tool.to_owned(),
-        precision: None,
+        ..Document::default()
     }
 }
 
 /// The statements of the paper, each with its ruling.
 fn summary(analysis: &ReferenceAnalysis) -> Section {
-    let mut blocks = Vec::new();
-    if analysis.statements.is_empty() {
-        blocks.push(Block::Page(vec![Block::Lead("Figures of others, analysed with what analyses a run.".into())]));
+    let blocks = if analysis.statements.is_empty() {
+        vec![Block::Lead("Figures of others, analysed with what analyses a run.".into())]
     } else {
-        let tally = words::tally(analysis);
-        blocks.push(Block::Page(vec![Block::Lead(format!("What the paper says, and what its own tables show: {tally}.").into())]));
-        let heading = Block::Heading("What the paper says, and what its tables show".into());
-        blocks.push(Block::Terminal(vec![heading, Block::Paragraph(tally.into())]));
-        let statements = || Block::Statements(analysis.statements.iter().map(statement).collect());
-        match matrix::of(&analysis.statements) {
-            Some(matrix) => {
-                let summary =
-                    format!("Each of the {} with its figures and its rule", plural(analysis.statements.len() as u64, "statement"));
-                blocks.extend([matrix, Block::Details(summary, vec![statements()]), Block::Terminal(vec![statements()])]);
-            }
-            None => blocks.push(statements()),
-        }
-    }
-    Section { link: Link::Short("Summary", None), ..Section::new("summary", "In short", blocks) }
+        let lead = format!("What the paper says, and what its own tables show: {}.", words::tally(analysis));
+        let matrix = matrix::of(&analysis.statements).map(Block::from);
+        let statements = Block::Statements(analysis.statements.iter().map(statement).collect());
+        std::iter::once(Block::Lead(lead.into())).chain(matrix).chain([statements]).collect()
+    };
+    Section::named("summary", "Summary", blocks)
 }
 
 fn statement(claim: &Claim) -> Statement {
@@ -163,32 +123,27 @@ fn statement(claim: &Claim) -> Statement {
     Statement { id: format!("statement-{}", claim.id), text, rule: format!("Rule: {}.", claim.rule) }
 }
 
-fn listed(id: &str, title: &str, link: Link, all: impl Iterator<Item = String>) -> Option<Section> {
-    Some(Section { link, headed: true, ..Section::new(id, title, Block::sentences(all)) }).filter(|section| !section.blocks.is_empty())
+fn listed(id: &str, title: &str, name: &str, all: impl Iterator<Item = String>) -> Option<Section> {
+    Some(Section::new(id, title, [Block::sentences(all)?]).led(name))
 }
 
-fn sweeps(id: &str, title: &str, saved: bool, machines: &[Machine], charts: Vec<Vec<Figure>>) -> Section {
-    let mut page = if saved { vec![Block::Save] } else { Vec::new() };
-    page.push(Block::Lead(
-        "In parentheses: 95 % residual-bootstrap intervals. They say how well the table knows its line, not what another day would give."
-            .into(),
-    ));
+fn sweeps(id: &str, title: &str, machines: &[Machine], charts: Vec<Vec<Figure>>) -> Option<Section> {
+    let lead = "In parentheses and as ±: 95 % residual-bootstrap intervals. They say how well the table knows its line, not what another day would give.";
     let pieces = machines.iter().zip(charts).map(|(machine, charts)| sweep(machine, charts));
-    Section::new(id, title, std::iter::once(Block::Page(page)).chain(pieces))
+    (!machines.is_empty()).then(|| Section::named(id, title, std::iter::once(Block::Lead(lead.into())).chain(pieces)))
 }
 
 /// One machine: rates and improvements by size, costs by series.
 fn sweep(machine: &Machine, charts: Vec<Figure>) -> Block {
-    let remarks = machine.series.iter().flat_map(|series| words::remarks(series)).map(Into::into).collect();
-    let every = Block::Details(format!("Every size of {}", machine.name), vec![sizes(machine).into()]);
-    let by_size = Block::Terminal(vec![by_size(machine).into(), Block::Gap]);
-    Block::piece(machine.name, [Block::Figures(charts), by_size, costs(machine).into(), Block::Sentences(remarks), every])
+    let remarks = Block::sentences(machine.series.iter().flat_map(|series| words::remarks(series)));
+    let blocks = Block::figures(charts).into_iter().chain([by_size(machine).into(), costs(machine).into()]).chain(remarks);
+    Block::piece(machine.name, blocks)
 }
 
-/// A row for each size and a few columns for each series, as a terminal has them.
+/// A row for each size and a few columns for each series.
 fn by_size(machine: &Machine) -> Table {
     let sizes = machine.sizes();
-    let mut rows = Rows::of(&sizes).figures(Head::terminal(10, ["", "size"]), u64::to_string).tight(true);
+    let mut rows = Rows::of(&sizes).figures(("Size, B", 10, ["", "size"]), u64::to_string).tight(true);
     type Write = fn(&SizeResult) -> Option<String>;
     let figures: [(u8, &str, Write); 3] = [
         (9, "messages/s", |size| Some(number::count(size.messages_per_s))),
@@ -196,11 +151,13 @@ fn by_size(machine: &Machine) -> Table {
         (5, "bit/s", |size| Some(number::count(size.goodput_bit_per_s))),
     ];
     let improvement: (u8, &str, Write) = (8, "improvement", |size| size.improvement.map(number::change));
-    let plain = machine.series.iter().flat_map(|series| figures.map(|figure| (series, figure)));
+    let residual: (u8, &str, Write) = (3, "residual", |size| size.residual.map(number::change));
+    let plain = machine.series.iter().flat_map(|series| figures.into_iter().chain([residual]).map(move |figure| (series, figure)));
     let improved = machine.series.iter().filter(|series| series.baseline.is_some()).map(|series| (series, improvement));
     for (series, (rank, head, write)) in plain.chain(improved) {
-        let head = Head::terminal(rank, [words::ends(&series.name, LONGEST), head.to_owned()]);
-        rows = rows.figures(head, |size| series.at(*size).and_then(write));
+        let line = format!("{}: {head}", series.name);
+        let short = [words::ends(&series.name, LONGEST), head.to_owned()];
+        rows = rows.figures((line.as_str(), rank, short), |size| series.at(*size).and_then(write));
     }
     rows.table()
 }
@@ -220,50 +177,36 @@ fn costs(machine: &Machine) -> Table {
         })
     };
     let cost = |series: &&SeriesResult, of| piece(series, of).map_or(Cell::Nothing, Cell::Estimate);
-    let estimates = Kind::Estimates(Shown::Ends, Shown::Margin);
-    Rows::of(&series)
-        .words(Head::page("Series"), |series| series.name.as_str())
-        .words(Head::terminal(9, ["", "cost of"]), |series| words::ends(&series.name, LONGEST))
+    let estimates = Kind::Estimates(Shown::Margin);
+    let table = Rows::of(&series)
+        .words(("Series", 9, ["", "cost of"]), |series| series.name.as_str())
         .tight(true)
         .column(("Per message", 9, ["per", "message"]), estimates, |series| cost(series, |piece| &piece.message_ns))
         .column(("Per byte", 9, ["per", "byte"]), estimates, |series| cost(series, |piece| &piece.byte_ns))
         .tight(false)
         .figures(("Line to, B", 5, ["line", "to, B"]), |series| words::line_to(series))
         .figures(("r²", 6, ["", "r²"]), |series| series.cost.as_ref().map(|cost| r_squared(cost.r_squared)))
-        .figures(Head::page("Least squares, per byte"), |series| series.cost.as_ref().map(|cost| number::time(cost.least_squares.byte_ns)))
-        .figures(Head::page("Power law of throughput"), |series| words::law(series))
-        .words(Head::terminal(7, ["power law of", "throughput"]), |series| words::law(series))
+        .figures(("Least squares, per byte", 3, ["least", "squares"]), |series| {
+            series.cost.as_ref().map(|cost| number::time(cost.least_squares.byte_ns))
+        })
+        .words(("Power law of throughput", 7, ["power law of", "throughput"]), |series| words::law(series))
         .tight(true)
         .figures(("Limit", 8, ["", "limit"]), |series| series.saturation.map(|end| number::bits(end.limit_bit_per_s)))
         .figures(("Half of it at", 4, ["half of it", "at"]), |series| series.saturation.map(|end| number::bytes(end.half_bytes)))
         .table()
-        .labelled(format!("{}: costs", machine.name), format!("{}: costs by series", machine.name))
+        .labelled(format!("{}: costs", machine.name), format!("{}: costs by series", machine.name));
+    cut(table)
 }
 
-fn sizes(machine: &Machine) -> Table {
-    let rows: Vec<(&str, &SizeResult)> =
-        machine.series.iter().flat_map(|series| series.sizes.iter().map(|size| (series.name.as_str(), size))).collect();
-    let table = Rows::of(&rows)
-        .words(Head::page("Series"), |(name, _)| *name)
-        .figures(Head::page("Size, B"), |(_, size)| number::whole(size.message_bytes))
-        .figures(Head::page("Messages/s"), |(_, size)| number::count(size.messages_per_s))
-        .figures(Head::page("Sent/s"), |(_, size)| size.sent_per_s.map(number::count))
-        .figures(Head::page("Time"), |(_, size)| number::time(size.time_per_message_ns))
-        .figures(Head::page("Throughput"), |(_, size)| number::bits(size.goodput_bit_per_s))
-        .figures(Head::page("Improvement"), |(_, size)| size.improvement.map(number::change))
-        .figures(Head::page("Residual"), |(_, size)| size.residual.map(number::change))
-        .table();
-    let starts = machine.series.iter().scan(0, |next, series| Some(std::mem::replace(next, *next + series.sizes.len())));
-    let groups = starts.map(|start| (start, String::new())).collect();
-    let label = format!("{}: every size", machine.name);
-    Table { groups, ..table.labelled(&label, &label) }
+/// The same, whose names may be cut.
+fn cut(mut table: Table) -> Table {
+    table.columns[0].cut = Some(Cut { least: LONGEST, keeps: Keeps::Start });
+    table
 }
 
 fn loads(curves: &[LoadCurve]) -> Option<Section> {
-    let mut rows = Rows::of(curves)
-        .words(Head::page("Machine"), machine)
-        .words(Head::terminal(9, ["", "machine"]), |curve| words::short(&machine(curve), 24))
-        .words(("What, in ms", 8, ["", "what"]), |curve| curve.of);
+    let mut rows =
+        Rows::of(curves).words(("Machine", 9, ["", "machine"]), machine).words(("What, in ms", 8, ["", "what"]), |curve| curve.of);
     for unit in words::units(curves) {
         let name = words::plain(unit, 2);
         let at = |curve: &LoadCurve| curve.points.iter().find(|point| point[0] == unit).map(|point| number::significant(point[1], 3));
@@ -271,10 +214,8 @@ fn loads(curves: &[LoadCurve]) -> Option<Section> {
     }
     let each = |curve: &LoadCurve| curve.line.map(|line| number::significant(line[1], 2));
     let table = rows.figures(("Each unit", 6, ["each", "unit"]), each).table();
-    let table = table.labelled("Times by load", "Times by units of load at the sender, in ms");
-    let heading = Block::Terminal(vec![Block::Heading("Under load at the sender, ms".into())]);
-    let section = Section::new("loads", "Under load at the sender", [heading, table.into()]);
-    (!curves.is_empty()).then_some(Section { link: Link::Short("Loads", None), ..section })
+    let table = cut(table.labelled("Times by load", "Times by units of load at the sender, in ms"));
+    (!curves.is_empty()).then(|| Section::new("loads", "Under load at the sender, ms", [table.into()]).led("Loads"))
 }
 
 fn machine(curve: &LoadCurve) -> String {
@@ -282,46 +223,25 @@ fn machine(curve: &LoadCurve) -> String {
 }
 
 fn routines(routines: &Routines) -> Section {
-    let mut blocks = vec![Block::Page(vec![Block::Lead("The costliest over all sizes first.".into())])];
+    let mut blocks = vec![Block::Lead("The costliest over all sizes first.".into())];
     type Figures = fn(&Routine) -> &Vec<Option<f64>>;
-    let tables: [(&str, &str, Figures); 2] = [
-        ("µs per message", "µs per message", |row| &row.us_per_message),
-        ("Calls per message", "calls per message", |row| &row.calls_per_message),
-    ];
-    for (title, heading, of) in tables {
-        let mut rows = Rows::of(&routines.rows)
-            .words(Head::page(title), |row| row.name.as_str())
-            .words(Head::terminal(9, ["", "routine"]), |row| words::short(&row.name, LONGEST));
+    let tables: [(&str, Figures); 2] = [("µs per message", |row| &row.us_per_message), ("calls per message", |row| &row.calls_per_message)];
+    for (title, of) in tables {
+        let mut rows = Rows::of(&routines.rows).words(("Routine", 9, ["", "routine"]), |row| row.name.as_str());
         for (place, size) in routines.sizes.iter().enumerate() {
             let name = format!("{} B", number::whole(*size));
             let figure = |row: &Routine| of(row).get(place).copied().flatten().map(|figure| number::significant(figure, 3));
-            rows = rows.figures((name.as_str(), 8, [String::new(), name.clone()]), figure);
+            rows = rows.figures(Head::ranked(name, 8), figure);
         }
-        let table = Block::Table(rows.table().labelled(title, title));
-        if routines.rows.iter().all(|row| of(row).iter().all(Option::is_none)) {
-            blocks.push(Block::Page(vec![table]));
-        } else {
-            let heading = Block::Heading(format!("Routines of the send path: {heading}").into());
-            blocks.extend([Block::Terminal(vec![heading]), table]);
-        }
+        let known = routines.rows.iter().any(|row| of(row).iter().any(Option::is_some));
+        blocks.extend(known.then(|| cut(rows.table().titled(title)).into()));
     }
     let movers = routines.movers.iter().take(4).map(|(name, us)| format!("{name} {} µs", number::significant(*us, 3)));
     let movers: Vec<String> = movers.collect();
-    if !movers.is_empty() {
-        let sentence = format!("From 1,024 to 1,023 B these move most: {}.", movers.join(", "));
-        blocks.push(Block::Terminal(vec![Block::Sentences(vec![sentence.into()])]));
-    }
-    Section { link: Link::Short("Routines", None), ..Section::new("routines", "Routines of the send path", blocks) }
-}
-
-/// The curves; a terminal has those that are compared with them further down.
-fn buffer_section(analysis: &ReferenceAnalysis, drawn: Option<Figure>) -> Section {
-    let theirs = analysis.comparisons.iter().flat_map(|one| &one.buffers);
-    let mut blocks: Vec<Block> = drawn.map(|figure| Block::Figures(vec![figure])).into_iter().collect();
-    blocks.extend(analysis.buffers.iter().map(buffers));
-    blocks.push(Block::Page(theirs.map(buffers).collect()));
-    let link = if analysis.buffers.is_empty() { Link::Absent } else { Link::Title };
-    Section { link, ..Section::new("buffers", "Socket buffers", blocks) }
+    blocks.extend(
+        (!movers.is_empty()).then(|| Block::Paragraph(format!("From 1,024 to 1,023 B these move most: {}.", movers.join(", ")).into())),
+    );
+    Section::new("routines", "Routines of the send path", blocks).led("Routines")
 }
 
 fn buffers(curve: &BufferCurve) -> Block {
@@ -337,47 +257,31 @@ fn buffers(curve: &BufferCurve) -> Block {
         })
         .table()
         .labelled(format!("{}: by socket buffer", curve.name), format!("{}: throughput by socket buffer", curve.name));
-    let sentences = || vec![Block::Sentences(words::curve(curve).into_iter().map(Into::into).collect())];
-    Block::piece(curve.name.as_str(), [Block::Page(sentences()), table.into(), Block::Terminal(sentences())])
+    Block::piece(curve.name.as_str(), std::iter::once(table.into()).chain(Block::sentences(words::curve(curve))))
 }
 
-/// A table that is compared with the study: in a terminal its own figures, then the ratios.
+/// A table that is compared with the study: its remarks, the ratios, its own curves.
 fn compared(analysis: &ReferenceAnalysis, (place, comparison): (usize, &Comparison)) -> Section {
-    let remarks = || comparison.remarks.iter().cloned();
-    let pairs = || comparison.buffer_pairs.iter().map(words::buffers);
-    let sentences = |all: Vec<String>| Block::Sentences(all.into_iter().map(Into::into).collect());
     let lead = Block::Lead("Ratios over the reference: how far apart the two are. What differs between them is everything.".into());
-    let shapes = shape::sentences(analysis, comparison);
-    let mut page = vec![lead, sentences(remarks().chain(pairs()).chain(shapes.clone()).collect())];
-    if !comparison.pairs.is_empty() {
-        page.push(ratios(&comparison.pairs.iter().collect::<Vec<_>>()).into());
-    }
-    let mut terminal = vec![sentences(remarks().collect())];
-    terminal.extend(machines(&comparison.series).iter().map(|machine| sweep(machine, Vec::new())));
-    terminal.extend(comparison.buffers.iter().map(buffers));
-    let names: std::collections::BTreeSet<&str> = comparison.pairs.iter().map(|pair| pair.candidate.as_str()).into_set();
-    for name in names {
-        let own: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.candidate == name).collect();
-        terminal.extend([Block::Heading(format!("{name}, over the reference").into()), ratios(&own).into()]);
-    }
-    terminal.push(sentences(pairs().chain(shapes).collect()));
-    let (id, title) = (format!("next-{place}"), format!("Next to it: {}", comparison.label));
-    Section { headed: true, ..Section::new(id, title, [Block::Page(page), Block::Terminal(terminal)]) }
+    let pairs = comparison.buffer_pairs.iter().map(words::buffers);
+    let sentences = Block::sentences(comparison.remarks.iter().cloned().chain(pairs).chain(shape::sentences(analysis, comparison)));
+    let ratios = (!comparison.pairs.is_empty()).then(|| ratios(&comparison.pairs).into());
+    let blocks = std::iter::once(lead).chain(ratios).chain(sentences).chain(comparison.buffers.iter().map(buffers));
+    Section::new(format!("next-{place}"), format!("Next to it: {}", comparison.label), blocks)
 }
 
-fn ratios(pairs: &[&Pair]) -> Table {
-    Rows::of(pairs)
-        .words(Head::page("Series"), |pair| pair.candidate.as_str())
-        .words(Head::page("Reference"), |pair| pair.group.as_str())
-        .words(Head::terminal(9, ["", "reference"]), |pair| words::short(&pair.group, 30))
-        .words(Head::page("Its series"), |pair| pair.reference.as_str())
-        .words(Head::terminal(9, ["", "series"]), |pair| words::ends(&pair.reference, LONGEST))
+fn ratios(pairs: &[Pair]) -> Table {
+    let table = Rows::of(pairs)
+        .words(("Series", 9, ["", "series"]), |pair| pair.candidate.as_str())
+        .words(("Reference", 4, ["", "reference"]), |pair| words::short(&pair.group, 30))
+        .words(("Its series", 9, ["its", "series"]), |pair| words::ends(&pair.reference, LONGEST))
         .figures(("Common sizes", 5, ["", "sizes"]), |pair| pair.sizes.len().to_string())
-        .figures(("Messages/s", 8, ["", "messages/s"]), |pair| words::ratios(pair))
+        .figures(("Messages/s", 8, ["", "messages/s"]), words::ratios)
         .figures(("Cost per message", 7, ["cost per", "message"]), |pair| words::times(pair.message_ns))
         .figures(("Cost per byte", 6, ["cost per", "byte"]), |pair| words::times(pair.byte_ns))
         .table()
-        .labelled("Ratios over the reference", "Ratios over the reference")
+        .labelled("Ratios over the reference", "Ratios over the reference");
+    cut(table)
 }
 
 fn legend(analysis: &ReferenceAnalysis) -> Section {
@@ -385,11 +289,10 @@ fn legend(analysis: &ReferenceAnalysis) -> Section {
     if !analysis.series.is_empty() || analysis.comparisons.iter().any(|one| !one.series.is_empty()) {
         let interval =
             "farther end of the 95 % residual-bootstrap interval: how well the table knows its line, not what another day would give";
-        legend.extend([("±", interval.to_owned()), ("limit", "8 / (cost per byte): throughput of endless messages".to_owned())]);
+        legend.extend([("±", interval), ("limit", "8 / (cost per byte): throughput of endless messages")]);
     }
     if analysis.comparisons.iter().any(|one| !one.pairs.is_empty()) {
-        let times = "times the reference's figure: how far apart the two are; what differs between them is everything";
-        legend.push(("x", times.to_owned()));
+        legend.push(("x", "times the reference's figure: how far apart the two are; what differs between them is everything"));
     }
-    Section { blocks: vec![Block::Terminal(vec![Block::Gap, Block::terms("", legend)])], ..Section::default() }
+    Section::untitled((!legend.is_empty()).then(|| Block::facts(legend)))
 }

@@ -1,32 +1,32 @@
 //! The arms of one run against its baseline.
 
 use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
-use analysis::verdict::{Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, FalseAlarm, SelfTest, SeriesVerdict};
+use analysis::verdict::{
+    Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, FalseAlarm, MetricComparison, SelfTest, SeriesVerdict,
+};
 
-use super::{brief, forest, words};
-use crate::document::{Block, Part, Section, Table, Tone};
+use super::{forest, words};
+use crate::document::{Block, Section, Table, Tone};
 use crate::studies::cost;
 use crate::words::plural;
 use crate::{interval, number};
 
-/// Name of the section.
-pub const ID: &str = "arms";
-
 /// Everything, arm by arm; `None` without arms.
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
-    let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels).into()).collect();
-    (!blocks.is_empty()).then(|| Section { rank: 1, ..Section::new(ID, "Arms", blocks) })
+    let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels)).collect();
+    (!blocks.is_empty()).then(|| Section::named("arms", "Arms", blocks))
 }
 
-fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {
+fn one(verdict: &ArmVerdict, labels: &[String]) -> Block {
     let names = [verdict.baseline.as_str(), verdict.candidate.as_str()];
-    let mut part = Figures { names, compared: &verdict.compared, labels, alike: &verdict.alike }.part();
-    if verdict.is_self_test {
-        part.conclusion = Some(against_itself(verdict));
-    }
-    part.notes.extend(verdict.compared.self_test.iter().flat_map(self_test));
-    part
+    let figures = Figures { names, compared: &verdict.compared, labels, alike: &verdict.alike };
+    let conclusion = if verdict.is_self_test { Some(against_itself(verdict)) } else { figures.conclusion() };
+    let notes = verdict.compared.self_test.iter().flat_map(self_test);
+    Block::piece(
+        figures.heading(),
+        figures.blocks(conclusion).into_iter().chain(Block::sentences(notes).map(|notes| Block::usual([notes]))),
+    )
 }
 
 /// Figures of two arms, or of two runs, that were compared.
@@ -42,26 +42,41 @@ pub(super) struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The conclusion, then the tables and notes behind it.
-    pub fn part(&self) -> Part {
+    /// What is against what.
+    pub fn heading(&self) -> String {
+        format!("{} against {}", self.names[1], self.names[0])
+    }
+
+    /// The conclusion from what was compared.
+    pub fn conclusion(&self) -> Option<(Tone, String)> {
+        (!self.compared.metrics.is_empty()).then(|| words::conclusion(self.compared, self.names))
+    }
+
+    /// The conclusion and the metrics of the gate, then the tables and notes behind them.
+    pub fn blocks(&self, conclusion: Option<(Tone, String)>) -> Vec<Block> {
         let Self { names, compared, labels, alike } = *self;
-        let mut part = Part { heading: format!("{} against {}", names[1], names[0]), ..Part::default() };
+        let mut blocks: Vec<Block> = conclusion.map(|(tone, text)| Block::Conclusion(tone, text)).into_iter().collect();
+        blocks.extend(forest::plots(compared, names, labels, alike));
+        let (gate, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) = compared.metrics.iter().partition(|metric| metric.gate);
+        let tables =
+            |metrics: &[&MetricComparison]| (!labels.is_empty() && !metrics.is_empty()).then(|| words::table(metrics, labels, alike));
+        blocks.extend(tables(&gate).map(Block::from));
+        let mut usual: Vec<Block> = tables(&others).map(Block::from).into_iter().collect();
+        usual.extend(compared.means.iter().map(|means| words::means(means, labels).into()));
+        usual.extend(coefficients(&compared.coefficients).into_iter().map(Block::from));
+        let mut notes = Vec::new();
         if let Some(first) = compared.metrics.first() {
-            part.conclusion = Some(words::conclusion(compared, names));
-            part.plots = forest::plots(compared, names, labels, alike);
-            part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
-            part.notes.push(words::method(&first.comparison));
+            blocks.push(Block::Aside(words::design(first.comparison.design).into()));
+            notes.push(words::method(&first.comparison));
         }
         for metric in &compared.metrics {
-            part.tables.extend((!labels.is_empty()).then(|| words::table(metric.metric, &metric.comparison, labels, alike)));
-            part.notes.extend(metric.scatter.iter().map(|scatter| words::scatter(metric.metric, scatter)));
-            part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
+            notes.extend(metric.scatter.iter().map(|scatter| words::scatter(metric.metric, scatter)));
+            notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
         }
-        part.brief = brief::blocks(compared, labels);
-        part.tables.extend(compared.means.iter().map(|means| words::means(means, labels)));
-        part.tables.extend(coefficients(&compared.coefficients));
-        part.notes.extend(compared.coefficients.iter().filter_map(not_compared));
-        part
+        notes.extend(compared.coefficients.iter().filter_map(not_compared));
+        usual.extend(Block::sentences(notes));
+        blocks.push(Block::usual(usual));
+        blocks
     }
 }
 

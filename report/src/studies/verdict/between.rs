@@ -4,17 +4,20 @@ use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 use analysis::runs::{FiguresCompared, RunComparison, RunsCompared};
 use analysis::verdict::Conclusion;
 use attribution::{Comparison, Difference, Verdict};
+use model::order::Order;
 
 use super::arms::Figures;
-use super::{brief, words};
-use crate::document::{Block, Part, Table, Tone};
+use super::words;
+use crate::document::{Block, Head, Level, Part, Table, Tone};
 use crate::number;
 use crate::words::{capital, plural};
 
 /// Rows of a receipt that are shown although no difference is: the largest.
 const MOST_ROWS: usize = 8;
-/// Differences of the hosts that are named one by one.
-const MOST_NAMED: usize = 8;
+/// Differences of the hosts that are part of the answer.
+const MOST_NAMED: usize = 2;
+/// Receipts that are part of the answer.
+const MOST_RECEIPTS: usize = 12;
 
 /// Everything, candidate by candidate.
 pub fn blocks(between: &RunComparison) -> Vec<Block> {
@@ -37,26 +40,62 @@ pub fn heading(between: &RunComparison) -> String {
 fn one(runs: &RunsCompared) -> Vec<Block> {
     let names = [&runs.baseline, &runs.candidate].map(|ids| name(ids));
     let names = [names[0].as_str(), names[1].as_str()];
-    let figures = &runs.figures;
-    let FiguresCompared { cells: labels, compared, .. } = figures;
-    let mut part = Figures { names, compared, labels, alike: &[] }.part();
-    if labels.is_empty() && !compared.metrics.is_empty() {
-        part.conclusion = Some((Tone::Open, "The runs have no cell in common, so nothing can be compared.".to_owned()));
-    }
-    part.brief.extend(brief::differences(&runs.differences));
-    part.warnings.extend(named(&runs.differences).into_iter().map(|text| format!("Not the same: {text}")));
-    part.notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
-    for (name, unpaired) in names.iter().zip(&figures.unpaired) {
-        part.notes.extend((!unpaired.is_empty()).then(|| format!("Only in {name}: {}", unpaired.join("; "))));
-        part.brief.extend(brief::unpaired(name, unpaired));
-    }
+    let FiguresCompared { cells: labels, compared, unpaired } = &runs.figures;
+    let figures = Figures { names, compared, labels, alike: &[] };
+    let conclusion = match labels.is_empty() && !compared.metrics.is_empty() {
+        true => Some((Tone::Open, "The runs have no cell in common, so nothing can be compared.".to_owned())),
+        false => figures.conclusion(),
+    };
+    let mut blocks = figures.blocks(conclusion);
+    let (first, more) = runs.differences.split_at(runs.differences.len().min(MOST_NAMED));
+    let left = if more.is_empty() { String::new() } else { format!("; and {}", plural(more.len() as u64, "more difference")) };
+    blocks.extend((!first.is_empty()).then(|| Block::Warnings(vec![format!("Not the same: {}{left}", first.join("; "))])));
+    let mut notes: Vec<String> = more.iter().map(|text| format!("Not the same: {text}")).collect();
+    notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
+    notes.extend(
+        names
+            .iter()
+            .zip(unpaired)
+            .filter(|(_, cells)| !cells.is_empty())
+            .map(|(name, cells)| format!("Only in {name}: {}", cells.join("; "))),
+    );
     let several = names.iter().zip([&runs.baseline, &runs.candidate]).filter(|(_, ids)| ids.len() > 1);
-    part.notes.extend(several.map(|(name, ids)| format!("{}: {}", capital(name), ids.join(", "))));
-    let receipts = runs.receipts.iter().flat_map(|receipts| {
-        let parts = receipts_of(receipts, names).into_iter().map(Block::from).collect();
-        [brief::receipts(receipts), Block::Full(parts)]
-    });
-    std::iter::once(Block::from(part)).chain(receipts).collect()
+    notes.extend(several.map(|(name, ids)| format!("{}: {}", capital(name), ids.join(", "))));
+    blocks.extend(Block::sentences(notes).map(|notes| Block::usual([notes])));
+    let receipts = runs.receipts.iter().flat_map(|all| [receipts(all), Block::usual(receipts_of(all, names).into_iter().map(Block::from))]);
+    std::iter::once(Block::piece(figures.heading(), blocks)).chain(receipts).collect()
+}
+
+/// The CPU time of every receipt, those that changed first.
+fn receipts(receipts: &ReceiptComparison) -> Block {
+    let mut pairs: Vec<&ReceiptPair> = receipts.pairs.iter().collect();
+    pairs.order_by_key(|pair| pair.categories.cpu.verdict == Verdict::NotShown);
+    let heads = [("ns of CPU", 20), ("baseline", 4), ("candidate", 5), ("change", 8), ("verdict", 9)];
+    let heads = heads.map(|(head, rank)| Head::ranked(head, rank)).into();
+    let row_levels = (0..pairs.len()).map(|place| if place < MOST_RECEIPTS { Level::Answer } else { Level::Usual }).collect();
+    let table = Table::of_verdicts("", heads, pairs.into_iter().map(receipt).collect());
+    Block::Table(Table { row_levels, ..table }.labelled("Receipts", "CPU time of each receipt"))
+}
+
+fn receipt(pair: &ReceiptPair) -> Vec<String> {
+    let cpu = &pair.categories.cpu;
+    let ns = |value: f64| number::significant(value, 3);
+    let verdict = match cpu.verdict {
+        Verdict::Costlier => "WORSE",
+        Verdict::Cheaper => "better",
+        Verdict::NotShown => "open",
+    };
+    let changed = pair.layers.rows.iter().find(|row| row.verdict != Verdict::NotShown);
+    let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, ns(value));
+    let layer = changed.map_or(String::new(), |row| format!(" ({} {})", row.key, signed(row.difference.value)));
+    let red = if pair.red.iter().any(|red| *red) { " RED: does not add up" } else { "" };
+    vec![
+        format!("{}, {}", pair.label, pair.role),
+        ns(cpu.ns[0]),
+        ns(cpu.ns[1]),
+        signed(cpu.difference.value),
+        format!("{verdict}{layer}{red}"),
+    ]
 }
 
 /// One run by its id, several by the first.
@@ -65,14 +104,6 @@ fn name(ids: &[String]) -> String {
         [first, rest @ ..] if !rest.is_empty() => format!("{first} and {}", plural(rest.len() as u64, "more run")),
         ids => ids.concat(),
     }
-}
-
-fn named(all: &[String]) -> Vec<String> {
-    let mut named: Vec<String> = all.iter().take(MOST_NAMED).cloned().collect();
-    if all.len() > MOST_NAMED {
-        named.push(format!("{} besides", plural((all.len() - MOST_NAMED) as u64, "more difference")));
-    }
-    named
 }
 
 /// Receipts, row by row.

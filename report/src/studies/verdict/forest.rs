@@ -2,19 +2,19 @@
 
 use analysis::verdict::{Compared, Judged, MetricComparison, Verdict};
 
-use crate::document::Block;
 use crate::document::forest::{Change, Forest, Tint};
+use crate::document::{Block, Picture};
 use crate::number;
 use crate::words::capital;
 
 /// Rows of a plot; the tables have the rest.
 const MOST_ROWS: usize = 60;
 
-/// A plot for each metric of the gate that was compared in any cell, for a page.
-pub fn plots(compared: &Compared, names: [&str; 2], labels: &[String], alike: &[usize]) -> Option<Block> {
+/// A plot for each metric of the gate that was compared in any cell.
+pub fn plots(compared: &Compared, names: [&str; 2], labels: &[String], alike: &[usize]) -> Vec<Block> {
     let gate = compared.metrics.iter().filter(|metric| metric.gate);
-    let plots: Vec<Block> = gate.filter_map(|metric| plot(metric, names, labels, alike)).map(|one| Block::Forest(Box::new(one))).collect();
-    (!plots.is_empty()).then_some(Block::Page(plots))
+    let plots = gate.filter_map(|metric| plot(metric, names, labels, alike));
+    plots.map(|one| Block::Picture(Picture::Forest(Box::new(one)))).collect()
 }
 
 fn plot(metric: &MetricComparison, names: [&str; 2], labels: &[String], alike: &[usize]) -> Option<Forest> {

@@ -2,10 +2,12 @@
 
 use analysis::result::Metric;
 use analysis::verdict::{
-    Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, RunScatter, Shape, Side, Verdict, conclude,
+    COMPARED, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, RunScatter, Shape, Side, Verdict,
+    conclude,
 };
+use model::order::Order;
 
-use crate::document::{Table, Tone};
+use crate::document::{Head, Level, RowKind, Table, Tone};
 use crate::words::{capital, plural, writer};
 use crate::{interval, number};
 
@@ -24,7 +26,7 @@ pub fn verdict(verdict: &Verdict, design: Design) -> String {
         Verdict::Worse => "WORSE".to_owned(),
         Verdict::Mixed => "mixed".to_owned(),
         Verdict::Equivalent => "equivalent".to_owned(),
-        Verdict::Inconclusive { smallest } => format!("inconclusive (≥{})", number::percent(smallest.abs())),
+        Verdict::Inconclusive { smallest } => format!("open (≥{})", number::tight(&number::percent(smallest.abs()))),
         Verdict::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(*missing as u64, unit(design))),
     }
 }
@@ -89,38 +91,65 @@ fn counts(metric: &MetricComparison) -> String {
     format!("{}: {counts}", capital(metric.metric.title()))
 }
 
-/// The table of one metric. `labels` are the cells'; `alike` says which need no verdict.
-pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: &[usize]) -> Table {
-    let row = |label: String, judged: &Judged, same: bool| {
-        let write = writer(metric);
-        let median = |place: usize| judged.medians.map_or(number::NOTHING.to_owned(), |medians| write(medians[place]));
-        let change = judged.ratio.as_ref().map_or(number::NOTHING.to_owned(), |ratio| number::change(ratio.value - 1.0));
-        let ends = judged.ratio.as_ref().and_then(|ratio| ratio.interval);
-        let ends = ends.map_or(number::NOTHING.to_owned(), |ends| {
-            format!("{} to {}", number::change(ends.low - 1.0), number::change(ends.high - 1.0))
-        });
-        let p = judged.p_adjusted.map_or(number::NOTHING.to_owned(), p);
-        let mut verdict = verdict(&judged.verdict, comparison.design);
-        if same {
-            verdict += " (both arms run it alike)";
+/// Cells that changed and are part of the answer, those that changed most.
+const MOST_CELLS: usize = 12;
+
+/// The table of some metrics: each with its mean, then cell by cell. Those that changed are the
+/// answer. `labels` are the cells'; `alike` says which need no verdict.
+pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize]) -> Table {
+    let size = |judged: &Judged| judged.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
+    let all = || metrics.iter().flat_map(|metric| &metric.comparison.cells);
+    let is_changed = |judged: &Judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse);
+    let mut changed: Vec<f64> = all().filter(|judged| is_changed(judged)).map(size).collect();
+    changed.order_by(|a, b| b.total_cmp(a));
+    let least = changed.get(MOST_CELLS - 1).copied().unwrap_or(0.0);
+    let (mut rows, mut row_kinds, mut row_levels) = (Vec::new(), Vec::new(), Vec::new());
+    for metric in metrics {
+        let comparison = &metric.comparison;
+        let title = capital(title(metric.metric));
+        let mut push = |label: String, judged: &Judged, kind: RowKind, level: Level| {
+            rows.push(row(label, judged, writer(metric.metric), comparison.design));
+            row_kinds.push(kind);
+            row_levels.push(level);
+        };
+        if let [only] = comparison.cells.as_slice() {
+            push(title, only, RowKind::Plain, Level::Answer);
+            continue;
         }
-        vec![label, change, ends, median(0), median(1), p, verdict]
-    };
-    let mut rows: Vec<Vec<String>> = comparison
-        .cells
-        .iter()
-        .enumerate()
-        .map(|(place, judged)| row(labels.get(place).cloned().unwrap_or_default(), judged, alike.contains(&place)))
-        .collect();
-    if comparison.cells.len() > 1 {
-        rows.push(row("all cells (geometric mean)".to_owned(), &comparison.overall.mean, false));
+        push(format!("{title}, mean of {}", comparison.cells.len()), &comparison.overall.mean, RowKind::Plain, Level::Answer);
+        for (place, judged) in comparison.cells.iter().enumerate() {
+            let same = if alike.contains(&place) { " (both arms run it alike)" } else { "" };
+            let level = if is_changed(judged) && size(judged) >= least { Level::Answer } else { Level::Usual };
+            push(format!("{}{same}", labels.get(place).map_or("", String::as_str)), judged, RowKind::Part, level);
+        }
     }
-    let confidence = number::percent(comparison.confidence);
-    Table::of_verdicts(
-        format!("{}: change, its {confidence} interval, and p with all cells taken into account (Holm)", capital(metric.title())),
-        vec!["cell", "change", "interval", "baseline", "candidate", "p", "verdict"],
-        rows,
-    )
+    let confidence = metrics.first().map_or(String::new(), |metric| number::percent(metric.comparison.confidence));
+    let heads = [("", 20), ("baseline", 4), ("candidate", 5), ("change", 8), ("interval", 7), ("p", 3), ("verdict", 9)];
+    let heads = heads.map(|(head, rank)| Head::ranked(head, rank)).into();
+    let mut table = Table::of_verdicts("", heads, rows);
+    table.columns[5].level = Level::Usual;
+    let label = format!("Changes with {confidence} intervals, and p with all cells taken into account (Holm)");
+    Table { row_kinds, row_levels, ..table }.labelled(&*label, &*label).styled("rows verdicts")
+}
+
+fn row(label: String, judged: &Judged, write: fn(f64) -> String, design: Design) -> Vec<String> {
+    let median = |place: usize| judged.medians.map_or(String::new(), |medians| number::tight(&write(medians[place])));
+    let change = |ratio: f64| number::tight(&number::change(ratio - 1.0));
+    let ends = judged.ratio.and_then(|ratio| ratio.interval);
+    vec![
+        label,
+        median(0),
+        median(1),
+        judged.ratio.map_or(number::NOTHING.to_owned(), |ratio| change(ratio.value)),
+        ends.map_or(String::new(), |ends| format!("{} to {}", change(ends.low), change(ends.high))),
+        judged.p_adjusted.map_or(number::NOTHING.to_owned(), p),
+        verdict(&judged.verdict, design),
+    ]
+}
+
+/// Name of a compared metric in a narrow table.
+fn title(metric: Metric) -> &'static str {
+    COMPARED.iter().find(|one| one.metric == metric).map_or_else(|| metric.title(), |one| one.title)
 }
 
 /// The table of what is neither better nor worse.
@@ -149,16 +178,12 @@ pub fn p(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { number::significant(p, 2) }
 }
 
-/// Warning about a design that does not protect against drift.
-pub const fn design(design: Design) -> Option<&'static str> {
+/// How a design protects against drift.
+pub const fn design(design: Design) -> &'static str {
     match design {
-        Design::Paired => None,
-        Design::Separate => Some(
-            "These are separate runs: whatever changed on the machine between them looks like a difference between them. There is no drift protection; run both as arms of one study for that.",
-        ),
-        Design::Runs => Some(
-            "These are separate runs: take those of the two sides in turns, or what changed on the machine meanwhile looks like a difference between them.",
-        ),
+        Design::Paired => "Changes are of pairs in a block.",
+        Design::Separate => "Separate runs have no drift protection: arms of one study do (--arm).",
+        Design::Runs => "Separate runs: take those of the two sides in turns, against drift.",
     }
 }
 
@@ -212,7 +237,7 @@ pub fn method(comparison: &Comparison) -> String {
     let by = if method.is_empty() { String::new() } else { format!("; intervals by {method}") };
     format!(
         "Better and worse need a difference that is sure and beyond {}: {design}; {needed} at least{by}. 'equivalent': the interval at {} \
-         lies within that on both sides. 'inconclusive (≥...)': neither; a true difference of that size is shown in four runs of five.",
+         lies within that on both sides. 'open (≥...)': neither; a true difference of that size is shown in four runs of five.",
         number::percent(comparison.threshold),
         number::percent(1.0 - 2.0 * (1.0 - comparison.confidence)),
     )

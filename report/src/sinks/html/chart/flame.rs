@@ -7,7 +7,7 @@
 use maud::{Markup, html};
 
 use super::marks::short;
-use crate::document::flame::{Bar, Flame};
+use crate::document::flame::{Bar, Flame, LEAST_DRAWN};
 use crate::number;
 
 /// Width of a drawing, and height of a bar with the gap above it.
@@ -15,8 +15,6 @@ const WIDTH: f64 = 1100.0;
 const ROW: f64 = 17.0;
 /// Width of a letter within a bar.
 const LETTER: f64 = 7.3;
-/// Bars narrower than this are left to the script, which can zoom to them.
-const LEAST_WIDTH: f64 = 2.0;
 
 impl Flame {
     /// The column that is drawn first.
@@ -62,7 +60,7 @@ pub fn svg(flame: &Flame) -> Markup {
     let column = flame.column();
     let whole = flame.bars.first().and_then(|bar| bar.samples.get(column)).copied().unwrap_or(0).max(1) as f64;
     let across = |samples: u64| samples as f64 / whole * WIDTH;
-    let bars: Vec<_> = placed(&flame.bars, column).into_iter().filter(|(_, samples, _)| across(*samples) >= LEAST_WIDTH).collect();
+    let bars: Vec<_> = placed(&flame.bars, column).into_iter().filter(|(_, samples, _)| *samples as f64 >= whole * LEAST_DRAWN).collect();
     let depth = bars.iter().map(|(.., bar)| bar.depth).max().unwrap_or(0);
     let height = (depth + 1) as f64 * ROW;
     let name = flame.columns.get(column).map_or("", |column| column.name.as_str());

@@ -32,6 +32,8 @@ const NAMES: f64 = 150.0;
 const TOP: f64 = 118.0;
 const ROW: f64 = 27.0;
 const BAR: f64 = 17.0;
+/// Letters of a line of the caption.
+const LINE: usize = 138;
 
 /// A bar with the place where it begins, in ns.
 type Placed<'a> = (usize, f64, &'a Bar);
@@ -73,7 +75,8 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
     let bottom = TOP + all.rows.len() as f64 * ROW;
     let key_rows = kinds(all, bottom + 62.0);
     let under = bottom + 62.0 + key_rows.1;
-    let height = under + 18.0 * all.caption.len() as f64 + 12.0;
+    let caption: Vec<String> = all.caption.iter().flat_map(|text| wrapped(text)).collect();
+    let height = under + 18.0 * caption.len() as f64 + 12.0;
     let label = format!("{} {} {}", all.subject, all.whole, all.bad);
     let y = |row: usize| TOP + row as f64 * ROW;
     let ticks = time.round((stop - start) * 0.6, "s");
@@ -101,7 +104,7 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
             @for (at, text) in &ticks { text .within.faint.small x=(short(start + at * (stop - start))) y=(short(bottom + 17.0)) { (text) } }
             text .within.faint.small x=(short((start + stop) / 2.0)) y=(short(bottom + 34.0)) { (all.axis) }
             (key_rows.0)
-            @for (place, line) in all.caption.iter().enumerate() {
+            @for (place, line) in caption.iter().enumerate() {
                 text .faint.small x="22" y=(short(under + 18.0 * place as f64 + 8.0)) { (line) }
             }
         }
@@ -190,6 +193,18 @@ fn kinds(all: &Waterfall, top: f64) -> (Markup, f64) {
         }
     };
     (drawn, y - top + 28.0)
+}
+
+/// Lines of at most so many letters.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < LINE => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
-//! The receipts of a run in a terminal that is asked for the answer alone: a table a
-//! series, layer by layer, with both ends next to each other.
+//! The receipts of a run at a glance: a table a series, layer by layer, with both ends next
+//! to each other at the least and the largest size.
 
 use std::collections::BTreeMap;
 
 use analysis::group_by;
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
 use attribution::Layer;
-use model::Role;
 use model::order::{Gather, Order};
 
-use super::tables::{self, Entry, Line};
+use super::tables::{self, Line};
 use super::{figure, words};
-use crate::document::{Block, Cell, Column, Head, Kind, Table, Tone};
+use crate::document::{Block, Cell, Column, Entry, Kind, Table};
 use crate::number;
 
 /// Layers below this share of the samples at every size are one row, `other rows`.
@@ -22,24 +21,15 @@ const LEAST_SAMPLES: f64 = 16.0;
 /// Routines that are named at either end.
 const ROUTINES: usize = 3;
 
-/// Everything, for a terminal with this number of columns.
-pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
-    let series = group_by(study.series.iter().map(|one| (one.series.as_str(), one)), |(name, _)| *name);
-    let tables = series.into_iter().flat_map(|(name, ends)| {
-        let ends: Vec<&SeriesReceipt> = ends.into_iter().map(|(_, end)| end).collect();
-        let table = [2, 1].map(|sizes| table(&ends, sizes)).into_iter();
-        let fits = table.clone().find(|table| crate::sinks::terminal::width(table) <= room);
-        let table = fits.or_else(|| table.last());
+/// A piece for each series, then how the sums stand and what watching cost.
+pub fn blocks(study: &ReceiptStudy) -> Vec<Block> {
+    let piece = |(name, ends): (&str, Vec<&SeriesReceipt>)| {
         let costliest = ends.iter().map(|end| Block::Aside(costliest(end).into()));
-        table.map(|table| Block::Compact(name.to_owned(), table)).into_iter().chain(costliest).collect::<Vec<_>>()
-    });
-    let (tone, sums) = words::sums(study);
-    let sums = match tone {
-        Tone::Bad => vec![Block::Conclusion(tone, sums), Block::Paragraph(words::observer(study).into())],
-        _ => vec![Block::Paragraph(format!("{sums} {}", words::observer(study)).into())],
+        Block::piece(name, std::iter::once(table(&ends).into()).chain(costliest))
     };
-    let close = std::iter::once(Block::Gap).chain(sums);
-    tables.chain(close).collect()
+    let (tone, sums) = words::sums(study);
+    let close = Block::Conclusion(tone, format!("{sums} {}", words::observer(study)));
+    group_by(&study.series, |one| one.series.as_str()).into_iter().map(piece).chain([close]).collect()
 }
 
 /// A row of the table of a series.
@@ -52,8 +42,8 @@ enum Row {
     Cpu,
 }
 
-/// Layers by end, at the least size and, of several, at the largest; the costliest first.
-fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
+/// Layers by end, the costliest first.
+fn table(ends: &[&SeriesReceipt]) -> Table {
     let mut largest: BTreeMap<Layer, (f64, bool)> = BTreeMap::new();
     for row in ends.iter().flat_map(|end| &end.layers.rows) {
         let (share, is_borne) = largest.entry(row.key).or_default();
@@ -70,24 +60,22 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
     let unsampled = ends.iter().any(|end| tables::shows_unsampled(end)).then_some(Row::Unsampled);
     let rows: Vec<Row> =
         layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain(unsampled).chain([Row::Billed, Row::Cpu]).collect();
-    let mut columns = vec![Column {
-        cells: rows.iter().map(|row| name(*row).into()).collect(),
-        ..Column::new(Head::terminal(20, ["", "ns of CPU"]), Kind::Words)
-    }];
+    let names = rows.iter().map(|row| name(*row).into()).collect();
+    let mut columns = vec![Column { cells: names, ..Column::new("ns of CPU", Kind::Words) }];
     for end in ends {
         let unsampled = tables::shows_unsampled(end).then_some(Row::Unsampled);
         let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain(unsampled).chain([Row::Billed, Row::Cpu]);
         let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).into_map();
         lines.insert(Row::Other, tables::sum_of_layers(end, &others));
         let mut places = vec![0, end.columns.len().saturating_sub(1)];
-        places.truncate(sizes);
         places.dedup();
         columns.extend(places.into_iter().map(|place| {
-            let head = Head::terminal(9, [end.role.to_string(), format!("{} B", number::whole(end.columns[place].size.get()))]);
+            let size = format!("{} B", number::whole(end.columns[place].size.get()));
+            let head = (format!("{}, {size}", words::title(end.role)), if place == 0 { 9 } else { 8 }, [end.role.to_string(), size]);
             let cell = |row: &Row| {
                 lines.get(row).and_then(|line| line.cells.get(place)?.as_ref()).map_or(Cell::Nothing, |entry| written(entry, *row))
             };
-            Column { cells: rows.iter().map(cell).collect(), ..Column::new(head, Kind::Figures) }
+            Column { cells: rows.iter().map(cell).collect(), ..Column::new((head.0.as_str(), head.1, head.2), Kind::Figures) }
         }));
     }
     Table::of_columns(columns)
@@ -105,9 +93,12 @@ fn name(row: Row) -> String {
 
 /// Value and share; of the sum its margin: a layer's is much the same.
 fn written(entry: &Entry, row: Row) -> Cell {
+    let (value, title) = (entry.value.clone(), entry.title.clone());
     match row {
-        Row::Cpu => format!("{} {}", entry.value, entry.margin).into(),
-        Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed => format!("{} {:>4}", entry.value, entry.share).into(),
+        Row::Cpu => format!("{value} {}", entry.margin).into(),
+        Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed => {
+            Cell::Entry(Entry { value, title, share: entry.share.clone(), ..Entry::default() })
+        }
     }
 }
 
@@ -119,6 +110,5 @@ fn costliest(end: &SeriesReceipt) -> String {
     rows.order_by(|a, b| b.1.total_cmp(&a.1));
     let named: Vec<String> = rows.iter().take(ROUTINES).map(|(name, share)| format!("{name} {}", figure::share(*share))).collect();
     let size = end.columns.get(place).map_or(String::new(), |column| number::whole(column.size.get()));
-    let whose = if end.role == Role::Sender { "Sender" } else { "Receiver" };
-    format!("{whose}, {size} B: {}", named.join(", "))
+    format!("{}, {size} B: {}", words::title(end.role), named.join(", "))
 }
