@@ -147,7 +147,7 @@ fn several_runs_are_compared_as_runs() -> Result<(), Skip> {
         tool.run(&["compare", usual, slow, form]).says(if form == "-J" { "\"between\"" } else { "runs of one side scatter by" });
     }
     let json = tool.run(&["compare", usual, slow, "-J"]).json();
-    assert_eq!((&json["format"], json["comparisons"][0]["baseline"].as_array().map(Vec::len)), (&2.into(), Some(3)));
+    assert_eq!((&json["format"], json["comparisons"][0]["baseline"].as_array().map(Vec::len)), (&1.into(), Some(3)));
     tool.run(&["compare", "usual0,", slow]).refused(2, &["a run is missing"]);
 
     // The same runs say what a study takes.

@@ -61,7 +61,7 @@ fn every_factor_has_a_column_of_plain_values() {
     }
     let text = |row: &BTreeMap<String, String>, names: &str| names.split(' ').map(|name| row[name].clone()).collect::<Vec<_>>().join("|");
     let tuned = &rows[0];
-    assert_eq!(text(tuned, "format cell test family api arm metric unit"), "2|0|TCP_STREAM|ipv4|send|plain|messages_per_s|1/s");
+    assert_eq!(text(tuned, "format cell test family api arm metric unit"), "1|0|TCP_STREAM|ipv4|send|plain|messages_per_s|1/s");
     assert_eq!(text(tuned, "nodelay cc sndbuf rcvbuf flows rate rate_unit pacing"), "true|bbr|65536|131072|4|10000000|bit/s|sleep");
     assert_eq!(text(tuned, "waiting work bidirectional stamp count mix"), "block|1000|true|false|1000|W1");
     assert_eq!(text(tuned, "link load load_sender load_receiver bulk"), "ethernet 10M|sender:2|2|0|1");

@@ -275,7 +275,7 @@ fn two_receipts_row_by_row() {
     let markdown = report::markdown::render(&report::verdict::document(&between, "0.1.0"));
     assert!(markdown.starts_with("## second against first") && markdown.contains("| layer | first | second |"), "{markdown}");
     let json: serde_json::Value = serde_json::from_str(&report::json::pretty(&between)).unwrap();
-    assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(2), &serde_json::json!("inconclusive")));
+    assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(1), &serde_json::json!("inconclusive")));
     let page = report::html::document(&report::verdict::document(&between, "0.1.0"));
     assert_eq!((page.matches("<script").count(), page.matches("<table").count() % 3), (4, 1));
     // With their stacks: the difference of each end, at once.
