@@ -53,7 +53,7 @@ fn figure_rows(workload: &Value, series: &Value, figure: &Value) -> Vec<Row> {
         let both = ["predicted", "measured"].map(|side| Row::printed(format!("  {what}, {side}"), number(&figure[side]["value"]), "", n));
         return [vec![row], both.into()].concat();
     }
-    let bar = if series["cut"].is_object() || word(&series["series"]).starts_with("UDP") { UDP } else { TCP };
+    let bar = if series["cut"].is_object() || series["protocol"] == "UDP" { UDP } else { TCP };
     if WITH_BAR.contains(&quantity.as_str()) {
         row = row.against(format!("1 within {:.0} %", bar * 100.0), (value - 1.0).abs() <= bar);
     }

@@ -15,9 +15,9 @@ pub const MOST_BATCH: u32 = 1_024;
 /// description, the file in `engine/src/api/outgoing/` and the type in it that
 /// carry it out, its name in plans, and its properties: the tests that it can
 /// carry, the messages that one of its calls hands over unless the plan says
-/// otherwise, whether the kernel counts those of a call as one datagram, and the
-/// ways of receiving a byte stream and datagrams that go with it unless the plan
-/// says otherwise. One that `lends` has the kernel read the message's memory after
+/// otherwise, where they are several, whether the kernel counts those of a call as one
+/// datagram, and the ways of receiving a byte stream and datagrams that go with it unless
+/// the plan says otherwise, where they are not `recv`. One that `lends` has the kernel read the message's memory after
 /// the call, so that no message can be written into it. `over` says what carries the
 /// messages, where that is not the link. `linux` is the first version that has everything
 /// needed, by the manual pages send(2), sendmmsg(2), udp(7), packet(7), io_uring(7) and
@@ -28,104 +28,88 @@ macro_rules! apis {
     ($rows:ident) => {
         $rows! {
             /// `send`.
-            one_message::Send = "send" { carries: Test::ALL, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "any", change: "none" },
+            one_message::Send = "send" { carries: Test::ALL, linux: "any", change: "none" },
             /// `sendto` on a socket that is not connected: the route is looked up for every message.
-            one_message::Sendto = "sendto" { carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom],
-                linux: "any", change: "a socket that is not connected; it may serve many peers" },
+            one_message::Sendto = "sendto" { carries: Test::DATAGRAMS, receive: [Recv, Recvfrom], linux: "any", change: "a socket that is not connected; it may serve many peers" },
             /// `sendmsg` with one piece of memory.
-            one_message::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg],
-                linux: "any", change: "headers around each message" },
+            one_message::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, receive: [Recvmsg, Recvmsg], linux: "any", change: "headers around each message" },
             /// `sendmmsg`.
-            many_messages::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg],
-                linux: "3.0", change: "several messages at hand, with a header each" },
+            many_messages::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: 32, receive: [Recv, Recvmmsg], linux: "3.0", change: "several messages at hand, with a header each" },
             /// `writev`, a piece of memory for each message.
-            many_messages::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv],
-                linux: "any", change: "several messages at hand, with a piece of memory each" },
+            many_messages::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: 32, linux: "any", change: "several messages at hand, with a piece of memory each" },
             /// `send` with `MSG_MORE`: the kernel makes full segments; what is left is pushed at the end of
             /// a part of the trial.
-            one_message::SendMore = "send-more" { carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "2.4", change: "a flag, and a push after the last message of a burst" },
+            one_message::SendMore = "send-more" { carries: Test::BYTE_STREAMS, linux: "2.4", change: "a flag, and a push after the last message of a burst" },
             /// `send` of many datagrams as one packet, cut by the device or just before it (`UDP_SEGMENT`);
             /// of one size that fit the MTU, at most 64, or as many as 65,507 bytes hold.
-            gso::Gso = "gso" { carries: Test::DATAGRAMS, batch: Some(32), packs: true, receive: [Recv, Gro],
+            gso::Gso = "gso" { carries: Test::DATAGRAMS, batch: 32, packs: true, receive: [Recv, Gro],
                 linux: "5.0", change: "several messages of one size to one peer, side by side in memory; UDP_GRO and its sizes at the receiver" },
             /// `io_uring_enter` with many sends; of a stream each is linked to the one before it.
-            uring::Uring = "uring" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Multishot, Multishot],
+            uring::Uring = "uring" { carries: Test::OPEN_CONNECTIONS, batch: 32, receive: [Multishot, Multishot],
                 linux: "6.0", change: "a ring for requests and answers, and a ring of buffers at the receiver; containers often forbid it" },
             /// The same, taken from the ring by a thread of the kernel's, whose CPU time is counted as the
             /// sender's.
-            uring::UringSqpoll = "uring-sqpoll" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot],
+            uring::UringSqpoll = "uring-sqpoll" { carries: Test::STREAMS, batch: 32, receive: [Multishot, Multishot],
                 linux: "6.0", change: "a ring that a thread of the kernel's serves, which takes a CPU while it polls" },
             /// The same from the program's own pages.
-            uring::UringZerocopy = "uring-zerocopy" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot], lends: true,
+            uring::UringZerocopy = "uring-zerocopy" { carries: Test::STREAMS, batch: 32, receive: [Multishot, Multishot], lends: true,
                 linux: "6.0", change: "a ring, and messages that stay as they are until the kernel is done with them" },
             /// `send` with `MSG_ZEROCOPY`, and `recvmsg` for the kernel's notices after every 16.
-            one_message::Zerocopy = "zerocopy" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
+            one_message::Zerocopy = "zerocopy" { carries: Test::STREAMS, lends: true,
                 linux: "4.14, datagrams 5.0", change: "messages that stay as they are until the kernel's notice is read from the error queue" },
             /// Packets as by `gso`, with `MSG_ZEROCOPY`.
-            gso::GsoZerocopy = "gso-zerocopy" { carries: Test::UDP_STREAMS, batch: Some(32), packs: true, receive: [Recv, Gro], lends: true,
+            gso::GsoZerocopy = "gso-zerocopy" { carries: Test::UDP_STREAMS, batch: 32, packs: true, receive: [Recv, Gro], lends: true,
                 linux: "5.0", change: "what gso needs, and messages that stay as they are until the kernel's notice is read" },
             /// `sendfile` from a file in memory.
-            one_message::Sendfile = "sendfile" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
-                linux: "2.6.33", change: "messages that lie in a file" },
+            one_message::Sendfile = "sendfile" { carries: Test::STREAMS, lends: true, linux: "2.6.33", change: "messages that lie in a file" },
             /// `vmsplice` into a pipe and `splice` from it into the socket: two calls a message.
-            one_message::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends: true,
-                linux: "2.6.17", change: "messages that lie in whole pages and stay as they are, and a pipe" },
+            one_message::Splice = "splice" { carries: Test::STREAMS, lends: true, linux: "2.6.17", change: "messages that lie in whole pages and stay as they are, and a pipe" },
             /// `send` on a socket of MPTCP.
-            other_transport::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "5.6", change: "a socket of IPPROTO_MPTCP, at both ends" },
+            other_transport::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "a socket of IPPROTO_MPTCP, at both ends" },
             /// `send` on a socket of SCTP; `--nodelay` is its own option, and it has a congestion control
             /// of its own.
-            other_transport::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "2.6", change: "a socket of IPPROTO_SCTP, at both ends" },
+            other_transport::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, linux: "2.6", change: "a socket of IPPROTO_SCTP, at both ends" },
             /// `send` on a TCP socket whose bytes the kernel encrypts (AES-128-GCM, TLS 1.2), with keys
             /// that nettoll sets in place of a handshake.
-            other_transport::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, at both ends" },
+            other_transport::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, at both ends" },
             /// `send` of a packet of IP on a raw socket, with headers that nettoll makes, past the sender's
             /// UDP; what fits the MTU.
-            raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "any", change: "CAP_NET_RAW, and the headers of IP and UDP before each message" },
+            raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, linux: "any", change: "CAP_NET_RAW, and the headers of IP and UDP before each message" },
             /// `send` of a frame of Ethernet on a packet socket (`AF_PACKET`), past its IP as well; what
             /// fits the MTU, not over loopback.
-            raw::Packet = "packet" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+            raw::Packet = "packet" { over: Packets, carries: Test::DATAGRAMS,
                 linux: "2.2", change: "CAP_NET_RAW, and all headers of a frame before each message; routes and neighbours are the program's to know" },
             /// Many frames from a ring that a packet socket shares with the kernel (`PACKET_TX_RING`), with
             /// one `send`; of one size that fit the MTU, not over loopback.
-            packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends: true,
+            packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
                 linux: "2.6.31", change: "CAP_NET_RAW, all headers of a frame before each message, a ring that the kernel sends from, and frames that stay as they are" },
             /// `write` of a packet of IP into a TUN device of the sender's own, from which its kernel
             /// forwards it over the link; what fits the MTU, over IPv4 and between hosts that nettoll
             /// makes.
-            tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+            tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS,
                 linux: "2.4", change: "/dev/net/tun and CAP_NET_ADMIN, the headers of IP and UDP before each message, and a host that forwards them" },
             /// Many frames from memory that the kernel knows with one `sendto` (`AF_XDP`, copy mode); what
             /// fits the MTU, not over loopback.
-            xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: Some(32), packs: false, receive: [Recv, Recv],
+            xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: 32,
                 linux: "4.18", change: "CAP_NET_RAW, all headers of a frame before each message, and rings that the kernel shares; one socket a queue" },
             /// The same frames, which the card reads where they lie (`AF_XDP` without a copy): over cards
             /// whose drivers can, not over virtual Ethernet; of one size that fit the MTU, not over
             /// loopback.
-            xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends: true,
+            xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
                 linux: "4.18", change: "what xdp needs, a card whose driver takes frames without a copy, and frames that stay as they are until it has read them" },
             /// `send` on a UNIX stream socket.
-            other_transport::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
+            other_transport::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
             /// `send` on a UNIX datagram socket.
-            other_transport::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "any", change: "both ends on one machine, and a UNIX datagram socket between them" },
+            other_transport::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, linux: "any", change: "both ends on one machine, and a UNIX datagram socket between them" },
             /// `send` on a UNIX seqpacket socket.
-            other_transport::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv],
+            other_transport::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS,
                 linux: "2.6.4", change: "both ends on one machine, and a UNIX seqpacket socket between them" },
             /// `send` on a VSOCK connection to the machine's own address.
-            other_transport::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv],
-                linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
+            other_transport::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
             /// `write` into a pipe.
-            one_message::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Read, Read],
-                linux: "any", change: "both ends on one machine, and a pipe from one to the other" },
+            one_message::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, receive: [Read, Read], linux: "any", change: "both ends on one machine, and a pipe from one to the other" },
             /// A copy into a ring in memory that both ends have; `futex` to wait alone.
-            shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Shm, Shm],
+            shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, receive: [Shm, Shm],
                 linux: "any", change: "both ends on one machine, memory that both have, and a ring in it" },
         }
     };
@@ -153,19 +137,21 @@ pub struct Needs {
     pub change: &'static str,
 }
 
-macro_rules! over {
-    () => {
-        Over::Link
+/// The usual value, or that of a row.
+macro_rules! usual {
+    ($usual:expr) => {
+        $usual
     };
-    ($over:ident) => {
-        Over::$over
+    ($usual:expr, $own:expr) => {
+        $own
     };
 }
+pub(crate) use usual;
 
 macro_rules! declare {
     ($($(#[doc = $doc:literal])+ $module:ident::$variant:ident = $name:literal {
-        $(over: $over:ident,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident],
-        $(lends: $lends:literal,)? linux: $linux:literal, change: $change:literal
+        $(over: $over:ident,)? carries: $carries:expr $(, batch: $batch:literal)? $(, packs: $packs:literal)?
+        $(, receive: [$stream:ident, $datagrams:ident])? $(, lends: $lends:literal)?, linux: $linux:literal, change: $change:literal
     },)+) => {
         choice_or_program! {
             /// Way in which an endpoint hands its messages to the kernel.
@@ -179,11 +165,11 @@ macro_rules! declare {
                 match self {
                     $(Self::$variant => Properties {
                         carries: $carries,
-                        batch: $batch,
-                        packs: $packs,
-                        receive: [Receive::$stream, Receive::$datagrams],
-                        lends: false $(|| $lends)?,
-                        over: over!($($over)?),
+                        batch: usual!(None $(, Some($batch))?),
+                        packs: usual!(false $(, $packs)?),
+                        receive: usual!([Receive::Recv; 2] $(, [Receive::$stream, Receive::$datagrams])?),
+                        lends: usual!(false $(, $lends)?),
+                        over: usual!(Over::Link $(, Over::$over)?),
                         description: concat!($($doc),+).trim_ascii(),
                         needs: Needs { linux: $linux, change: $change },
                     },)+

@@ -1,5 +1,6 @@
 //! The table of ways in which an endpoint takes messages from the kernel.
 
+use crate::api::usual;
 use crate::over::Over;
 use crate::program::{Program, choice_or_program};
 use crate::traffic::Test;
@@ -15,43 +16,43 @@ macro_rules! receives {
     ($rows:ident) => {
         $rows! {
             /// `recv`.
-            one_room::Recv = "recv" { from: Over::SOCKETS, carries: Test::ALL, batch: None, packs: false },
+            one_room::Recv = "recv" { from: Over::SOCKETS, carries: Test::ALL },
             /// `recvfrom` on a socket that is not connected; what strangers send is thrown away.
-            one_room::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS, batch: None, packs: false },
+            one_room::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS },
             /// `recvmsg` with one piece of memory.
-            one_room::Recvmsg = "recvmsg" { from: Over::SOCKETS, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
+            one_room::Recvmsg = "recvmsg" { from: Over::SOCKETS, carries: Test::OPEN_CONNECTIONS },
             /// `recvmmsg` of up to `--batch` datagrams; it waits for the first alone.
-            many_messages::Recvmmsg = "recvmmsg" { from: &[Over::Link, Over::Packets, Over::UnixDgram, Over::UnixSeqpacket], carries: Test::DATAGRAMS, batch: Some(32), packs: false },
+            many_messages::Recvmmsg = "recvmmsg" { from: &[Over::Link, Over::Packets, Over::UnixDgram, Over::UnixSeqpacket], carries: Test::DATAGRAMS, batch: 32 },
             /// `recvmsg` of many datagrams as one packet that the kernel joined (`UDP_GRO`).
-            many_messages::Gro = "gro" { from: &[Over::Link, Over::Packets], carries: Test::DATAGRAMS, batch: None, packs: true },
+            many_messages::Gro = "gro" { from: &[Over::Link, Over::Packets], carries: Test::DATAGRAMS, packs: true },
             /// One io_uring request that stays, with a ring of buffers.
-            multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
+            multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS },
             /// `recv` with `MSG_WAITALL`, which returns when `--read-size` bytes have come.
-            one_room::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::Ktls, Over::UnixStream], carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::Ktls, Over::UnixStream], carries: Test::BYTE_STREAMS },
             /// `recv` on a socket that wakes it once `--read-size` bytes have come (`SO_RCVLOWAT`).
-            one_room::Lowat = "lowat" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Lowat = "lowat" { carries: Test::BYTE_STREAMS },
             /// `recv` with `MSG_TRUNC`: the kernel throws away what has come, without a copy.
-            one_room::Trunc = "trunc" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Trunc = "trunc" { carries: Test::BYTE_STREAMS },
             /// `splice` into a pipe and from it to `/dev/null`, without a copy; two calls a read.
-            splice::Splice = "splice" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            splice::Splice = "splice" { carries: Test::BYTE_STREAMS },
             /// The pages of segments, mapped where they are whole (`TCP_ZEROCOPY_RECEIVE`); the rest by
             /// `recv`.
-            zerocopy::Zerocopy = "zerocopy" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            zerocopy::Zerocopy = "zerocopy" { carries: Test::BYTE_STREAMS },
             /// Frames in a ring that the kernel fills below its IP (`AF_PACKET`, `TPACKET_V3`); not over
             /// loopback.
-            packet::Packet = "packet" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            packet::Packet = "packet" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// Frames that a program in the link's driver sends past the kernel's IP into memory of the
             /// receiver's (`AF_XDP`, copy mode, native XDP); not over loopback.
-            xdp::Xdp = "xdp" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            xdp::Xdp = "xdp" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// The same by a program above the driver (generic XDP); not over loopback.
-            xdp::XdpGeneric = "xdp-generic" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            xdp::XdpGeneric = "xdp-generic" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// Frames that the card writes where they are read (`AF_XDP` without a copy, native XDP): over
             /// cards whose drivers can, not over virtual Ethernet; not over loopback.
-            xdp::XdpZerocopy = "xdp-zerocopy" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            xdp::XdpZerocopy = "xdp-zerocopy" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// `read` from a pipe.
-            one_room::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            one_room::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS },
             /// A copy out of the ring.
-            shm::Shm = "shm" { from: &[Over::Memory], carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
+            shm::Shm = "shm" { from: &[Over::Memory], carries: Test::OPEN_CONNECTIONS },
         }
     };
 }
@@ -65,17 +66,8 @@ struct Properties {
     description: &'static str,
 }
 
-macro_rules! from {
-    () => {
-        &[Over::Link]
-    };
-    ($from:expr) => {
-        $from
-    };
-}
-
 macro_rules! declare {
-    ($($(#[doc = $doc:literal])+ $module:ident::$variant:ident = $name:literal { $(from: $from:expr,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
+    ($($(#[doc = $doc:literal])+ $module:ident::$variant:ident = $name:literal { $(from: $from:expr,)? carries: $carries:expr $(, batch: $batch:literal)? $(, packs: $packs:literal)? },)+) => {
         choice_or_program! {
             /// Way in which an endpoint takes messages from the kernel.
             Receive, "a way of receiving" {
@@ -88,12 +80,12 @@ macro_rules! declare {
                 match self {
                     $(Self::$variant => Properties {
                         carries: $carries,
-                        batch: $batch,
-                        packs: $packs,
-                        from: from!($($from)?),
+                        batch: usual!(None $(, Some($batch))?),
+                        packs: usual!(false $(, $packs)?),
+                        from: usual!(&[Over::Link] $(, $from)?),
                         description: concat!($($doc),+).trim_ascii(),
                     },)+
-                    Self::External(_) => Properties { carries: &[], batch: None, packs: false, from: from!(), description: "" },
+                    Self::External(_) => Properties { carries: &[], batch: None, packs: false, from: &[Over::Link], description: "" },
                 }
             }
         }
