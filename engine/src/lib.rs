@@ -16,7 +16,6 @@ pub mod probe;
 pub mod replay;
 pub mod scheduling;
 pub mod stage;
-pub mod tap;
 pub mod tcp_info;
 pub mod traffic;
 pub mod ways;

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod cpu;
+pub mod device;
 pub mod file;
 pub mod mapping;
 pub mod netlink;

@@ -7,6 +7,7 @@ use std::os::fd::RawFd;
 ///
 /// # Errors
 /// The kernel's answer.
+#[inline]
 pub fn set_int(socket: RawFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     let length = size_of_val(&value) as libc::socklen_t;
     // SAFETY: the kernel reads one number, which outlives the call.
@@ -20,6 +21,7 @@ pub fn set_int(socket: RawFd, level: libc::c_int, option: libc::c_int, value: li
 ///
 /// # Errors
 /// The kernel's answer.
+#[inline]
 pub fn get_int(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Result<libc::c_int> {
     let mut value = [0; size_of::<libc::c_int>()];
     get(socket, level, option, &mut value)?;
@@ -30,6 +32,7 @@ pub fn get_int(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Re
 ///
 /// # Errors
 /// The kernel's answer.
+#[inline]
 pub fn get(socket: RawFd, level: libc::c_int, option: libc::c_int, room: &mut [u8]) -> io::Result<usize> {
     let mut length = libc::socklen_t::try_from(room.len()).unwrap_or(libc::socklen_t::MAX);
     // SAFETY: the kernel writes at most as many bytes as there is room for, which outlives the call.

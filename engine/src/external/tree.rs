@@ -10,7 +10,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::time::clock_getcpuclockid;
-use nix::unistd::{Pid, SysconfVar, sysconf};
+use nix::unistd::Pid;
 use sys::process::{self, Scheduling, Stat};
 
 use sys::clock;
@@ -89,11 +89,10 @@ impl Look {
     /// From this look to a later one.
     pub fn until(&self, later: &Self) -> Between {
         let since = |(pid, time): (&u32, &Nanos)| time.since(self.cpu.get(pid).copied().unwrap_or_default());
-        let rate = sysconf(SysconfVar::CLK_TCK).ok().flatten().map_or(100, |rate| rate.max(1)) as u64;
         Between {
             cpu: later.cpu.iter().map(since).fold(Nanos::default(), |sum, one| sum + one),
             // Either clock is too low by at most so much, and the difference by no more than the larger.
-            error: self.oldest(rate).max(later.oldest(rate)),
+            error: self.oldest().max(later.oldest()),
             switches: Switches {
                 voluntary: later.switches.voluntary.saturating_sub(self.switches.voluntary),
                 involuntary: later.switches.involuntary.saturating_sub(self.switches.involuntary),
@@ -105,10 +104,10 @@ impl Look {
     }
 
     /// The most CPU time that the clocks may lack: a tick of each thread that was not charged, and
-    /// what the others ran on for while the look lasted. USER_HZ, `rate`, is 100 where the kernel's
-    /// own tick may be shorter: an upper limit.
-    fn oldest(&self, rate: u64) -> Nanos {
-        Nanos::new(self.stale * 1_000_000_000 / rate) + self.span
+    /// what the others ran on for while the look lasted. The kernel's own tick may be shorter than that
+    /// of `/proc`: an upper limit.
+    fn oldest(&self) -> Nanos {
+        Nanos::new(self.stale * process::TICK) + self.span
     }
 }
 

@@ -61,7 +61,7 @@ impl Relay {
         let mut files = Vec::new();
         // Names of its own: both hosts may call their end the same.
         for (name, end) in ["relay0", "relay1"].into_iter().zip([a, b]) {
-            files.push(engine::tap::open(name).map_err(|answer| no_tap(&answer))?);
+            files.push(sys::device::tap(name).map_err(|answer| no_tap(&answer))?);
             link::give_away(entered, name, end)?;
         }
         let shared = Arc::new(Shared::default());
@@ -100,7 +100,7 @@ fn no_tap(answer: &std::io::Error) -> Refusal {
         Errno::EPERM => "the new namespace gives no rights (a security module?): run as root",
         _ => "use an ethernet or shared-wire link, or report this with the kernel's version",
     };
-    Refusal::new(format!("making a tap device ({})", engine::tap::PATH), format!("the system answered {errno}"), remedy)
+    Refusal::new(format!("making a tap device ({})", sys::device::TUN), format!("the system answered {errno}"), remedy)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::device::Mac;
+use sys::device::Mac;
 
 /// Bytes of such a frame, Ethernet's head among them.
 pub const FRAME: usize = 42;

@@ -12,7 +12,9 @@ use std::os::unix::net::{SocketAddr as LocalAddress, UnixListener, UnixStream};
 
 use model::Role;
 
-use super::device::{Ethernet, queue_discipline};
+use sys::device::Ethernet;
+use sys::netlink::{Channel, Protocol, attribute, read_text};
+
 use super::tun::{Tun, Way, add_route};
 use super::xdp::{self, Xdp};
 use crate::contract::Setup;
@@ -248,4 +250,34 @@ fn forward_all() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The queue discipline of the device of this number; `None` where there is no such device.
+///
+/// # Errors
+/// A refusal of the system.
+fn queue_discipline(number: u32) -> io::Result<Option<String>> {
+    const RTM_GETLINK: u16 = 18;
+    const IFLA_QDISC: u16 = 6;
+    // `struct ifinfomsg`: the device is its second number.
+    let mut request = [0; 16];
+    request[4..8].copy_from_slice(&number.to_ne_bytes());
+    let mut netlink = Channel::open(Protocol::NetlinkRoute)?;
+    match netlink.ask(&format!("look at device {number}"), RTM_GETLINK, 0, &request) {
+        Ok(answers) => Ok(answers.first().and_then(|found| Some(read_text(attribute(found.body.get(16..)?, IFLA_QDISC)?)))),
+        Err(refused) if refused.errno().is_some_and(|errno| errno as i32 == libc::ENODEV) => Ok(None),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::queue_discipline;
+
+    #[test]
+    fn a_device_has_its_queue_discipline() {
+        // Loopback is device 1 of every network namespace, and queues nothing.
+        assert_eq!(queue_discipline(1).unwrap().as_deref(), Some("noqueue"));
+        assert_eq!(queue_discipline(u32::MAX >> 1).unwrap(), None);
+    }
 }

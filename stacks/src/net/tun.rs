@@ -4,15 +4,16 @@
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
-use super::device::{any_socket, control, named, readable};
+use sys::device::{self, TUN};
+
+use super::readable;
 use crate::error::StackError;
 
-const DEVICE: &str = "/dev/net/tun";
 /// The largest packet of IP.
 const LARGEST: i32 = 65_535;
 
@@ -30,25 +31,23 @@ impl Tun {
     /// # Errors
     /// A refusal of the system.
     pub fn open(name: &str) -> Result<Self, StackError> {
-        let made = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
+        let made = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(TUN);
         let file = made.map_err(|answer| {
             let remedy = match answer.raw_os_error() {
                 Some(libc::ENOENT | libc::ENODEV) => "; load the module (modprobe tun), and give a container the device",
                 _ => "; run as root, or give this user access to the device",
             };
-            StackError::System { tried: format!("open {DEVICE}"), answer, remedy }
+            StackError::System { tried: format!("open {TUN}"), answer, remedy }
         })?;
-        let device = Self { file, name: name.to_owned() };
+        let tun = Self { file, name: name.to_owned() };
         let failed = |what: &str| {
             let tried = format!("{what} the device {name}");
             move |answer| StackError::System { tried, answer, remedy: "; a TUN device needs CAP_NET_ADMIN in its network namespace" }
         };
-        let mut request = named(name);
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        control(device.file.as_raw_fd(), libc::TUNSETIFF, &mut request).map_err(failed("make"))?;
-        device.quieten().map_err(failed("set up"))?;
-        device.bring_up().map_err(failed("bring up"))?;
-        Ok(device)
+        device::make(&tun.file, name, libc::IFF_TUN | libc::IFF_NO_PI).map_err(failed("make"))?;
+        tun.quieten().map_err(failed("set up"))?;
+        device::set_mtu(name, LARGEST).and_then(|()| device::bring_up(name)).map_err(failed("bring up"))?;
+        Ok(tun)
     }
 
     /// Keeps the kernel from talking over the device by itself, and has it forward what comes from it.
@@ -57,17 +56,6 @@ impl Tun {
         // A kernel without IPv6 has nothing to say over it.
         let _ = fs::write(setting("ipv6", "disable_ipv6"), "1");
         fs::write(setting("ipv4", "forwarding"), "1")
-    }
-
-    fn bring_up(&self) -> io::Result<()> {
-        // Any socket leads to the devices of its namespace.
-        let socket = any_socket()?;
-        let mut request = named(&self.name);
-        request.ifr_ifru.ifru_mtu = LARGEST;
-        control(socket.as_raw_fd(), libc::SIOCSIFMTU, &mut request)?;
-        let mut request = named(&self.name);
-        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-        control(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &mut request)
     }
 
     /// Its name.
@@ -115,15 +103,9 @@ impl Tun {
     /// Packets that the kernel had for this device and that found no room in its queue.
     pub fn dropped(&self) -> u64 {
         let devices = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
-        dropped_in(&devices, &self.name).unwrap_or(0)
+        // Of what it sent, after eight counts of what it received.
+        device::counts(&devices, &self.name).and_then(|counts| counts.get(8 + 3).copied()).unwrap_or(0)
     }
-}
-
-/// The `drop` of what a device sent, in /proc/net/dev.
-fn dropped_in(devices: &str, name: &str) -> Option<u64> {
-    let counts = devices.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
-    // Eight of what was received come first: bytes, packets, errs, drop, ...
-    counts.split_ascii_whitespace().nth(8 + 3)?.parse().ok()
 }
 
 /// Has packets for `to` leave by a device, or by way of another host.
@@ -131,7 +113,8 @@ fn dropped_in(devices: &str, name: &str) -> Option<u64> {
 /// # Errors
 /// A refusal of the system.
 pub fn add_route(to: Ipv4Addr, by: Way<'_>) -> io::Result<()> {
-    let socket = any_socket()?;
+    // Any socket leads to the routes of its namespace.
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     let flags = libc::RTF_UP | libc::RTF_HOST;
     // SAFETY: numbers, and pointers that may be null.
     let mut entry: libc::rtentry = unsafe { std::mem::zeroed() };
@@ -178,17 +161,4 @@ fn address(ip: Ipv4Addr) -> libc::sockaddr {
         *place = byte.cast_signed() as libc::c_char;
     }
     address
-}
-
-#[cfg(test)]
-mod tests {
-    use super::dropped_in;
-
-    #[test]
-    fn drops_are_those_of_the_device() {
-        let devices = "Inter-|   Receive |  Transmit\n face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop\n    \
-                       lo:  10 1 0 0 0 0 0 0 10 1 0 9 0 0 0 0\nnettoll-recv: 77 1 0 2 0 0 0 0 88 3 0 41 0 0 0 0\n";
-        assert_eq!(dropped_in(devices, "nettoll-recv"), Some(41));
-        assert_eq!((dropped_in(devices, "nettoll-re"), dropped_in("nettoll-recv: 1 2", "nettoll-recv")), (None, None));
-    }
 }

@@ -15,8 +15,10 @@ use bpf::xsk::{self, CHUNK, Descriptor, Mover, Ring};
 use bpf::{FRAME, XdpMode};
 
 use super::arp::{self, Arp, Station};
-use super::device::{Ethernet, Mac, readable};
+use sys::device::{Ethernet, Mac};
+
 use super::frames::Frame;
+use super::readable;
 use crate::error::StackError;
 
 /// Bytes of Ethernet's head.

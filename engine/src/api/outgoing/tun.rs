@@ -7,17 +7,17 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::mem;
-use std::net::{IpAddr, UdpSocket};
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, RawFd};
+
+use sys::device::{self, TUN};
 
 use super::raw::fits;
 use crate::api::frame::{ETHERNET, Frame};
 use crate::api::{Moved, Open, Outgoing, Place, Refusal, route};
 
-const DEVICE: &str = "/dev/net/tun";
 /// The kernel puts a number in the place of %d.
-const NAME: &[u8] = b"nettoll-tun%d";
+const NAME: &str = "nettoll-tun%d";
 
 /// One `write` system call a packet of IP.
 #[derive(Debug)]
@@ -34,12 +34,12 @@ pub struct Tun {
 /// # Errors
 /// A refusal of the system, with the remedy.
 pub fn device_file() -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open(DEVICE).map_err(|answer| {
+    OpenOptions::new().read(true).write(true).open(TUN).map_err(|answer| {
         let remedy = match answer.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => "load the module (`modprobe tun`), and give a container the device",
             _ => "run as root, or let this user read and write the device",
         };
-        Refusal::of(format!("open {DEVICE} ({remedy})"), answer)
+        Refusal::of(format!("open {TUN} ({remedy})"), answer)
     })
 }
 
@@ -72,12 +72,8 @@ impl Open for Tun {
 
 /// Makes a device of an opened file's, and returns its name.
 fn make(file: &File) -> io::Result<String> {
-    let mut request = named(NAME);
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
     let refused = |answer| Refusal::of("make a TUN device (TUNSETIFF), which needs CAP_NET_ADMIN in the host's network namespace", answer);
-    control(file.as_raw_fd(), libc::TUNSETIFF, &mut request).map_err(refused)?;
-    let bytes = request.ifr_name.iter().map(|byte| u8::from_ne_bytes(byte.to_ne_bytes())).take_while(|byte| *byte != 0);
-    Ok(bytes.map(char::from).collect())
+    device::make(file, NAME, libc::IFF_TUN | libc::IFF_NO_PI).map_err(refused)
 }
 
 /// Lets packets from the device, which bear the sender's own address, be forwarded, keeps the
@@ -98,30 +94,7 @@ fn set_up(name: &str) -> io::Result<()> {
     if fs::read_to_string(&all).is_ok_and(|value| value.trim() != "0") {
         write(all, "0")?;
     }
-    // Any socket leads to the devices of its namespace.
-    let socket = UdpSocket::bind("0.0.0.0:0")?;
-    let mut request = named(name.as_bytes());
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    let refused = |answer| Refusal::of(format!("bring up the TUN device {name}"), answer);
-    control(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &mut request).map_err(refused)
-}
-
-/// A request about a device; names are shorter than 16 bytes.
-fn named(name: &[u8]) -> libc::ifreq {
-    // SAFETY: numbers, and pointers that may be null.
-    let mut request: libc::ifreq = unsafe { mem::zeroed() };
-    for (place, byte) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name) {
-        *place = byte.cast_signed() as libc::c_char;
-    }
-    request
-}
-
-fn control(number: RawFd, what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
-    // SAFETY: each of these calls reads and writes an ifreq.
-    match unsafe { libc::ioctl(number, what, &raw mut *request) } {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    device::bring_up(name).map_err(|answer| Refusal::of(format!("bring up the TUN device {name}"), answer))
 }
 
 impl Tun {
@@ -130,8 +103,7 @@ impl Tun {
         /// Bytes, packets and errors come before.
         const DROPPED: usize = 3;
         let devices = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-        let counts = devices.lines().find_map(|line| line.trim_start().strip_prefix(self.name.as_str())?.strip_prefix(':'))?;
-        counts.split_ascii_whitespace().nth(DROPPED)?.parse().ok()
+        device::counts(&devices, &self.name)?.get(DROPPED).copied()
     }
 }
 
