@@ -1,15 +1,19 @@
 //! The edges of the measured part, as the traffic thread sees them.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
 use model::Nanos;
+use model::control::Task;
 use model::end::{Switches, Window};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
 use sys::clock;
+use sys::cpu::Ticks;
+use sys::process::TICK;
 
 /// Reads edges without allocating: its file is opened beforehand, by the
 /// thread that is to be watched.
@@ -113,4 +117,23 @@ impl Edge {
 fn switches() -> Switches {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) else { return Switches::default() };
     Switches { voluntary: usage.voluntary_context_switches() as u64, involuntary: usage.involuntary_context_switches() as u64 }
+}
+
+/// Interrupt time of the endpoint's CPUs so far, where the kernel takes it out of
+/// process time; `None` where it leaves it in.
+pub fn irq(task: &Task) -> Option<Nanos> {
+    if task.cpus.is_empty() || !task.irq_time_subtracted {
+        return None;
+    }
+    // Flows may share a CPU; threads beyond the last flow use none.
+    let in_use = task.cpus.iter().take(task.cell.flows.saturating_mul(2) as usize);
+    let cpus: BTreeSet<u32> = in_use.copied().collect();
+    cpus.into_iter().try_fold(Nanos::default(), |sum, cpu| Some(sum + irq_time(cpu)?))
+}
+
+/// Hard and soft interrupt time of one CPU. A kernel that takes this time out of process
+/// time keeps it in nanoseconds, but shows it in ticks.
+fn irq_time(cpu: u32) -> Option<Nanos> {
+    let ticks = Ticks::parse(&fs::read_to_string("/proc/stat").ok()?, Some(cpu))?;
+    Some(Nanos::new(ticks.irq.checked_add(ticks.softirq)?.checked_mul(TICK)?))
 }

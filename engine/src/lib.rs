@@ -10,7 +10,6 @@
 pub mod api;
 pub mod channel;
 pub mod endpoint;
-pub mod host_time;
 pub mod injection;
 pub mod probe;
 pub mod replay;

@@ -10,10 +10,9 @@ use model::{Nanos, Role};
 
 use crate::channel::{Output, Receiver, Woken, tell};
 use crate::deadline::Deadline;
-use crate::edge::{Edge, EdgeReader};
+use crate::edge::{self, Edge, EdgeReader};
 use crate::error::EndpointError;
 use crate::flow_threads::FlowThreads;
-use crate::host_time;
 use crate::progress::{self, Intervals};
 use crate::stage::Part;
 use sys::clock;
@@ -84,7 +83,7 @@ impl Timekeeper<'_> {
         };
         self.see_them_end()?;
         if matches!(self.task.end, TrialEnd::Messages(_)) {
-            led.irq = since(led.irq, host_time::irq(self.task));
+            led.irq = since(led.irq, edge::irq(self.task));
         }
         Ok(led)
     }
@@ -96,7 +95,7 @@ impl Timekeeper<'_> {
         self.wait(opens.checked_sub(self.task.warmup.into()).unwrap_or(opens))?;
         self.threads.warm_up();
         self.wait(opens)?;
-        let before = host_time::irq(self.task);
+        let before = edge::irq(self.task);
         // The clocks are read right after every flow has been told, at either
         // edge, so that what lies between is as long as what they count.
         self.threads.enter(|_| Part::Measure);
@@ -107,7 +106,7 @@ impl Timekeeper<'_> {
         self.threads.enter(|role| if role == Role::Sender { Part::Tail } else { Part::Drain });
         let end = reader.end();
         self.threads.wake();
-        let irq = since(before, host_time::irq(self.task));
+        let irq = since(before, edge::irq(self.task));
         self.wait(Instant::now() + tail(&self.task.cell.conditions))?;
         self.go_on_to(|_| Part::Drain);
         self.hear_the_end()?;
@@ -118,7 +117,7 @@ impl Timekeeper<'_> {
     /// In both ways at once an end may still be counting out its own messages
     /// when the other has sent all of its: those flows go on.
     fn lead_by_count(&mut self) -> Result<Led, EndpointError> {
-        let irq = host_time::irq(self.task);
+        let irq = edge::irq(self.task);
         let mut progress = Intervals::for_task(self.task);
         let interval = progress::interval(self.task).unwrap_or(Duration::MAX);
         let mut next = Instant::now().checked_add(interval);

@@ -19,9 +19,8 @@ use nix::sys::signal::Signal;
 
 use crate::channel::{Output, Receiver, tell};
 use crate::deadline::Deadline;
-use crate::edge::{Edge, EdgeReader};
+use crate::edge::{self, Edge, EdgeReader};
 use crate::error::{EndpointError, ProgramError};
-use crate::host_time;
 use crate::scheduling;
 use crate::stage::Part;
 use crate::timekeeper;
@@ -238,7 +237,7 @@ impl Harness<'_> {
     /// Reads the clocks, the counts and the time at an edge, one right after the other.
     fn read(&self) -> Reading {
         let (look, (said, edge)) = tree::look(self.program.pid(), self.spare, || (self.page.said(), self.reader.end()));
-        Reading { edge, look, said, irq: host_time::irq(self.task) }
+        Reading { edge, look, said, irq: edge::irq(self.task) }
     }
 
     /// Has a sender stop and tells the host what it sent; returns its last counts and when it had

@@ -14,18 +14,21 @@ mod head;
 mod over_sockets;
 mod over_tun;
 mod over_xdp;
-mod own_udp;
 mod primitive;
 mod queue;
 
 use std::cell::Cell;
+use std::io;
+use std::net::SocketAddrV4;
+use std::ops::Range;
 
 use model::Role;
 
 use crate::contract::{Harness, Running, STOP};
 use crate::error::StackError;
+use crate::net::{checksum, udp};
 
-use block::Pool;
+use block::{Block, Pool};
 use head::Head;
 pub use head::Provider;
 pub use over_sockets::OverSockets;
@@ -113,4 +116,22 @@ fn tell<P: Provider>(head: &Head<P>, running: &Running, of: impl Fn(&head::Done)
     let moved = of(done);
     running.page.own([done.copies, queues.puts, queues.gets, queues.refused, queues.back_enabled, head.provider.dropped() + lost]);
     running.page.count(moved.messages, moved.bytes, head.provider.calls());
+}
+
+/// Writes the headers before the data of a block; returns where the packet lies in its room.
+fn write_headers(data: &mut Block, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Range<usize>> {
+    let (start, end) = (data.headroom(), data.headroom() + data.bytes().len());
+    let sum = data.sum.unwrap_or_else(|| checksum::sum(data.bytes()));
+    let none = || io::Error::other("a block without room for headers");
+    let first = start.checked_sub(udp::HEADERS).ok_or_else(none)?;
+    let headers = data.room()[first..start].first_chunk_mut().ok_or_else(none)?;
+    udp::write(headers, from, to, end - start, sum);
+    Ok(first..end)
+}
+
+/// Returns whether the data of a block is as it was sent; `sum` is that of its first `copied` bytes.
+fn is_whole(data: &Block, copied: usize, sum: u32) -> bool {
+    // What was cut off is in the checksum as well.
+    let sum = if copied < data.bytes().len() { checksum::sum(data.bytes()) } else { sum };
+    udp::Datagram::is_whole(data.sum, sum)
 }

@@ -11,7 +11,7 @@ use model::Protocol;
 
 use super::block::Block;
 use super::head::Provider;
-use super::own_udp::{is_whole, write_headers};
+use super::{is_whole, write_headers};
 use crate::contract::Setup;
 use crate::error::StackError;
 use crate::net::place::{Place, Stand};

@@ -10,7 +10,7 @@ use model::Protocol;
 
 use super::block::{Block, Room};
 use super::head::Provider;
-use super::own_udp::{is_whole, write_headers};
+use super::{is_whole, write_headers};
 use crate::contract::Setup;
 use crate::error::StackError;
 use crate::net::place::{Place, Stand};
