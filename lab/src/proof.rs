@@ -35,10 +35,11 @@ pub struct Cause {
     pub name: &'static str,
     /// The row that must grow.
     pub row: Row,
-    /// The cost that it is put in with; `None`: the work of the kind of traffic. It says whose host has it, how it is
+    /// The cost that it is put in with, in streams and in dialogues, whose messages cost more; `None`: the work of the kind
+    /// of traffic. It says whose host has it, how it is
     /// calibrated ([`engine::injection::calibrate`], and of rules `host::injection`), and whether it needs a network of
     /// nettoll's own.
-    injection: Option<Injection>,
+    injections: Option<[Injection; 2]>,
     /// It is in one of so many blocks.
     every: u32,
 }
@@ -51,11 +52,16 @@ const RULES: usize = 4;
 
 /// Every cause. Costs are about those of a message.
 pub const CAUSES: [Cause; 5] = [
-    Cause { name: "own work", row: Row::OwnCode, injection: None, every: 1 },
-    Cause { name: "seccomp filter", row: Row::Bpf, injection: Some(Injection::Filter(1_500)), every: 2 },
-    Cause { name: "copy", row: Row::DataMovement, injection: Some(Injection::Copy(32 << 10)), every: 2 },
-    Cause { name: "cls_bpf program", row: Row::Bpf, injection: Some(Injection::Classifier(1_500)), every: 2 },
-    Cause { name: "nftables rules", row: Row::Netfilter, injection: Some(Injection::Rules(200)), every: 2 },
+    Cause { name: "own work", row: Row::OwnCode, injections: None, every: 1 },
+    Cause { name: "seccomp filter", row: Row::Bpf, injections: Some([Injection::Filter(1_500), Injection::Filter(4_000)]), every: 2 },
+    Cause { name: "copy", row: Row::DataMovement, injections: Some([Injection::Copy(32 << 10), Injection::Copy(160 << 10)]), every: 2 },
+    Cause {
+        name: "cls_bpf program",
+        row: Row::Bpf,
+        injections: Some([Injection::Classifier(1_500), Injection::Classifier(4_000)]),
+        every: 2,
+    },
+    Cause { name: "nftables rules", row: Row::Netfilter, injections: Some([Injection::Rules(200), Injection::Rules(800)]), every: 2 },
 ];
 
 /// A kind of traffic.
@@ -93,7 +99,7 @@ const KINDS: [Kind; 12] = [
 const BLOCKS: u32 = 12;
 
 /// One in so many blocks has the traffic without a cause as well: of most rows that makes little difference.
-const BARE: u32 = 3;
+const BARE: u32 = 4;
 
 /// The passes that the proof needs: the senders' rows, and what they are shares of.
 const PASSES: &[Pass] = &[Pass::Clean, Pass::Time];
@@ -166,8 +172,8 @@ impl Traffic {
 /// Hosts that cannot be made, ends that cannot be sampled. Failures of single trials are recorded, causes that cannot
 /// be put in are said.
 pub fn run(traffic: Traffic, neighbour: Neighbour, progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>) -> Result<Proof, TrialError> {
-    let mut cases = cases(&traffic.kinds);
-    let plan = traffic.plan;
+    let Traffic { plan, kinds } = traffic;
+    let mut cases = cases(&kinds, &plan);
     let mut session = Session::open(&plan, &Credentials::default(), &mut Quiet)?;
     let hosts = session.facts().to_vec();
     calibrate(&mut session, &mut cases)?;
@@ -227,10 +233,11 @@ pub fn run(traffic: Traffic, neighbour: Neighbour, progress: &mut dyn FnMut(usiz
 }
 
 /// Every cause in the kinds of traffic that show it.
-fn cases(kinds: &[&Kind]) -> Vec<Case> {
+fn cases(kinds: &[&Kind], plan: &ApprovedPlan) -> Vec<Case> {
     let cases = kinds.iter().enumerate().flat_map(|(cell, kind)| {
+        let place = usize::from(!plan.cells[cell].test.is_stream());
         kind.causes.iter().map(move |cause| {
-            let injection = CAUSES[*cause].injection.unwrap_or(Injection::Work(kind.work));
+            let injection = CAUSES[*cause].injections.map_or(Injection::Work(kind.work), |injections| injections[place]);
             Case { cause: *cause, cell, cost: Ok(Nanos::default()), injection }
         })
     });
@@ -352,13 +359,13 @@ mod tests {
     fn each_kind_of_traffic_has_its_causes_and_each_cause_a_kind() {
         let traffic = Traffic::new(1, &[], None).unwrap();
         assert_eq!((traffic.plan.cells.len(), traffic.kinds.len()), (KINDS.len(), KINDS.len()));
-        let cases = cases(&traffic.kinds);
+        let cases = cases(&traffic.kinds, &traffic.plan);
         assert_eq!(cases.len(), KINDS.iter().map(|kind| kind.causes.len()).sum::<usize>());
         assert!((0..CAUSES.len()).all(|cause| cases.iter().filter(|case| case.cause == cause).count() >= 2));
         assert!(cases.iter().all(|case| case.injection.is_bounded()));
         let some = Traffic::new(1, &[1, 3], Some(2)).unwrap();
         assert_eq!((some.plan.cells.len(), some.plan.blocks.most), (2, 2));
-        assert_eq!(super::cases(&some.kinds).iter().filter(|case| case.cause == COPY).count(), 2);
+        assert_eq!(super::cases(&some.kinds, &some.plan).iter().filter(|case| case.cause == COPY).count(), 2);
         assert!(Traffic::new(1, &[KINDS.len()], None).is_err(), "no such kind");
     }
 }

@@ -107,7 +107,7 @@ impl Injection {
     /// The most instructions of a program: the kernel takes 4,096 of a classic one.
     pub const MOST_INSTRUCTIONS: u32 = 4_000;
     /// The most bytes of a copy: what a datagram between two sockets of a machine has room for anywhere.
-    pub const MOST_BYTES: u32 = 64 << 10;
+    pub const MOST_BYTES: u32 = 160 << 10;
     /// The most rules: one request makes them all.
     pub const MOST_RULES: u32 = 1_000;
 
