@@ -90,7 +90,7 @@ fn a_difference_is_told_in_every_form_and_by_the_exit_code() -> Result<(), Skip>
     tool.run(&["compare", "usual", "slow", "--trust-single-runs"]).says("no drift protection");
     let text = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "-v", "--html", "page.html"]);
     text.says("is WORSE than");
-    text.says("There is no drift protection");
+    text.says("no drift protection");
     text.says("CPU of the sender: the cost per message rose by");
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 80), "{}", text.stdout);
     let order: Vec<usize> =

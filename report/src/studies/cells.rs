@@ -41,9 +41,11 @@ pub fn section(analysis: &Analysis) -> Section {
 
 /// The answer of a series, then what stands behind it.
 fn series(group: &Group, answer: Option<Table>) -> Block {
-    let kinds = (!group.test.is_stream()).then_some(ROUND_TRIPS).into_iter().chain(OTHER_TIMES);
+    let kinds = (!group.test.is_stream()).then_some((ROUND_TRIPS, true)).into_iter().chain(OTHER_TIMES.map(|kind| (kind, false)));
     let mut usual: Vec<Block> = Vec::new();
-    usual.extend(kinds.filter(|(_, of)| group.cells.iter().any(|cell| of(cell).is_some())).map(|kind| times(group, kind).into()));
+    usual.extend(
+        kinds.filter(|((_, of), _)| group.cells.iter().any(|cell| of(cell).is_some())).map(|(kind, led)| times(group, kind, led).into()),
+    );
     // What was offered and what of it was sent, where a rate was asked for.
     let offered = [
         (9, Metric::OfferedMessagesPerS, Shown::Value),
@@ -90,10 +92,13 @@ fn figure<'a>(rows: Rows<'a, CellResult>, (rank, name, shown): Figure) -> Rows<'
     rows.column(head, Kind::Estimates(shown), move |cell| Cell::estimate(metric(cell, name), write))
 }
 
-/// Percentiles of a kind of times.
-fn times(group: &Group, (name, of): Times) -> Table {
+/// Percentiles of a kind of times; `led` by the rate of transactions.
+fn times(group: &Group, (name, of): Times, led: bool) -> Table {
     let percentiles = PERCENTILES.iter().zip([9, 8, 9, 6]);
-    let rows = percentiles.fold(sizes(group), |rows, ((head, percent), rank)| {
+    let rows = sizes(group).column_if(led, ("Transactions/s", 9, ["transactions", "/s"]), Kind::Estimates(Shown::Margin), |cell| {
+        Cell::estimate(metric(cell, Metric::MessagesPerS), number::count)
+    });
+    let rows = percentiles.fold(rows, |rows, ((head, percent), rank)| {
         let line = format!("{} {head}", capital(name));
         rows.column((line.as_str(), rank, [name, *head]), Kind::Estimates(Shown::Margin), |cell| {
             Cell::percentile(percentile(of(cell), *percent))
@@ -144,16 +149,16 @@ fn round_trips(groups: &[&Group]) -> Table {
             Cell::percentile(percentile(cell.latency.as_ref(), *percent))
         })
     });
-    let figures: [(&str, u8, [&str; 2], Metric, Level); 5] = [
-        ("Transactions/s", 5, ["", "trans/s"], Metric::MessagesPerS, Level::Answer),
-        ("Sender CPU/transaction", 7, ["CPU/trans.", "sender"], Metric::SenderCpuPerMessageNs, Level::Answer),
-        ("Receiver CPU/transaction", 7, ["CPU/trans.", "receiver"], Metric::ReceiverCpuPerMessageNs, Level::Answer),
-        ("Lost", 2, ["", "lost"], Metric::LossShare, Level::Usual),
-        ("Wake-ups/transaction", 1, ["wake-ups", "/trans."], Metric::ReceiverWakeupsPerMessage, Level::Usual),
+    let figures = [
+        ("Transactions/s", 5, ["", "trans/s"], Metric::MessagesPerS),
+        ("Sender CPU/transaction", 7, ["CPU/trans.", "sender"], Metric::SenderCpuPerMessageNs),
+        ("Receiver CPU/transaction", 7, ["CPU/trans.", "receiver"], Metric::ReceiverCpuPerMessageNs),
+        ("Wake-ups/transaction", 1, ["wake-ups", "/trans."], Metric::ReceiverWakeupsPerMessage),
+        ("Lost", 2, ["", "lost"], Metric::LossShare),
     ];
-    let rows = figures.into_iter().fold(rows, |rows, (line, rank, short, name, level)| {
-        rows.level(level)
-            .column((line, rank, short), Kind::Estimates(Shown::Margin), move |(_, cell)| Cell::estimate(metric(cell, name), writer(name)))
+    let known = figures.into_iter().filter(|(.., name)| groups.iter().any(|group| has(group, *name)));
+    let rows = known.fold(rows, |rows, (line, rank, short, name)| {
+        rows.column((line, rank, short), Kind::Estimates(Shown::Margin), move |(_, cell)| Cell::estimate(metric(cell, name), writer(name)))
     });
     let mut table = rows.words(("Limit", 0, ["", "limit"]), |(_, cell)| limit(cell.limit)).table().titled("round trips");
     table.columns[0].cut = Some(Cut { least: 16, keeps: Keeps::Start });

@@ -103,7 +103,7 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
     let blocks = if analysis.statements.is_empty() {
         vec![Block::Lead("Figures of others, analysed with what analyses a run.".into())]
     } else {
-        let lead = format!("What the paper says, and what its own tables show: {}.", words::tally(analysis));
+        let lead = format!("What the paper says, and what its tables show: {}.", words::tally(analysis));
         let matrix = matrix::of(&analysis.statements).map(Block::from);
         let statements = Block::Statements(analysis.statements.iter().map(statement).collect());
         std::iter::once(Block::Lead(lead.into())).chain(matrix).chain([statements]).collect()

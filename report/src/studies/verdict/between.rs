@@ -14,7 +14,7 @@ use crate::words::{capital, plural};
 
 /// Rows of a receipt that are shown although no difference is: the largest.
 const MOST_ROWS: usize = 8;
-/// Differences of the hosts that are part of the answer.
+/// Differences of the hosts, and cells of one side alone, that are part of the answer.
 const MOST_NAMED: usize = 2;
 /// Receipts that are part of the answer.
 const MOST_RECEIPTS: usize = 12;
@@ -47,23 +47,28 @@ fn one(runs: &RunsCompared) -> Vec<Block> {
         false => figures.conclusion(),
     };
     let mut blocks = figures.blocks(conclusion);
-    let (first, more) = runs.differences.split_at(runs.differences.len().min(MOST_NAMED));
-    let left = if more.is_empty() { String::new() } else { format!("; and {}", plural(more.len() as u64, "more difference")) };
-    blocks.extend((!first.is_empty()).then(|| Block::Warnings(vec![format!("Not the same: {}{left}", first.join("; "))])));
-    let mut notes: Vec<String> = more.iter().map(|text| format!("Not the same: {text}")).collect();
-    notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
-    notes.extend(
-        names
-            .iter()
-            .zip(unpaired)
-            .filter(|(_, cells)| !cells.is_empty())
-            .map(|(name, cells)| format!("Only in {name}: {}", cells.join("; "))),
+    let differences = &runs.differences;
+    blocks.extend(
+        (!differences.is_empty()).then(|| Block::Warnings(vec![format!("Not the same: {}", named(differences, "more difference"))])),
     );
+    let mut notes: Vec<String> = differences.iter().skip(MOST_NAMED).map(|text| format!("Not the same: {text}")).collect();
+    for (name, cells) in names.iter().zip(unpaired).filter(|(_, cells)| !cells.is_empty()) {
+        blocks.push(Block::Aside(format!("Only in {name}: {}", named(cells, "more cell")).into()));
+        notes.extend((cells.len() > MOST_NAMED).then(|| format!("Only in {name}: {}", cells.join("; "))));
+    }
+    notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
     let several = names.iter().zip([&runs.baseline, &runs.candidate]).filter(|(_, ids)| ids.len() > 1);
     notes.extend(several.map(|(name, ids)| format!("{}: {}", capital(name), ids.join(", "))));
     blocks.extend(Block::sentences(notes).map(|notes| Block::usual([notes])));
     let receipts = runs.receipts.iter().flat_map(|all| [receipts(all), Block::usual(receipts_of(all, names).into_iter().map(Block::from))]);
     std::iter::once(Block::piece(figures.heading(), blocks)).chain(receipts).collect()
+}
+
+/// The first of some texts, and how many there are `more`.
+fn named(all: &[String], more: &str) -> String {
+    let (first, rest) = all.split_at(all.len().min(MOST_NAMED));
+    let rest = (!rest.is_empty()).then(|| format!("and {}", plural(rest.len() as u64, more)));
+    first.iter().cloned().chain(rest).collect::<Vec<_>>().join("; ")
 }
 
 /// The CPU time of every receipt, those that changed first.
