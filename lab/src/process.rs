@@ -10,12 +10,23 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
 /// The program of this process. Not by its path, which an upgrade may have given
 /// to another version.
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Lets this process have as many files open as the system allows it: a host takes some six, a sampler up to five a CPU.
+pub fn raise_open_files() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        // Where that is refused, what is beyond the limit says so.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
 
 /// Starts a command with a pipe to its input and one from its output.
 pub fn piped(command: &mut Command) -> io::Result<(Child, File, File)> {

@@ -46,7 +46,6 @@ const _: () = assert!(size_of::<Attributes>() == 112);
 
 pub const TYPE_HARDWARE: u32 = 0;
 pub const TYPE_SOFTWARE: u32 = 1;
-pub const TYPE_TRACEPOINT: u32 = 2;
 
 pub const HARDWARE_CYCLES: u64 = 0;
 pub const HARDWARE_INSTRUCTIONS: u64 = 1;

@@ -133,6 +133,8 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
     looks.extend(messages.then_some(Look::Messages));
     looks.push(Look::Waits);
     let states = asked.switch.as_ref().map_or(1, |_| 2);
+    // A sampler has three to five descriptors a CPU.
+    crate::process::raise_open_files();
     let length = asked.window.unwrap_or_else(|| window_length(asked.time, looks.len() as u64 * states));
     let arguments = asked.arguments.then(|| program::arguments(first));
     let (arguments, cut) = arguments.map_or((None, None), |(words, cut)| (Some(words), cut));

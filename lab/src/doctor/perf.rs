@@ -7,7 +7,7 @@ use model::check::{Area, Check, Need};
 use nix::errno::Errno;
 use profile::probe::perf::{Event, Scope, open};
 
-use super::answer::{Subject, errno, read, said, shown};
+use super::answer::{Subject, said, shown};
 
 const fn subject(name: &'static str) -> Subject {
     Subject { area: Area::Profiling, name, need: Need::Later }
@@ -15,7 +15,7 @@ const fn subject(name: &'static str) -> Subject {
 
 pub(super) fn checks() -> Vec<Check> {
     let user = sample(subject("samples of user code"), Scope::User);
-    let others = [cycles(subject("hardware cycles")), tracepoints(subject("tracepoint counters"))];
+    let cycles = cycles(subject("hardware cycles"));
     let needed = of_receipts();
     let refused: Vec<&str> = needed.iter().filter(|check| !check.is_present()).map(|check| check.name.as_str()).collect();
     let receipts = match refused.as_slice() {
@@ -23,7 +23,7 @@ pub(super) fn checks() -> Vec<Check> {
         names => subject("receipts")
             .absent(format!("`nettoll study receipt` needs {}", names.join(" and ")), "See there; every other study runs without."),
     };
-    std::iter::once(user).chain(needed).chain(others).chain([receipts]).collect()
+    std::iter::once(user).chain(needed).chain([cycles, receipts]).collect()
 }
 
 /// What no receipt can be made without.
@@ -62,23 +62,6 @@ fn remedy(errno: Errno) -> String {
         Errno::EMFILE => "Too many open files: raise `ulimit -n`.".to_owned(),
         _ => "Profiles cannot be taken here; every other figure can.".to_owned(),
     }
-}
-
-fn tracepoints(subject: Subject) -> Check {
-    // The second is where kernels before 4.1 have it.
-    const FILES: [&str; 2] = ["/sys/kernel/tracing/events/net/net_dev_queue/id", "/sys/kernel/debug/tracing/events/net/net_dev_queue/id"];
-    let id = match FILES.iter().find_map(|file| read(file).ok()).map_or_else(|| read(FILES[0]), Ok) {
-        Ok(id) => id,
-        Err(error) => {
-            let remedy = match errno(&error) {
-                Errno::ENOENT => "Mount it: `mount -t tracefs tracefs /sys/kernel/tracing` as root (or CONFIG_FTRACE is missing).",
-                _ => "Run as root.",
-            };
-            return subject.absent(said(FILES[0], &error), remedy);
-        }
-    };
-    let opened = id.parse().map_err(io::Error::other).and_then(|id| open(Event::Tracepoint(id), Scope::Kernel));
-    subject.outcome("perf_event_open(TRACEPOINT net_dev_queue)", opened.map(|()| format!("net_dev_queue has id {id}")), remedy)
 }
 
 fn symbols(subject: Subject) -> Check {

@@ -19,7 +19,6 @@ use model::run::Status;
 use model::trial::Outcome;
 use model::warning::Warning;
 use model::{Plan, TrialRecord, Unavailable};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::connection::Credentials;
 use crate::event::{Event, Listener};
@@ -157,7 +156,7 @@ struct Missed {
 
 impl<'a> Fleet<'a> {
     fn new(plan: &Plan, credentials: &Credentials, listener: &'a mut dyn Listener) -> Self {
-        raise_limit();
+        crate::process::raise_open_files();
         let fleet = plan.fleet.clone().unwrap_or_else(|| FleetPlan { hosts: Vec::new(), rounds: 1, parallel: false, least: 0.0 });
         Self {
             places: fleet.hosts.iter().map(|_| Place::default()).collect(),
@@ -399,15 +398,5 @@ impl Fleet<'_> {
         let event = Event::Closed { hosts: &facts.unwrap_or_default(), warnings: &self.warnings, status: &status };
         let closed = self.listener.hear(&event).map(drop).map_err(StudyError::Listener);
         outcome.and_then(|status| closed.map(|()| status))
-    }
-}
-
-/// Lets this process have as many files open as the system allows it: each host takes some six.
-fn raise_limit() {
-    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < hard
-    {
-        // Where that is refused, hosts beyond the limit are not reached and say so.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }

@@ -12,8 +12,6 @@ pub enum Event {
     CpuClock,
     /// Cycles, counted by the processor.
     Cycles,
-    /// Passes of a kernel tracepoint, by the id that tracefs gives it.
-    Tracepoint(u64),
 }
 
 /// Processes that are looked at.
@@ -38,7 +36,6 @@ pub fn open(event: Event, scope: Scope) -> io::Result<()> {
     let (kind, config) = match event {
         Event::CpuClock => (perf::TYPE_SOFTWARE, perf::SOFTWARE_CPU_CLOCK),
         Event::Cycles => (perf::TYPE_HARDWARE, perf::HARDWARE_CYCLES),
-        Event::Tracepoint(id) => (perf::TYPE_TRACEPOINT, id),
     };
     let (period, sample) = match (event, scope) {
         (Event::CpuClock, Scope::User) => (PERIOD, perf::SAMPLE_IP),
@@ -56,11 +53,6 @@ pub fn open(event: Event, scope: Scope) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{Event, Scope, open};
-
-    #[test]
-    fn an_unknown_tracepoint_is_refused_with_an_errno() {
-        assert!(open(Event::Tracepoint(u64::MAX), Scope::Kernel).unwrap_err().raw_os_error().is_some());
-    }
 
     #[test]
     fn every_event_has_an_answer() {
