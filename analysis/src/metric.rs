@@ -8,7 +8,7 @@ use std::fmt;
 use model::end::{Counts, EndReport};
 use model::plan::LinkKind;
 use model::trial::Measured;
-use model::{Cell, Over, Pacing, Protocol, Test};
+use model::{Cell, Over, Pacing, Protocol, Role, Test};
 use serde::Serialize;
 
 use self::bounds::Bound;
@@ -174,6 +174,15 @@ metrics! {
     ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Absent::BothWays,
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
+    /// The part of the sender's CPU time per message that the kernel bills before the sender runs: what a probe of its
+    /// host says of one wake-up, times its wake-ups. An estimate; absent where no probe says it.
+    SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Absent::BothWaysOrSpinning,
+        title: "Of the sender's CPU, billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
+        value: |trial| billed(trial, Role::Sender, trial.sent()) }
+    /// The same part of the receiver's CPU time per message.
+    ReceiverBilledPerMessageNs { name: "receiver_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Absent::BothWays,
+        title: "Of the receiver's CPU, billed before it ran", head: "Receiver billed/message", column: ["billed", "receiver"],
+        value: |trial| billed(trial, Role::Receiver, trial.received()) }
     /// Service demand of the sender per KiB it sent.
     SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
@@ -376,6 +385,13 @@ fn per(amount: f64, count: f64) -> Option<f64> {
 
 fn rate(end: &EndReport, count: f64) -> Option<f64> {
     Some(count / seconds(end)?)
+}
+
+/// What an end's wake-ups are billed before it runs, per message: no more than its CPU time.
+fn billed(trial: &Source, role: Role, messages: f64) -> Option<f64> {
+    let end = if role == Role::Sender { &trial.measured.sender } else { &trial.measured.receiver };
+    let cost = trial.measured.wakeups[role as usize]?.steady()?.get() as f64;
+    per((end.switches.voluntary as f64 * cost).min(cpu(end)), messages)
 }
 
 fn per_kib(end: &EndReport) -> Option<f64> {

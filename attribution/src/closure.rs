@@ -5,10 +5,11 @@ use std::ops::RangeInclusive;
 
 use model::order::Gather;
 use model::plan::receipt::COST;
+use model::wakeups::WakeupCost;
 use serde::Serialize;
 
 use crate::doubt::{Cause, Doubt};
-use crate::figure::Figure;
+use crate::figure::{Figure, ratio};
 use crate::passes::{CleanPass, TimePass};
 use stats::estimate::Estimate;
 use stats::median;
@@ -39,6 +40,50 @@ pub struct Closure {
     /// The same within the wait passes, with their own CPU time. Where others use the machine, waits
     /// of one pass are not those of another; this sum does not mind.
     pub own: Option<f64>,
+    /// The time that is billed before the end runs over what a probe of its host makes of its wake-ups; `None` without
+    /// a probe or records of switches.
+    pub billed: Option<BilledSum>,
+}
+
+/// The sum of what is billed before an end runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BilledSum {
+    /// CPU clock less the time on a CPU, over probe × wake-ups.
+    pub ratio: Figure,
+    /// How far it may be from 1.
+    pub reach: f64,
+    /// By how much of the CPU time it is off.
+    pub off: f64,
+}
+
+impl BilledSum {
+    /// The least of `reach`: probe and passes of one virtual machine agreed to an eighth, and a fifth has to show.
+    const LEAST: f64 = 0.15;
+    /// What is off by less of the CPU time is in no doubt.
+    const SMALL: f64 = 0.02;
+
+    /// Of time passes that have wake-ups and records of switches.
+    pub(crate) fn from_passes(time: &[TimePass]) -> Option<Self> {
+        let one = |pass: &TimePass| {
+            let (wakeups, cost) = pass.wakeups?;
+            let billed = pass.cpu.get() as f64 - pass.on_cpu()?.get() as f64;
+            Some((billed, wakeups as f64 * cost.median.get() as f64))
+        };
+        let pairs: Vec<(f64, f64)> = time.iter().map(one).collect::<Option<_>>()?;
+        let ratio = ratio(&pairs).figure();
+        let sum = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+        let clock: f64 = time.iter().map(|pass| pass.cpu.get() as f64).sum();
+        let off = sum(&|(billed, predicted)| billed - predicted).abs() / clock;
+        // Half of all wake-ups of the probe lie between its quartiles.
+        let spread = |(_, cost): (u64, WakeupCost)| cost.high.since(cost.low).get() as f64 / 2.0 / cost.median.get() as f64;
+        let spread = time.iter().filter_map(|pass| pass.wakeups).map(spread).fold(0.0, f64::max);
+        let reach = Self::LEAST.max(spread).max(2.0 * ratio.error.unwrap_or(0.0));
+        (sum(&|(_, predicted)| *predicted) > 0.0).then_some(Self { ratio, reach, off })
+    }
+
+    fn is_off(&self) -> bool {
+        (self.ratio.value - 1.0).abs() > self.reach && self.off > Self::SMALL
+    }
 }
 
 /// The terms of the sums with the waits, in ns per message.
@@ -54,11 +99,11 @@ pub struct Sums {
 
 impl Closure {
     /// Adds up.
-    pub fn from_sums(sampler: Option<Figure>, sums: &Sums) -> Self {
+    pub fn from_sums(sampler: Option<Figure>, billed: Option<BilledSum>, sums: &Sums) -> Self {
         let over = |[cpu, kernel_threads, wall]: [f64; 3]| {
             sums.off_cpu.map(|[runnable, blocked]| (cpu - kernel_threads + runnable + blocked) / wall)
         };
-        Self { sampler, wall: over(sums.clean), own: sums.waits.and_then(over) }
+        Self { sampler, wall: over(sums.clean), own: sums.waits.and_then(over), billed }
     }
 }
 
@@ -103,5 +148,6 @@ pub fn doubts(closure: &Closure, samples: u64, cause: Cause) -> Vec<Doubt> {
         Some(_) => {}
         None => doubts.push(Doubt::NoRecords),
     }
+    doubts.extend(closure.billed.filter(BilledSum::is_off).map(|billed| Doubt::Billed { closure: billed.ratio.value }));
     doubts
 }

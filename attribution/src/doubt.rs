@@ -28,6 +28,11 @@ pub enum Gravity {
 /// is then more than the 4 % by which a sum may be off.
 pub const LEAST_FOR_SUMS: u64 = 2_500;
 
+/// How many times as long a measurement takes until sums can be judged, that has `samples` now.
+pub const fn longer(samples: u64) -> u64 {
+    LEAST_FOR_SUMS.div_ceil(if samples == 0 { 1 } else { samples })
+}
+
 /// How the sums of a receipt stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "footing")]
@@ -158,6 +163,15 @@ worded! {
             words: format!("CPU time and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own"),
             remedy: "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
             of_program: "the windows had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
+        }
+        /// What is billed before the end runs is not what a probe of its host makes of its wake-ups.
+        Billed {
+            /// Their ratio.
+            closure: f64,
+        } => {
+            size: (closure - 1.0).abs(),
+            words: format!("what was billed before the end ran is {closure:.2} of what a probe of the host makes of its wake-ups"),
+            remedy: "the host wakes its CPUs otherwise than before the run, or while they are sampled: read `billed before it ran` with it; other rows do not depend on it",
         }
         /// Nothing says for how long the end had a CPU, so samples cannot be compared with it.
         NoRecords => {
@@ -358,6 +372,7 @@ mod tests {
             causes.into_iter().flat_map(|cause| [Doubt::Wall { closure, cause }, Doubt::Dropped { closure, cause }]).collect();
         all.extend([
             Doubt::Moved { closure, own: 1.0 },
+            Doubt::Billed { closure },
             Doubt::NoRecords,
             Doubt::NoWaits,
             Doubt::Observer { ratio: 2.0 },

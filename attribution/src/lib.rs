@@ -31,10 +31,10 @@ pub mod exact;
 pub mod rules;
 
 pub use attributes::{Attributes, Category, Context, Crossing, Decided, Direction, Layer};
-pub use closure::{Closure, Observer, SAMPLER};
+pub use closure::{BilledSum, Closure, Observer, SAMPLER};
 pub use compare::{Comparison, Difference, Verdict, compare, total_variation};
 pub use counters::{Booked, LayerCounters};
-pub use doubt::{Cause, Doubt, Footing, Gravity, LEAST_FOR_SUMS, LEAST_SAMPLES};
+pub use doubt::{Cause, Doubt, Footing, Gravity, LEAST_FOR_SUMS, LEAST_SAMPLES, longer};
 pub use figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
 pub use growth::{Growth, Shape, Trials, growth, settle};
 pub use passes::{CleanPass, CountPass, Passes, TimePass, WaitPass};

@@ -2,6 +2,7 @@
 //! that they were measured in.
 
 use model::profile::{Account, CallCounts, Profile, SampleSource, Waits};
+use model::wakeups::WakeupCost;
 use model::{Bytes, Nanos, Role};
 
 /// A trial in which nothing but clocks was read.
@@ -35,6 +36,8 @@ pub struct TimePass {
     pub cpu: Nanos,
     /// Messages in it.
     pub messages: f64,
+    /// Wake-ups in it, and what the host's probe says that one is billed; `None` without a probe.
+    pub wakeups: Option<(u64, WakeupCost)>,
 }
 
 impl TimePass {
@@ -47,7 +50,7 @@ impl TimePass {
             profile.broken = profile.broken.saturating_add(threads.broken);
             profile.account = profile.account.zip(threads.account).map(|(own, threads)| own.and(threads));
         }
-        Self { block, account: profile.account, profile, stolen, cpu, messages }
+        Self { block, account: profile.account, profile, stolen, cpu, messages, wakeups: None }
     }
 
     /// Time for which the sampled tasks had a CPU, by the records of switches; `None` without them.

@@ -8,7 +8,7 @@ use model::{Bytes, Nanos, Role};
 use serde::Serialize;
 
 use crate::attributes::{Category, Context, Crossing, Layer};
-use crate::closure::{Closure, OBSERVER, Observer, Sums};
+use crate::closure::{BilledSum, Closure, OBSERVER, Observer, Sums};
 use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Footing, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, Sampling, product, ratio, share};
@@ -214,7 +214,7 @@ impl Receipt {
             split: Split::from_tallies(&basis, tallies, passes.size),
             off_cpu: OffCpu { charged, unsampled, runnable, blocked, others, others_unknown, idle_softirq: idle_softirq(&passes.time) },
             calls: calls(passes),
-            closure: Closure::from_sums(sampled(&passes.time, tallies), &sums),
+            closure: Closure::from_sums(sampled(&passes.time, tallies), BilledSum::from_passes(&passes.time), &sums),
             observer: Observer::from_passes(&passes.time, &passes.clean),
             counters,
             rules: rule_shares(rules, tallies, basis.all()),

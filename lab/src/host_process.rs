@@ -20,7 +20,9 @@ use model::control::{CONTROL_VERSION, FromHost, ToEndpoint, ToHost, WireTask};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
 use model::plan::LinkKind;
+use profile::probe::wakeup::wakeups;
 use profile::sampler::cost;
+use profile::system::online_cpus;
 
 use crate::arm::{self, Adjuster};
 use crate::background::Background;
@@ -258,6 +260,11 @@ impl HostProcess<'_> {
         let mut facts = facts::gather(self.name, &self.entered, device, endpoint_cpus);
         facts.irq_time_subtracted = probe::irq_time_subtracted();
         facts.loop_overhead_ns = probe::loop_overhead_ns();
+        // Every figure but that of what is billed does without.
+        let online = online_cpus().unwrap_or_default();
+        let pair = endpoint_cpus.first().or(online.first()).copied();
+        let pair = pair.and_then(|cpu| Some((cpu, *online.iter().find(|other| **other != cpu)?)));
+        facts.wakeups = pair.and_then(|(cpu, other)| wakeups(cpu, other).ok());
         facts
     }
 }

@@ -17,8 +17,9 @@ use model::host::HostFacts;
 use model::kernel::WireCounters;
 use model::plan::{ApprovedPlan, LEAST_SILENCE};
 use model::trial::{ClockOffset, ControlPath};
+use model::wakeups::WakeupCost;
 use model::warning::Warning;
-use model::{Family, Nanos, Plan, Role, Unavailable};
+use model::{Cell, Family, Nanos, Plan, Role, Unavailable};
 
 use crate::clock::{ClockWatch, Sight};
 use crate::connection::Credentials;
@@ -456,6 +457,12 @@ impl Session {
     /// Returns where the end of a role is.
     pub const fn place(&self, role: Role, swapped: bool) -> &Place {
         &self.places[index(role, swapped)]
+    }
+
+    /// What a wake-up of an end is billed before it runs. On a CPU that both ends share no end is woken while it is idle.
+    pub fn wakeup_cost(&self, role: Role, swapped: bool, cell: &Cell) -> Option<WakeupCost> {
+        let facts = self.facts.get(index(role, swapped)).filter(|_| !self.warnings.contains(&Warning::OneCpu))?;
+        facts.wakeups?.of_end(cell, role)
     }
 
     /// The cost of the tool's own loop where a role is, in ns per message.

@@ -243,6 +243,7 @@ impl Trial<'_> {
             conditions: (taken != ObservedConditions::default()).then(|| Box::new(taken)),
             wire: wire_after.zip(wire_before).map(|(after, before)| after.since(&before)),
             observed,
+            wakeups: [Role::Sender, Role::Receiver].map(|role| self.session.wakeup_cost(role, self.spec.swapped, self.spec.cell)),
             sender: reports.sender,
             receiver: reports.receiver,
         };

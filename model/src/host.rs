@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::order::Order;
+use crate::wakeups::Wakeups;
 use serde::{Deserialize, Serialize};
 
 /// The facts of one host, gathered before and after a run.
@@ -48,6 +49,10 @@ pub struct HostFacts {
     /// Cost of the tool's own loop around each call, in nanoseconds, measured
     /// on this host before the run.
     pub loop_overhead_ns: f64,
+    /// What a wake-up is billed before the thread runs, by a probe before the run; `None` where perf events
+    /// are refused or there is one CPU, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakeups: Option<Wakeups>,
     /// Sysctls of the network stack, as the host's namespace has them.
     pub sysctls: BTreeMap<String, String>,
     /// The link's device and its settings: `name`, `driver`, `mtu`, `qdisc`,

@@ -50,6 +50,7 @@ pub mod socket_option;
 pub mod summary;
 pub mod trial;
 pub mod unavailable;
+pub mod wakeups;
 pub mod warning;
 
 mod choice;

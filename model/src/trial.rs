@@ -11,6 +11,7 @@ use crate::pass::Pass;
 use crate::profile::Observation;
 use crate::quantity::Nanos;
 use crate::traffic::{Protocol, Role};
+use crate::wakeups::WakeupCost;
 use crate::warning::Warning;
 
 /// The version of a line of `trials.jsonl` that this build writes and reads.
@@ -116,6 +117,10 @@ pub struct Measured {
     /// Observations of each end, in any pass but a clean one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Box<Observed>>,
+    /// What one wake-up of the sender and of the receiver is billed before the end runs, by the probe of its host;
+    /// `None` where that is not known, and in records of older versions.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub wakeups: [Option<WakeupCost>; 2],
 }
 
 impl Measured {

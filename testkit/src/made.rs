@@ -111,6 +111,7 @@ pub fn measured(sender: EndReport, receiver: EndReport) -> Measured {
         conditions: None,
         wire: None,
         observed: None,
+        wakeups: [None; 2],
     }
 }
 

@@ -62,6 +62,7 @@ pub fn kept<'a>(windows: &[&'a WindowRecord], chains: &mut Chains) -> (KeptEnd, 
             cpu: CpuTime { process: window.clocks.cpu, ..CpuTime::default() },
             messages,
             stolen: window.stolen,
+            wakeups: None,
         };
         let seen = Observation {
             profile: window.profile.clone(),

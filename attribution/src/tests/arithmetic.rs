@@ -4,6 +4,7 @@ use super::made::{self, COSTS, CPU, Cell, PERIOD, frames, passes, profile};
 use crate::doubt::Cause;
 use crate::{Booked, Category, Classifier, Crossing, Direction, Doubt, ErrorMethod, Layer, Passes, Receipt, ReceiptError, Rules, folded};
 use model::profile::{Account, Profile, SampleSource};
+use model::wakeups::WakeupCost;
 use model::{Nanos, Role};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 use stats::noise::generator;
@@ -167,6 +168,50 @@ fn what_is_billed_before_it_runs_is_a_row_of_its_own() {
     assert!((rows + unsampled + charged - receipt.cpu.value).abs() < 1e-6 * receipt.cpu.value);
     assert!((receipt.closure.sampler.unwrap().value - 1.0).abs() < 0.01 && (receipt.closure.wall.unwrap() - 1.0).abs() < 0.01);
     assert!(receipt.doubts.is_empty(), "{:?}", receipt.doubts);
+}
+
+/// 7 % of the clock is billed for 10,000 wake-ups a pass, as the probe says; a fifth more or less is in doubt.
+#[test]
+fn what_is_billed_is_held_next_to_a_probe() {
+    let of = |shifted: f64, [low, high]: [f64; 2]| {
+        let mut passes = sound();
+        for pass in &mut passes.time {
+            let on_cpu = pass.cpu.get() as f64;
+            let billed = on_cpu * 7.0 / 93.0;
+            let cost = |factor: f64| Nanos::new((billed / 10_000.0 * factor) as u64);
+            pass.wakeups = Some((10_000, WakeupCost { low: cost(low), median: cost(1.0), high: cost(high) }));
+            pass.cpu = Nanos::new((on_cpu + billed * shifted) as u64);
+        }
+        let receipt = receipt(&passes);
+        let doubted = receipt.doubts.iter().any(|doubt| matches!(doubt, Doubt::Billed { .. }));
+        (receipt.closure.billed.unwrap().ratio.value, doubted)
+    };
+    let narrow = [0.95, 1.05];
+    let (sound, doubted) = of(1.0, narrow);
+    assert!((sound - 1.0).abs() < 0.01 && !doubted, "{sound}");
+    // 1.4 % of the CPU time is small, whatever its ratio.
+    assert!(!of(1.2, narrow).1);
+    assert!(of(1.4, narrow).1 && of(0.6, narrow).1);
+    // A probe whose wake-ups differ by as much says nothing of it.
+    assert!(!of(1.4, [0.6, 1.6]).1);
+    let mut passes = sound_and_sleeping();
+    assert!(!receipt(&passes).doubts.iter().any(|doubt| matches!(doubt, Doubt::Billed { .. })));
+    for (by, share) in [(1.2, "more"), (0.8, "less")] {
+        passes = sound_and_sleeping();
+        passes.time.iter_mut().for_each(|pass| pass.cpu = Nanos::new((pass.on_cpu().unwrap().get() as f64 * (1.0 + by)) as u64));
+        assert!(receipt(&passes).doubts.iter().any(|doubt| matches!(doubt, Doubt::Billed { .. })), "a fifth {share}");
+    }
+}
+
+/// Of an end for which as much is billed as it has a CPU.
+fn sound_and_sleeping() -> Passes {
+    let mut passes = sound();
+    for pass in &mut passes.time {
+        let cost = Nanos::new(pass.cpu.get() / 10_000);
+        pass.wakeups = Some((10_000, WakeupCost { low: cost, median: cost, high: cost }));
+        pass.cpu = pass.cpu + pass.cpu;
+    }
+    passes
 }
 
 #[test]

@@ -7,6 +7,7 @@
 pub mod btf;
 pub mod perf;
 pub mod scratch;
+pub mod wakeup;
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -60,6 +60,9 @@ pub fn partial(rows: &[Row]) -> Document {
     Document::plain("", blocks)
 }
 
+/// The least share of an end's CPU time that is shown as billed before it ran.
+const LEAST_BILLED: f64 = 0.02;
+
 /// A line of the table of both ends.
 struct Line(&'static str, String, String);
 
@@ -86,6 +89,17 @@ fn ends(setting: &TrialFacts, measured: &Measured, figures: &Single) -> [Block; 
         both("messages", &|end| number::whole(end.counts.messages)),
         both("messages/s", &|end| rate(end, end.counts.in_window().messages, &number::count)),
         pair("CPU/message", Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs),
+    ]);
+    // Of ends that sleep: a share that is worth a line.
+    let worth = |billed: Metric, cpu: Metric| {
+        figures.metrics.get(&billed).zip(figures.metrics.get(&cpu)).is_some_and(|(billed, cpu)| *billed >= LEAST_BILLED * cpu)
+    };
+    if worth(Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs)
+        || worth(Metric::ReceiverBilledPerMessageNs, Metric::ReceiverCpuPerMessageNs)
+    {
+        lines.push(pair("  billed before it ran", Metric::SenderBilledPerMessageNs, Metric::ReceiverBilledPerMessageNs));
+    }
+    lines.extend([
         pair("CPU/KiB", Metric::SenderCpuPerKibNs, Metric::ReceiverCpuPerKibNs),
         pair("CPU busy", Metric::SenderBusyShare, Metric::ReceiverBusyShare),
         pair("waited for a CPU", Metric::SenderRunDelayShare, Metric::ReceiverRunDelayShare),

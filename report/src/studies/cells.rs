@@ -129,6 +129,8 @@ fn stream(group: &Group) -> Table {
     let usual = [
         // A figure that a cost model is made of has to be seen.
         known(if counts_wakeups(group) { 8 } else { 5 }, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
+        known(4, Metric::SenderBilledPerMessageNs, Shown::Margin),
+        known(4, Metric::ReceiverBilledPerMessageNs, Shown::Margin),
         known(4, Metric::FramesPerMessage, Shown::Margin),
     ];
     let label = format!("{}: figures by message size", group.name);
@@ -153,6 +155,8 @@ fn round_trips(groups: &[&Group]) -> Table {
         ("Transactions/s", 5, ["", "trans/s"], Metric::MessagesPerS),
         ("Sender CPU/transaction", 7, ["CPU/trans.", "sender"], Metric::SenderCpuPerMessageNs),
         ("Receiver CPU/transaction", 7, ["CPU/trans.", "receiver"], Metric::ReceiverCpuPerMessageNs),
+        ("Sender billed/transaction", 2, ["billed", "sender"], Metric::SenderBilledPerMessageNs),
+        ("Receiver billed/transaction", 2, ["billed", "receiver"], Metric::ReceiverBilledPerMessageNs),
         ("Wake-ups/transaction", 1, ["wake-ups", "/trans."], Metric::ReceiverWakeupsPerMessage),
         ("Lost", 2, ["", "lost"], Metric::LossShare),
     ];

@@ -6,6 +6,7 @@ use analysis::result::Analysis;
 use model::host::HostFacts;
 use model::order::Order;
 use model::plan::{Plan, PlanEnd, ReceiptPlan};
+use model::wakeups::WakeupCost;
 
 use super::run::{link, with_settings};
 use crate::document::{Block, Cell, Kind, RowKind, Section, Table};
@@ -108,7 +109,7 @@ fn machine(hosts: &[HostFacts]) -> Vec<Row> {
         None => "could not be told",
     };
     let row = |name: &str, of: &dyn Fn(&HostFacts) -> String| (name.to_owned(), hosts.iter().map(of).collect());
-    vec![
+    let mut rows = vec![
         row("Set apart as", &|host| host.isolation.clone()),
         row("Kernel", &|host| host.kernel.clone()),
         row("Kernel build", &|host| host.kernel_build.clone()),
@@ -124,7 +125,13 @@ fn machine(hosts: &[HostFacts]) -> Vec<Row> {
         row("Interrupt time", &|host| irq(host).to_owned()),
         row("Cost of the tool's own loop", &|host| number::time(host.loop_overhead_ns)),
         row("nettoll", &|host| host.tool.clone()),
-    ]
+    ];
+    if hosts.iter().any(|host| host.wakeups.is_some()) {
+        let cost = |cost: WakeupCost| number::time(cost.median.get() as f64);
+        let both = |host: &HostFacts| host.wakeups.map(|both| format!("{}, by a timer {}", cost(both.by_cpu), cost(both.by_timer)));
+        rows.push(row("Billed for a wake-up by another CPU", &|host| both(host).unwrap_or_default()));
+    }
+    rows
 }
 
 /// One row for each key that any host has.

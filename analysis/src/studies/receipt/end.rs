@@ -129,7 +129,8 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
     let time = kept.time.iter().map(|pass| {
         let threads = pass.threads.as_ref().filter(|_| parts.threads);
         let Edges { block, messages, stolen, .. } = pass.edges;
-        TimePass::new(block, &pass.head, threads, stolen, parts.cpu(&pass.edges, irq[1]), messages)
+        let wakeups = pass.edges.wakeups;
+        TimePass { wakeups, ..TimePass::new(block, &pass.head, threads, stolen, parts.cpu(&pass.edges, irq[1]), messages) }
     });
     let waits = kept.waits.iter().map(|kept| WaitPass {
         waits: kept.waits,

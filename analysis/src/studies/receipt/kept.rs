@@ -3,6 +3,7 @@
 use model::end::CpuTime;
 use model::order::Order;
 use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
+use model::wakeups::WakeupCost;
 use model::{Nanos, Pass, Role};
 
 use super::PassCounts;
@@ -17,6 +18,8 @@ pub struct Edges {
     pub messages: f64,
     /// Share of the host's CPU time that the hypervisor took, 0 to 1.
     pub stolen: f64,
+    /// Wake-ups of the end, and what one of them is billed by the probe of its host.
+    pub wakeups: Option<(u64, WakeupCost)>,
 }
 
 /// A trial with the sampler on. Of its profile, the names and chains are in

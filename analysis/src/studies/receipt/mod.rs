@@ -179,8 +179,14 @@ impl Receipts {
         let group = &mut self.groups[group];
         let ticks = if role == Role::Sender { measured.sender_host.cpu } else { measured.receiver_host.cpu };
         let [moved, whole] = [&report.counts, &report.total].map(|counts: &Counts| messages(report, counts, &record.cell));
-        let edges =
-            Edges { block: record.block, wall: report.window.length(), cpu: report.cpu_time, messages: moved, stolen: ticks.stolen() };
+        let edges = Edges {
+            block: record.block,
+            wall: report.window.length(),
+            cpu: report.cpu_time,
+            messages: moved,
+            stolen: ticks.stolen(),
+            wakeups: measured.wakeups[role as usize].map(|cost| (report.switches.voluntary, cost)),
+        };
         let end = &mut group.ends[role as usize];
         if let Err(why) = end.push((record.pass, role), edges, whole, seen, &mut self.chains) {
             end.passes.missing += 1;

@@ -22,7 +22,7 @@ pub fn boot_id() -> String {
 
 /// Gathers the facts of the host called `name`, whose link is `device` and
 /// whose endpoints are bound to `endpoint_cpus`. The results of the start-up
-/// probes (`irq_time_subtracted`, `loop_overhead_ns`) are left for the caller.
+/// probes (`irq_time_subtracted`, `loop_overhead_ns`, `wakeups`) are left for the caller.
 pub fn gather(name: &str, entered: &Entered, device: &str, endpoint_cpus: &[u32]) -> HostFacts {
     let cpuinfo = read_or_empty("/proc/cpuinfo");
     HostFacts {
@@ -43,6 +43,7 @@ pub fn gather(name: &str, entered: &Entered, device: &str, endpoint_cpus: &[u32]
         clocksource: read_or_empty("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         irq_time_subtracted: None,
         loop_overhead_ns: 0.0,
+        wakeups: None,
         sysctls: sysctls(entered),
         device: network::device(device),
         offloads: network::offloads(device),

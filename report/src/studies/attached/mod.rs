@@ -76,7 +76,7 @@ pub fn document(attached: &Attached, folded: &[String]) -> Document {
 
 fn trust(attached: &Attached) -> Trust {
     let warnings = attached.states.iter().map(|state| state.doubts().len() + state.notes.len() + state.refused.len()).sum();
-    let (tone, text, remedy) = words::trust(&attached.states);
+    let (tone, text, remedy) = words::trust(&attached.states, attached.run.window);
     Trust { tone, text, remedy, warnings }
 }
 

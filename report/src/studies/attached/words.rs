@@ -2,7 +2,8 @@
 
 use analysis::attached::{Attached, State, Work};
 use analysis::studies::receipt::ReceiptOutcome;
-use attribution::{Footing, LEAST_SAMPLES};
+use attribution::{Footing, LEAST_SAMPLES, longer};
+use model::Nanos;
 use model::attach::Look;
 
 use crate::document::{Block, Finding, Tone};
@@ -80,8 +81,8 @@ fn composition(program: &str, state: &State) -> Option<String> {
     })
 }
 
-/// The word on how the sums of the receipts stand: of the one in most doubt.
-pub fn trust(states: &[State]) -> (Tone, String, String) {
+/// The word on how the sums of the receipts stand: of the one in most doubt. Windows have this length.
+pub fn trust(states: &[State], window: Nanos) -> (Tone, String, String) {
     let rank = |footing: Option<Footing>| match footing {
         None => 0,
         Some(Footing::Off) => 1,
@@ -92,11 +93,11 @@ pub fn trust(states: &[State]) -> (Tone, String, String) {
     match states.iter().map(|state| state.footing).min_by_key(|footing| rank(*footing)).flatten() {
         None => (Tone::Bad, "There is no receipt".to_owned(), String::new()),
         Some(Footing::Off) => (Tone::Bad, "The sums do not add up: do not use the rows".to_owned(), String::new()),
-        Some(Footing::TooFew { samples }) => (
-            Tone::Open,
-            format!("Too few samples: {} of {}", whole(samples), whole(LEAST_SAMPLES)),
-            "observe for longer (`-t`), or under more load".to_owned(),
-        ),
+        Some(Footing::TooFew { samples }) => (Tone::Open, format!("Too few samples: {} of {}", whole(samples), whole(LEAST_SAMPLES)), {
+            let windows: u64 = states.iter().flat_map(|state| &state.windows).map(|(_, count)| u64::from(*count)).sum();
+            let seconds = (window.as_secs_f64() * windows as f64 * longer(samples) as f64).ceil().max(1.0);
+            format!("`-t {seconds:.0}s` would be enough for its sums at this load")
+        }),
         Some(Footing::NoRecords) => {
             (Tone::Open, "The samples were compared with no time".to_owned(), "read the rows as shares of what was sampled".to_owned())
         }
@@ -140,11 +141,22 @@ mod tests {
     use analysis::attached::{State, Work, WorkRow};
     use analysis::studies::receipt::ReceiptOutcome;
     use attribution::{Footing, ratio};
+    use model::Nanos;
+    use model::attach::Look;
 
     use super::{answer, short, trust};
     use crate::document::Tone;
 
     /// A program whose CPU time clocks told, and samples of 42 % own code and 84 % network.
+    const WINDOW: Nanos = Nanos::from_millis(500);
+
+    #[test]
+    fn too_few_samples_come_with_the_time_that_would_be_enough() {
+        // 100 of 2,500 in 10 s: 25 times as long.
+        let state = State { windows: vec![(Look::Clean, 10), (Look::Time, 10)], ..state(Some(Footing::TooFew { samples: 100 })) };
+        assert!(trust(&[state], WINDOW).2.contains("`-t 250s`"));
+    }
+
     fn state(footing: Option<Footing>) -> State {
         let of = |value: f64| ratio(&[(value, 1.0), (value, 1.0)]).figure();
         let row = |work, share| WorkRow { work, share: of(share), ns: of(share) };
@@ -169,7 +181,7 @@ mod tests {
         ];
         for (footing, tone, word, sentence, line) in cases {
             let state = state(footing);
-            let (found, text, remedy) = trust(std::slice::from_ref(&state));
+            let (found, text, remedy) = trust(std::slice::from_ref(&state), WINDOW);
             assert!(found == tone && text.contains(word), "{footing:?}: {text}");
             assert_eq!(text.contains("adds up"), footing == Some(Footing::Hold));
             assert_eq!(remedy.is_empty(), tone != Tone::Open);
@@ -183,7 +195,7 @@ mod tests {
     #[test]
     fn of_two_arms_the_one_in_most_doubt_is_said() {
         let both = [Some(Footing::Hold), Some(Footing::TooFew { samples: 3 })].map(state);
-        assert!(trust(&both).1.contains("3 of 8,000"));
-        assert_eq!(trust(&[state(Some(Footing::Hold)), state(None)]).1, "There is no receipt");
+        assert!(trust(&both, WINDOW).1.contains("3 of 8,000"));
+        assert_eq!(trust(&[state(Some(Footing::Hold)), state(None)], WINDOW).1, "There is no receipt");
     }
 }

@@ -157,6 +157,7 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
         row("CPU+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
         row("... of wait passes", &|receipt| receipt.closure.own.map(ratio)),
         row("sampled / on-CPU", &|receipt| receipt.closure.sampler.map(|sampler| ratio(sampler.value))),
+        row("billed / probe", &|receipt| receipt.closure.billed.map(|billed| ratio(billed.ratio.value))),
         row("idle softirq, in no row", &|receipt| receipt.off_cpu.idle_softirq.map(|ns| time(&ns, None))),
         row("others on its CPUs", &|receipt| match receipt.off_cpu.others_unknown {
             true => Some(plain("unknown".to_owned())),

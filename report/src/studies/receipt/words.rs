@@ -5,7 +5,7 @@ use std::mem::{Discriminant, discriminant};
 use analysis::group_by;
 use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
-use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt, Symbol};
+use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt, Symbol, longer};
 use model::order::Order;
 use model::profile::{CountTier, SampleSource};
 use model::proof::KeptProof;
@@ -124,7 +124,7 @@ pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
     let mut parts = Vec::new();
     if let Some(least) = too_few.min() {
         let (has, needed) = (if few == 1 { "has" } else { "have" }, number::whole(LEAST_FOR_SUMS));
-        let longer = LEAST_FOR_SUMS.div_ceil(least.max(1));
+        let longer = longer(least);
         parts.push(format!(
             "{few} of {} {has} too few samples to tell whether the sums hold ({}, of {needed}); {longer} times as many `--blocks` give enough.",
             receipts(all.len()),

@@ -138,6 +138,7 @@ pub fn host(name: &str, endpoint_cpus: Vec<u32>) -> HostFacts {
         clocksource: "kvm-clock".into(),
         irq_time_subtracted: Some(true),
         loop_overhead_ns: 1.4,
+        wakeups: None,
         sysctls: pairs(&[
             ("net.core.rmem_max", "212992"),
             ("net.core.wmem_max", "212992"),
