@@ -148,7 +148,22 @@ fn billed(readings: &[[u64; 2]], switches: &[Switch]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Switch, billed};
+    use super::{Switch, billed, wakeups};
+
+    /// On whatever machine: figures in order, or a reason.
+    #[test]
+    fn the_probe_answers() {
+        match wakeups(0, 1) {
+            Ok(both) => {
+                eprintln!("{both:?}");
+                assert!([both.by_cpu, both.by_timer].iter().all(|cost| cost.low <= cost.median && cost.median <= cost.high));
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                assert!(!error.to_string().is_empty());
+            }
+        }
+    }
 
     #[test]
     fn what_is_billed_is_the_clock_less_the_time_on_a_cpu() {
