@@ -5,7 +5,8 @@
 //! Nothing here measures, reads a run directory or prints.
 //!
 //! ```text
-//! number, interval, words <- document <- series, studies <- assembly <- sinks
+//! number, interval, words <- document <- series, studies <- assembly <- terminal, html
+//!                                     <- sinks
 //! ```
 //!
 //! `studies` turn results into sections of a `document`, `assembly` puts the

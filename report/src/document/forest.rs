@@ -26,7 +26,7 @@ pub struct Change {
     pub interval: Option<[f64; 2]>,
     /// The verdict.
     pub verdict: Tint,
-    /// Figure, interval and verdict, for who points at it.
+    /// Figure, interval and verdict, for a reader who points at it.
     pub hint: String,
     /// It stands for all cells.
     pub all: bool,

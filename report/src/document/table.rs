@@ -206,7 +206,7 @@ pub enum Cell {
     Nothing,
     /// Text, or a figure as it is written.
     Text(Text),
-    /// The same, with an explanation for who points at it.
+    /// The same, with an explanation for a reader who points at it.
     Hinted(Text, String),
     /// A figure with its interval.
     Estimate(Estimated),

@@ -34,6 +34,6 @@ pub struct Bar {
     pub parts: Vec<(usize, String, f64)>,
     /// Figure and interval, as printed next to it.
     pub text: String,
-    /// Its figures in lines, for who points at it.
+    /// Its figures in lines, for a reader who points at it.
     pub hint: String,
 }

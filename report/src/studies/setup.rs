@@ -127,7 +127,10 @@ fn machine(hosts: &[HostFacts]) -> Vec<Row> {
         row("nettoll", &|host| host.tool.clone()),
     ];
     if hosts.iter().any(|host| host.wakeups.is_some()) {
-        let cost = |cost: WakeupCost| number::time(cost.median.get() as f64);
+        let cost = |cost: WakeupCost| match cost.steady() {
+            Some(median) => number::time(median.get() as f64),
+            None => "not steady".to_owned(),
+        };
         let both = |host: &HostFacts| host.wakeups.map(|both| format!("{}, by a timer {}", cost(both.by_cpu), cost(both.by_timer)));
         rows.push(row("Billed for a wake-up by another CPU", &|host| both(host).unwrap_or_default()));
     }
