@@ -22,7 +22,6 @@ use model::kernel::WireCounters;
 use model::plan::LinkKind;
 use profile::probe::wakeup::wakeups;
 use profile::sampler::cost;
-use profile::system::online_cpus;
 
 use crate::arm::{self, Adjuster};
 use crate::background::Background;
@@ -261,7 +260,7 @@ impl HostProcess<'_> {
         facts.irq_time_subtracted = probe::irq_time_subtracted();
         facts.loop_overhead_ns = probe::loop_overhead_ns();
         // Every figure but that of what is billed does without. A busy machine may disturb it once or twice.
-        let online = online_cpus().unwrap_or_default();
+        let online = sys::cpu::online().unwrap_or_default();
         let pair = endpoint_cpus.first().or(online.first()).copied();
         let pair = pair.and_then(|cpu| Some((cpu, *online.iter().find(|other| **other != cpu)?)));
         facts.wakeups = pair.and_then(|(cpu, other)| (0..3).find_map(|_| wakeups(cpu, other).ok()));

@@ -12,13 +12,13 @@ use std::time::Duration;
 use model::Nanos;
 use model::order::Order;
 use model::wakeups::{WakeupCost, Wakeups};
-use nix::time::{ClockId, clock_gettime};
+use sys::clock::{monotonic, thread_cpu};
 
 use crate::perf::{self, Attributes};
 use crate::sampler::Layout;
 use crate::sampler::record::{Record, Records, Switch};
 use crate::sampler::ring::Ring;
-use crate::system::{bind_this_thread, monotonic, page_size};
+use crate::system::{bind_this_thread, page_size};
 
 /// Wake-ups of each kind.
 const ROUNDS: usize = 60;
@@ -110,9 +110,7 @@ fn sleep(cpu: u32, by_timer: bool, asked: &AtomicUsize, done: &AtomicUsize) -> i
 
 /// The time, and the CPU time of this thread.
 fn reading() -> [u64; 2] {
-    let cpu =
-        clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64);
-    [monotonic().get(), cpu]
+    [monotonic().get(), thread_cpu().get()]
 }
 
 /// The switches of this thread meanwhile.
