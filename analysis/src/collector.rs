@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use attribution::Rules;
 use model::host::HostFacts;
 use model::trial::{Measured, Outcome};
-use model::{Run, TrialRecord, Unavailable, Warning};
+use model::{Refusal, Run, TrialRecord, Warning};
 use stats::bootstrap::Batches;
 
 use crate::cells::CellResult;
@@ -165,7 +165,7 @@ impl Collector {
 }
 
 fn no_study(name: &str) -> Warning {
-    Warning::Absent(Unavailable {
+    Warning::Absent(Refusal {
         what: format!("the published study '{name}'"),
         answer: "nettoll has no tables of it".to_owned(),
         remedy: "Name one of those that `nettoll reference` lists, or leave `reference` out of the plan.".to_owned(),

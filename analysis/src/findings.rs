@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Warning;
 use model::order::{Gather, Order};
-use model::warning::Kind;
+use model::warning::WarningKind;
 use serde::Serialize;
 
 /// Cells that a finding names.
@@ -131,7 +131,7 @@ fn bad_lines(lines: &[u64], all: u64, reason: &str) -> String {
 /// All doubts so far.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
-    groups: BTreeMap<Kind, Group>,
+    groups: BTreeMap<WarningKind, Group>,
     /// Trials that were looked at, measured or not.
     trials: u64,
     /// The same by arm, and those of them that failed.
@@ -153,7 +153,7 @@ impl Findings {
     /// Adds one trial of the cell with this index, of an arm where there are any, and the doubts about it.
     pub fn push_trial<'a>(&mut self, cell: usize, arm: Option<&str>, warnings: impl Iterator<Item = &'a Warning>) {
         self.trials += 1;
-        let mut severest: BTreeMap<Kind, f64> = BTreeMap::new();
+        let mut severest: BTreeMap<WarningKind, f64> = BTreeMap::new();
         let mut failed = false;
         for warning in warnings {
             failed |= matches!(warning, Warning::TrialFailed { .. });
@@ -190,8 +190,8 @@ impl Findings {
     pub fn finish(self, labels: &[String]) -> Vec<Finding> {
         let all = self.trials;
         let lost: BTreeSet<String> = self.arms.into_iter().filter(|(_, [all, failed])| all == failed).map(|(arm, _)| arm).into_set();
-        let mut groups: Vec<(Kind, Group)> = self.groups.into_iter().collect();
-        let place = |kind: &Kind| if kind.comes_first { kind.rank } else { usize::MAX };
+        let mut groups: Vec<(WarningKind, Group)> = self.groups.into_iter().collect();
+        let place = |kind: &WarningKind| if kind.comes_first { kind.rank } else { usize::MAX };
         groups.order_by(|(a, of_a), (b, of_b)| {
             let whole = |group: &Group| group.lost_arms(&lost).is_none();
             place(a)
@@ -200,7 +200,7 @@ impl Findings {
                 .then_with(|| of_b.weight(all).total_cmp(&of_a.weight(all)))
                 .then_with(|| a.cmp(b))
         });
-        let finding = |(_, group): (Kind, Group)| Finding {
+        let finding = |(_, group): (WarningKind, Group)| Finding {
             text: group.text(all, &lost),
             is_of_whole_arm: group.lost_arms(&lost).is_some(),
             remedy: match group.lost_arms(&lost) {
@@ -219,7 +219,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::Findings;
-    use model::{Role, Unavailable, Warning};
+    use model::{Refusal, Role, Warning};
 
     fn texts(findings: Findings) -> Vec<String> {
         findings.finish(&[]).into_iter().map(|finding| finding.text).collect()
@@ -229,7 +229,7 @@ mod tests {
     fn equal_doubts_are_one_finding_and_the_worst_is_not_the_rule() {
         let mut findings = Findings::default();
         let waited = |role, share| Warning::Contended { role, share };
-        findings.push_run(&Warning::Absent(Unavailable { what: "perf".into(), answer: "EPERM".into(), remedy: "Ask.".into() }));
+        findings.push_run(&Warning::Absent(Refusal { what: "perf".into(), answer: "EPERM".into(), remedy: "Ask.".into() }));
         findings.push_run(&Warning::BadLine { line: 7, reason: "cut".into() });
         for cell in 0..5 {
             let few = Warning::FewMessages { messages: 50 - cell as u64, due_every: None };

@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
-pub mod advised;
 pub mod attached;
 pub mod audit;
 pub mod conservation;
@@ -19,6 +18,7 @@ pub mod expectation;
 pub mod fleet;
 pub mod history;
 pub mod proof;
+pub mod ranking;
 pub mod result;
 pub mod runs;
 pub mod single;

@@ -51,7 +51,7 @@ pub enum Direction {
 
 /// Cells that cannot give a figure whatever their ends counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Absent {
+enum Exclusion {
     /// None.
     Never,
     /// Those whose ends both send: nothing says which way the time went.
@@ -63,7 +63,7 @@ enum Absent {
     BothWaysOrBulk,
 }
 
-impl Absent {
+impl Exclusion {
     fn of_cell(self, cell: &Cell) -> bool {
         match self {
             Self::Never => false,
@@ -92,7 +92,7 @@ struct Row {
     name: &'static str,
     unit: Unit,
     better: Option<Direction>,
-    absent: Absent,
+    absent: Exclusion,
     bound: Bound,
     meaning: &'static str,
     title: &'static str,
@@ -107,7 +107,7 @@ impl Row {
         name: "",
         unit: Unit::Count,
         better: None,
-        absent: Absent::Never,
+        absent: Exclusion::Never,
         bound: Bound::NotNegative,
         meaning: "",
         title: "",
@@ -166,34 +166,34 @@ metrics! {
     /// ksoftirqd, per message it sent. Absent where both ends send, for nothing
     /// says which way the time went, and at a sender that spins until the time of
     /// its next message has come.
-    SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Sender CPU per message", head: "Sender CPU/message", column: ["CPU/message", "sender"],
         value: |trial| per(cpu(&trial.measured.sender), trial.sent()) }
     /// Service demand of the receiver: the same CPU time of its end, per message it
     /// received.
-    ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Absent::BothWays,
+    ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Exclusion::BothWays,
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
     /// The part of the sender's CPU time per message that the kernel bills before the sender runs: what a probe of its
     /// host says of one wake-up, times its wake-ups. An estimate; absent where no probe says it.
-    SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Absent::BothWaysOrSpinning,
+    SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
         title: "Of the sender's CPU, billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
         value: |trial| billed(trial, Role::Sender, trial.sent()) }
     /// The same part of the receiver's CPU time per message.
-    ReceiverBilledPerMessageNs { name: "receiver_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Absent::BothWays,
+    ReceiverBilledPerMessageNs { name: "receiver_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWays,
         title: "Of the receiver's CPU, billed before it ran", head: "Receiver billed/message", column: ["billed", "receiver"],
         value: |trial| billed(trial, Role::Receiver, trial.received()) }
     /// Service demand of the sender per KiB it sent.
-    SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
         value: |trial| per_kib(&trial.measured.sender) }
     /// Service demand of the receiver per KiB it received.
-    ReceiverCpuPerKibNs { name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Absent::BothWays,
+    ReceiverCpuPerKibNs { name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Exclusion::BothWays,
         title: "Receiver CPU per KiB", head: "Receiver CPU/KiB", column: ["CPU/KiB", "receiver"],
         value: |trial| per_kib(&trial.measured.receiver) }
     /// Busy time of all CPUs of the machine per message received, netperf's figure.
     /// Absent of trials with fewer than 100 busy ticks.
-    HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Busy time of all CPUs per message", head: "Host CPU/message", column: ["host CPU", "/message"],
         value: host_cpu }
     /// Share of the measured time that the sender kept the CPUs busy that it can use:
@@ -219,16 +219,16 @@ metrics! {
         title: "Lost", head: "Lost", column: ["", "loss"],
         value: |trial| loss_share(trial.cell.test, &trial.measured.sender.total, &trial.measured.receiver.total) }
     /// Times that the receiver slept, each a later wake-up, per message received.
-    ReceiverWakeupsPerMessage { name: "receiver_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Absent::BothWays,
+    ReceiverWakeupsPerMessage { name: "receiver_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Exclusion::BothWays,
         title: "Receiver wake-ups per message", head: "Wake-ups/message", column: ["wake-ups", "/message"],
         value: |trial| per(trial.measured.receiver.switches.voluntary as f64, trial.received()) }
     /// Times that the sender slept, per message sent.
-    SenderWakeupsPerMessage { name: "sender_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Absent::BothWays,
+    SenderWakeupsPerMessage { name: "sender_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Exclusion::BothWays,
         title: "Sender wake-ups per message", head: "Sender wake-ups/message", column: ["wake-ups", "sender"],
         value: |trial| per(trial.measured.sender.switches.voluntary as f64, trial.sent()) }
     /// Frames that crossed the link from the sender per message, over the whole
     /// trial; a GSO packet counts once.
-    FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Absent::BothWaysOrBulk,
+    FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrBulk,
         title: "Frames per message", head: "Frames/message", column: ["frames", "/message"],
         value: |trial| frames(trial.measured) }
     /// TCP segments sent again in the measured part of a trial; absent where another

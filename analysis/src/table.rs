@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use model::plan::LinkKind;
 use model::trial::Measured;
-use model::{Bytes, Cell, Plan, TrialRecord, Unavailable, Warning};
+use model::{Bytes, Cell, Plan, Refusal, TrialRecord, Warning};
 
 use crate::ends::{self, IrqPool};
 use crate::figures::Figures;
@@ -218,7 +218,7 @@ impl CellTrials {
 }
 
 fn unreadable_times(error: &LatencyError) -> Warning {
-    Warning::Absent(Unavailable {
+    Warning::Absent(Refusal {
         what: "a trial's round-trip times".to_owned(),
         answer: error.to_string(),
         remedy: "The other figures of the trial are kept; write the run with one version of nettoll.".to_owned(),

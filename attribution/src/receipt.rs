@@ -13,7 +13,7 @@ use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Footing, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, Sampling, product, ratio, share};
 use crate::passes::{Passes, TimePass, WaitPass};
-use crate::rows::{Basis, Moved, Path, Row, Split, Tally, moved};
+use crate::rows::{Basis, Influence, Path, Row, Split, Tally, moved};
 use crate::rules::Rules;
 
 /// The time of one end of one cell, per message.
@@ -348,7 +348,7 @@ fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
     let (clean, [level, presence]) = (ratio(&pairs).figure(), [level(&times, |pass| pass.sampled), level(&times, |pass| pass.on_cpu)]);
     let blocks: Vec<u32> = passes.time.iter().map(|pass| pass.block).collect();
     let clean_moved = moved(&passes.clean.iter().map(|pass| pass.block).collect::<Vec<_>>(), &pairs);
-    let mut on_cpu_moved: Moved = clean_moved.iter().map(|(block, by)| (*block, by * level.value)).into_map();
+    let mut on_cpu_moved: Influence = clean_moved.iter().map(|(block, by)| (*block, by * level.value)).into_map();
     for (block, by) in moved(&blocks, &levels(&times, |pass| pass.sampled)) {
         *on_cpu_moved.entry(block).or_default() += by * clean.value;
     }

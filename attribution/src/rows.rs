@@ -106,19 +106,19 @@ pub struct Row<K> {
     pub passes: Vec<f64>,
     /// How far each block moves `ns`.
     #[serde(skip)]
-    pub moved: Moved,
+    pub moved: Influence,
 }
 
 /// How far each block moves a figure, in its own unit: the figure's derivative by the
 /// block's weight (the infinitesimal jackknife: Jaeckel 1972; Efron 1982, "The Jackknife,
 /// the Bootstrap and Other Resampling Plans", 6). The sum of products of two figures'
 /// moves is their covariance, as a bootstrap over blocks would have it.
-pub type Moved = BTreeMap<u32, f64>;
+pub type Influence = BTreeMap<u32, f64>;
 
 /// How far blocks move Σ above / Σ below.
-pub fn moved(blocks: &[u32], pairs: &[(f64, f64)]) -> Moved {
+pub fn moved(blocks: &[u32], pairs: &[(f64, f64)]) -> Influence {
     let (above, below) = pairs.iter().fold((0.0, 0.0), |(above, below), pair| (above + pair.0, below + pair.1));
-    let mut moved = Moved::new();
+    let mut moved = Influence::new();
     for (block, (of_above, of_below)) in blocks.iter().zip(pairs).filter(|_| below > 0.0) {
         *moved.entry(*block).or_default() += (of_above - above / below * of_below) / below;
     }
@@ -151,11 +151,11 @@ pub struct Basis {
     /// Clean CPU time per message, in ns.
     pub clean: Figure,
     /// How far each block moves it.
-    pub clean_moved: Moved,
+    pub clean_moved: Influence,
     /// Clean time per message that samples show, in ns: what the rows of one attribute sum to.
     pub on_cpu: Figure,
     /// How far each block moves it.
-    pub on_cpu_moved: Moved,
+    pub on_cpu_moved: Influence,
 }
 
 impl Basis {
@@ -175,7 +175,7 @@ impl Basis {
         let (samples, of) = (counts.iter().sum(), self.all());
         let part = share(ratio(&pairs), Sampling { samples, of, each: 1.0 / of.max(1) as f64 });
         let passes = pairs.iter().map(|(count, of)| count / of.max(1.0) * self.on_cpu.value).collect();
-        let mut moved: Moved = moved(&self.blocks, &pairs).into_iter().map(|(block, by)| (block, by * self.on_cpu.value)).into_map();
+        let mut moved: Influence = moved(&self.blocks, &pairs).into_iter().map(|(block, by)| (block, by * self.on_cpu.value)).into_map();
         for (block, by) in &self.on_cpu_moved {
             *moved.entry(*block).or_default() += by * part.value;
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::figure::{ErrorMethod, Figure, satterthwaite};
 use crate::receipt::Receipt;
-use crate::rows::{Moved, Row, by_key};
+use crate::rows::{Influence, Row, by_key};
 
 /// The longest file of sizes, in bytes.
 const MOST_BYTES: usize = 4 << 20;
@@ -219,13 +219,13 @@ pub fn weigh<K: Ord + Clone>(
     if pieces.is_empty() {
         return Err(WorkloadError::AllBeyond);
     }
-    let cpu: Vec<(Figure, Option<&Moved>)> = receipts.iter().map(|receipt| (receipt.cpu, Some(&receipt.basis.clean_moved))).collect();
+    let cpu: Vec<(Figure, Option<&Influence>)> = receipts.iter().map(|receipt| (receipt.cpu, Some(&receipt.basis.clean_moved))).collect();
     let mut cpu = weighted((), &pieces, &cpu);
     cpu.share = 1.0;
     let row = |(key, rows): (&K, Vec<Option<&Row<K>>>)| {
         let figure = |(row, receipt): (&Option<&'_ Row<K>>, &&Receipt)| row.map_or_else(|| receipt.unseen_row(), |row| row.ns);
         let moved = rows.iter().map(|row| row.map(|row| &row.moved));
-        let figures: Vec<(Figure, Option<&Moved>)> = rows.iter().zip(&receipts).map(figure).zip(moved).collect();
+        let figures: Vec<(Figure, Option<&Influence>)> = rows.iter().zip(&receipts).map(figure).zip(moved).collect();
         let mut row = weighted(key.clone(), &pieces, &figures);
         row.share = row.ns.value / cpu.ns.value;
         row
@@ -274,11 +274,11 @@ fn weights(pieces: &[Piece], sizes: usize) -> Vec<f64> {
 ///
 /// Its variance is the sum of weight² × variance, and twice the covariance of each two
 /// sizes on top: they were measured in the same blocks, and what hit a block hit both. The
-/// covariances are those of a bootstrap over blocks ([`Moved`]); where they sum to less
+/// covariances are those of a bootstrap over blocks ([`Influence`]); where they sum to less
 /// than 0 they are taken for 0, for no block makes one size cheap because another is dear.
-fn weighted<K>(key: K, pieces: &[Piece], figures: &[(Figure, Option<&Moved>)]) -> WeightedRow<K> {
+fn weighted<K>(key: K, pieces: &[Piece], figures: &[(Figure, Option<&Influence>)]) -> WeightedRow<K> {
     let weights = weights(pieces, figures.len());
-    let used: Vec<(f64, Figure, Option<&Moved>)> = weights
+    let used: Vec<(f64, Figure, Option<&Influence>)> = weights
         .iter()
         .zip(figures)
         .filter(|(weight, _)| **weight > 0.0)
@@ -299,8 +299,8 @@ fn weighted<K>(key: K, pieces: &[Piece], figures: &[(Figure, Option<&Moved>)]) -
 
 /// The variance of a weighted sum that comes from blocks shared by its parts, with its
 /// degrees of freedom; `None` where there is none.
-fn shared(parts: &[(f64, Figure, Option<&Moved>)]) -> Option<(f64, f64)> {
-    let (mut sums, mut squares) = (Moved::new(), 0.0);
+fn shared(parts: &[(f64, Figure, Option<&Influence>)]) -> Option<(f64, f64)> {
+    let (mut sums, mut squares) = (Influence::new(), 0.0);
     for (weight, _, moved) in parts {
         for (block, by) in moved.iter().flat_map(|moved| moved.iter()) {
             *sums.entry(*block).or_default() += weight * by;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use engine::api::{Boxed, Incoming, Moved, Outgoing, Place, Transmit, With};
+use engine::api::{Boxed, CallOutcome, Incoming, Outgoing, Place, Transmit, With};
 use engine::stage::{Part, Stage};
 use engine::traffic::send_until;
 use model::{Bytes, Cell, Test};
@@ -62,7 +62,7 @@ pub fn run_ours(kind: Kind, count: u64) -> anyhow::Result<()> {
         Kind::Boxed => {
             let cell = Cell::plain(Test::UdpStream, Bytes::new(1));
             let place = Place::new(&cell, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.into(), Duration::ZERO);
-            run_over(&mut With::new(cell.work, None, None, Boxed::of(Box::new(GetPpid), Box::new(GetPpid), place)), count)
+            run_over(&mut With::new(cell.work, None, None, Boxed::new(Box::new(GetPpid), Box::new(GetPpid), place)), count)
         }
     }
 }
@@ -80,20 +80,20 @@ struct GetPpid;
 
 impl GetPpid {
     #[inline(always)]
-    fn call() -> Moved {
-        Moved(isize::from(getppid().as_raw() > 0))
+    fn call() -> CallOutcome {
+        CallOutcome(isize::from(getppid().as_raw() > 0))
     }
 }
 
 impl Transmit for GetPpid {
     #[inline(always)]
-    fn send(&mut self, _: usize) -> Moved {
+    fn send(&mut self, _: usize) -> CallOutcome {
         Self::call()
     }
 }
 
 impl Outgoing for GetPpid {
-    fn send_span(&mut self, _: usize, _: usize, _: usize) -> Moved {
+    fn send_span(&mut self, _: usize, _: usize, _: usize) -> CallOutcome {
         Self::call()
     }
 
@@ -103,7 +103,7 @@ impl Outgoing for GetPpid {
 }
 
 impl Incoming for GetPpid {
-    fn receive(&mut self, _: usize, _: bool) -> Moved {
+    fn receive(&mut self, _: usize, _: bool) -> CallOutcome {
         Self::call()
     }
 

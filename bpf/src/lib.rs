@@ -14,7 +14,7 @@ pub mod xsk;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io};
 
-use model::Unavailable;
+use model::Refusal;
 
 use asm::{Assembler, Helper, Label, Reg, Test};
 pub use identity::{Filter, Who};
@@ -70,7 +70,7 @@ pub fn sysctl(name: &str) -> String {
     fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Unavailable {
+fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Refusal {
     sys::refused_call(mechanism, tried, error, remedy(error))
 }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused};
-use model::Unavailable;
+use model::Refusal;
 
 const CREATE: libc::c_int = 0;
 const LOOKUP: libc::c_int = 1;
@@ -79,7 +79,7 @@ pub struct Map<K> {
 }
 
 impl<K: MapKind> Map<K> {
-    fn make(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+    fn make(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Refusal> {
         let size = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (key, value, entries) = (size(key_size), size(value_size), size(entries));
         let mut request = Create { kind: K::NUMBER, key_size: key, value_size: value, entries, flags: 0 };
@@ -106,7 +106,7 @@ impl Map<Numbers> {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn numbers(entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+    pub fn numbers(entries: usize, mechanism: &str) -> Result<Self, Refusal> {
         Self::make(size_of::<u32>(), size_of::<u64>(), entries, mechanism)
     }
 
@@ -125,7 +125,7 @@ impl Map<Sockets> {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn sockets(entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+    pub fn sockets(entries: usize, mechanism: &str) -> Result<Self, Refusal> {
         Self::make(size_of::<u32>(), size_of::<u32>(), entries, mechanism)
     }
 
@@ -133,7 +133,7 @@ impl Map<Sockets> {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn put(&self, place: u32, socket: BorrowedFd<'_>, mechanism: &str) -> Result<(), Unavailable> {
+    pub fn put(&self, place: u32, socket: BorrowedFd<'_>, mechanism: &str) -> Result<(), Refusal> {
         let number = socket.as_raw_fd();
         let mut request = self.element((&raw const place) as u64, (&raw const number) as u64);
         // SAFETY: the kernel reads 4 bytes of each, which both have and which outlive the call.
@@ -147,7 +147,7 @@ impl Map<Scratch> {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn scratch(value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+    pub fn scratch(value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Refusal> {
         Self::make(size_of::<u32>(), value_size, entries, mechanism)
     }
 }
@@ -157,7 +157,7 @@ impl Map<Queue> {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn queue(value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+    pub fn queue(value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Refusal> {
         Self::make(0, value_size, entries, mechanism)
     }
 
@@ -178,7 +178,7 @@ impl Map<Hash> {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn hash(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+    pub fn hash(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Refusal> {
         Self::make(key_size, value_size, entries, mechanism)
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused, remedy};
-use model::Unavailable;
+use model::Refusal;
 use sys::errno_name;
 
 const LOAD: libc::c_int = 5;
@@ -188,7 +188,7 @@ impl Program {
     ///
     /// # Errors
     /// The system's answer and the verifier's last words, for `mechanism`.
-    pub fn load(code: &[[u8; 8]], kind: ProgramKind, mechanism: &str) -> Result<Self, Unavailable> {
+    pub fn load(code: &[[u8; 8]], kind: ProgramKind, mechanism: &str) -> Result<Self, Refusal> {
         let mut request = kind.request(code);
         // SAFETY: code and licence outlive the call; no log is asked for.
         let mut loaded = unsafe { call(LOAD, &mut request) };
@@ -202,7 +202,7 @@ impl Program {
         }
         let loaded = loaded.map_err(|error| {
             let words = if words.is_empty() { words } else { format!("; {words}") };
-            Unavailable::new(mechanism, format!("bpf(PROG_LOAD, {}): {}{words}", kind.name(), errno_name(&error)), remedy(&error))
+            Refusal::new(mechanism, format!("bpf(PROG_LOAD, {}): {}{words}", kind.name(), errno_name(&error)), remedy(&error))
         })?;
         Ok(Self { descriptor: descriptor(loaded) })
     }
@@ -212,7 +212,7 @@ impl Program {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn attach(self, tracepoint: Option<&str>, mechanism: &str) -> Result<Attached, Unavailable> {
+    pub fn attach(self, tracepoint: Option<&str>, mechanism: &str) -> Result<Attached, Refusal> {
         let name = CString::new(tracepoint.unwrap_or_default()).map_err(io::Error::from);
         let linked = name.and_then(|name| {
             let address = if tracepoint.is_some() { name.as_ptr() as u64 } else { 0 };
@@ -230,7 +230,7 @@ impl Program {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn attach_to_device(self, device: u32, mode: XdpMode, mechanism: &str) -> Result<Attached, Unavailable> {
+    pub fn attach_to_device(self, device: u32, mode: XdpMode, mechanism: &str) -> Result<Attached, Refusal> {
         let program = self.descriptor.as_raw_fd() as u32;
         // SAFETY: the request is plain numbers, and none of them is an address.
         let linked = unsafe { call(LINK, &mut Link { program, device, attach_type: ATTACH_XDP, flags: mode.flags() }) };

@@ -3,7 +3,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use model::Unavailable;
+use model::Refusal;
 
 use crate::asm::{Assembler, Helper, Label, Reg, Test};
 use crate::map::{Map, Sockets};
@@ -24,7 +24,7 @@ pub fn redirect(
     least: i32,
     choose: impl FnOnce(&mut Assembler, Label),
     mechanism: &str,
-) -> Result<Attached, Unavailable> {
+) -> Result<Attached, Refusal> {
     let sockets = Map::sockets(1, mechanism)?;
     sockets.put(0, socket, mechanism)?;
     let program = Program::load(&program(&sockets, least, choose), ProgramKind::Xdp, mechanism)?;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sys::{Access, Mapping, Refusal};
+use sys::{Access, KernelRefusal, Mapping};
 
 // Of the kernel's include/uapi/linux/if_xdp.h.
 const SOL_XDP: libc::c_int = 283;
@@ -94,10 +94,10 @@ pub struct Descriptor {
 }
 
 /// What a place of a ring holds: a frame's place, or the address of a frame's memory.
-pub trait Place: Copy + plain::Plain {}
+pub trait RingEntry: Copy + plain::Plain {}
 
-impl Place for Descriptor {}
-impl Place for u64 {}
+impl RingEntry for Descriptor {}
+impl RingEntry for u64 {}
 
 mod plain {
     /// Plain numbers, which any bytes are.
@@ -116,7 +116,7 @@ pub struct Ring<T> {
     holds: PhantomData<T>,
 }
 
-impl<T: Place> Ring<T> {
+impl<T: RingEntry> Ring<T> {
     fn map(file: &OwnedFd, offsets: Offsets, page: libc::off_t) -> io::Result<Self> {
         let number = |offset: u64| usize::try_from(offset).ok();
         let counter = |offset: &usize| offset.is_multiple_of(align_of::<AtomicU32>());
@@ -197,7 +197,7 @@ pub fn xdp_socket() -> io::Result<OwnedFd> {
             Some(libc::EPERM) => "socket AF_XDP needs CAP_NET_RAW in the host's network namespace",
             _ => "this kernel has no AF_XDP (CONFIG_XDP_SOCKETS), socket AF_XDP",
         };
-        return Err(Refusal::of(what, answer));
+        return Err(KernelRefusal::error(what, answer));
     }
     // SAFETY: the descriptor is open and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
@@ -216,7 +216,7 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T, what: &str) -> io::R
     // SAFETY: the call reads the value, which outlives it; memory that a registration names
     // lives as long as the socket.
     let answer = unsafe { libc::setsockopt(socket.as_raw_fd(), SOL_XDP, option, ptr::from_ref(value).cast(), size_of::<T>() as u32) };
-    if answer == 0 { Ok(()) } else { Err(Refusal::of(what, io::Error::last_os_error())) }
+    if answer == 0 { Ok(()) } else { Err(KernelRefusal::error(what, io::Error::last_os_error())) }
 }
 
 /// Tells the kernel of the frames' memory: `length` bytes from `memory` on, which begins on a page.
@@ -243,7 +243,7 @@ pub fn offsets(socket: &OwnedFd) -> io::Result<[Offsets; 4]> {
     // SAFETY: the call writes at most as many bytes as there are, which outlive it.
     let answer = unsafe { libc::getsockopt(socket.as_raw_fd(), SOL_XDP, XDP_MMAP_OFFSETS, offsets.as_mut_ptr().cast(), &raw mut length) };
     if answer != 0 || length as usize != size_of_val(&offsets) {
-        return Err(Refusal::of("ask for the rings of an AF_XDP socket (XDP_MMAP_OFFSETS)", io::Error::last_os_error()));
+        return Err(KernelRefusal::error("ask for the rings of an AF_XDP socket (XDP_MMAP_OFFSETS)", io::Error::last_os_error()));
     }
     Ok(offsets)
 }
@@ -252,8 +252,8 @@ pub fn offsets(socket: &OwnedFd) -> io::Result<[Offsets; 4]> {
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn map<T: Place>(socket: &OwnedFd, offsets: Offsets, page: libc::off_t) -> io::Result<Ring<T>> {
-    Ring::map(socket, offsets, page).map_err(|answer| Refusal::of("map the rings of an AF_XDP socket", answer))
+pub fn map<T: RingEntry>(socket: &OwnedFd, offsets: Offsets, page: libc::off_t) -> io::Result<Ring<T>> {
+    Ring::map(socket, offsets, page).map_err(|answer| KernelRefusal::error("map the rings of an AF_XDP socket", answer))
 }
 
 /// Binds to the first queue of a device. Right after another socket has left it, it may be
@@ -272,7 +272,7 @@ pub fn bind(socket: &OwnedFd, device: u32, mover: Mover) -> io::Result<()> {
         match refused.raw_os_error() {
             _ if answer == 0 => return Ok(()),
             Some(libc::EBUSY) if since.elapsed() < BUSY => thread::sleep(Duration::from_millis(5)),
-            errno => return Err(Refusal::of(refused_bind(mover, errno), refused)),
+            errno => return Err(KernelRefusal::error(refused_bind(mover, errno), refused)),
         }
     }
 }
@@ -308,7 +308,7 @@ pub fn dropped(socket: &OwnedFd) -> io::Result<[(&'static str, u64); 2]> {
 mod tests {
     use std::os::fd::FromRawFd;
 
-    use super::{Descriptor, Offsets, OwnedFd, PLACES, Place, Ring};
+    use super::{Descriptor, Offsets, OwnedFd, PLACES, Ring, RingEntry};
 
     /// Memory in the place of a socket's ring, with a page behind it that nothing may touch.
     #[expect(clippy::disallowed_methods, reason = "a test runs where it was built, and not with an older C library")]
@@ -321,7 +321,7 @@ mod tests {
 
     const AT: Offsets = Offsets { producer: 0, consumer: 64, places: 128, flags: 0 };
 
-    fn filled<T: Place + PartialEq + std::fmt::Debug>(make: impl Fn(u32) -> T) {
+    fn filled<T: RingEntry + PartialEq + std::fmt::Debug>(make: impl Fn(u32) -> T) {
         let file = memory(128 + PLACES as usize * size_of::<T>());
         let ring = Ring::<T>::map(&file, AT, 0).unwrap();
         for number in (0..PLACES).chain([u32::MAX - 1, u32::MAX]) {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::advice::{Advice, Verdicts};
-use analysis::advice::{Failures, rank};
-use analysis::advised::{self, Observed};
+use analysis::advice::{self, Observed};
+use analysis::ranking::{Failures, rank};
 use analysis::workload::Workload;
 use lab::attach::replay::blocks;
 use lab::connection::Credentials;
@@ -122,7 +122,7 @@ struct Judged<'a> {
 fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let extent = &args.extent;
     let mut judged = Vec::new();
-    for advice in advised::all(&of.observed) {
+    for advice in advice::all(&of.observed) {
         if !args.json {
             output::note(&format!("replaying {} in both ways", advice.rule));
         }
@@ -132,15 +132,15 @@ fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool)
             Ok(replays) => replays,
             // A machine without namespaces replays all but this.
             Err(refusal) if advice.replays.iter().any(|replay| replay.link.is_some()) => {
-                judged.push(advised::refused(advice, &refusal));
+                judged.push(advice::refused(advice, &refusal));
                 continue;
             }
             Err(refusal) => return Err(refusal.into()),
         };
         let both: Vec<_> = replays.into_iter().filter_map(|block| <[_; 2]>::try_from(block).ok()).collect();
-        judged.push(advised::verify(advice, &both, of.observed.delayed));
+        judged.push(advice::verify(advice, &both, of.observed.delayed));
     }
-    let judged = advised::ranked(judged);
+    let judged = advice::ranked(judged);
     let verdicts = Verdicts { run: of.run, program: of.program, observed: &of.observed, advice: &judged };
     let json = verdicts.json();
     if let Some(path) = path {
@@ -301,5 +301,5 @@ fn advise(path: &Path, args: &AdviseArgs, mixed: &Mixed) -> Result<Exit, Failure
             }
         }
     }
-    Ok(if rankings.iter().any(analysis::advice::Ranking::tells_apart) { Exit::Done } else { Exit::Inconclusive })
+    Ok(if rankings.iter().any(analysis::ranking::Ranking::tells_apart) { Exit::Done } else { Exit::Inconclusive })
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::attached as pages;
-use analysis::advised::Observed;
+use analysis::advice::Observed;
 use analysis::attached::{Attached, Verdict, analyse, change, folded};
 use attribution::Rules;
-use lab::attach::{Asked, Listener, Source, Started, Target};
+use lab::attach::{Listener, Settings, Source, Started, Target};
 use model::attach::{Attachment, Look, WindowRecord};
 use model::run::Status;
 use model::{Nanos, printable};
@@ -54,7 +54,7 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         std::thread::sleep(START_UP);
     }
     let (target, named) = target(args, started.as_ref());
-    let asked = Asked {
+    let asked = Settings {
         target,
         named,
         source: args.requests.clone(),
@@ -132,7 +132,7 @@ impl RunSummary {
 /// # Errors
 /// As [`run`].
 pub fn observe(pid: u32, time: Nanos, root: &Path, stop: &AtomicBool) -> Result<PathBuf, Failure> {
-    let asked = Asked {
+    let asked = Settings {
         target: Target::Pid(pid),
         named: format!("pid {pid}"),
         source: Source::Sends,

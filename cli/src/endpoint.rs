@@ -53,7 +53,7 @@ fn play(args: &RunArgs) -> Result<Exit, Failure> {
 
 /// One trial of a check.
 #[derive(Debug, Serialize)]
-struct Tried {
+struct CheckedTrial {
     /// `sends` or `receives`.
     role: &'static str,
     test: Test,
@@ -118,7 +118,7 @@ impl Listener for Trials {
     }
 }
 
-fn judge(record: &TrialRecord, role: PlayedRole) -> Tried {
+fn judge(record: &TrialRecord, role: PlayedRole) -> CheckedTrial {
     let (played, verb) = match role {
         PlayedRole::Send => (Role::Sender, "sends"),
         PlayedRole::Receive => (Role::Receiver, "receives"),
@@ -137,7 +137,7 @@ fn judge(record: &TrialRecord, role: PlayedRole) -> Tried {
         Outcome::Failed { error, .. } => faults.push(error.clone()),
         Outcome::Skipped { reason } => faults.push(reason.clone()),
     }
-    Tried { role: verb, test: record.cell.test, size: record.cell.size.get(), messages, cpu_ns, faults, doubts }
+    CheckedTrial { role: verb, test: record.cell.test, size: record.cell.size.get(), messages, cpu_ns, faults, doubts }
 }
 
 /// Returns whether a warning is the program's.
@@ -152,7 +152,7 @@ const fn speaks(warning: &Warning) -> bool {
     )
 }
 
-fn text(program: Program, tried: &[Tried], sound: bool) -> String {
+fn text(program: Program, tried: &[CheckedTrial], sound: bool) -> String {
     let mut text = format!("{}, by version {} of the contract of external endpoints\n", program.command(), engine::ENDPOINT_CONTRACT);
     for one in tried {
         let mut parts = match (one.messages, one.cpu_ns, one.faults.is_empty()) {

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::args::{CompareArgs, ReportArgs, Side};
 use crate::exit::{Exit, Failure};
 use crate::{output, version};
-use ::report::microscope::{self as pages, Shown};
+use ::report::microscope::{self as pages, Detail};
 use anyhow::{Context, anyhow};
 use attribution::exact::{ExactDiff, Measured, Stored, StoredError, StoredRun, Timed, diff};
 use model::json::{self, Layout};
@@ -20,7 +20,7 @@ const LONGEST: u64 = 64 << 20;
 ///
 /// # Errors
 /// When the system refuses.
-pub fn store_run(root: &Path, measured: &[Measured], shown: Shown) -> Result<PathBuf, Failure> {
+pub fn store_run(root: &Path, measured: &[Measured], shown: Detail) -> Result<PathBuf, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let (path, id) = store::create_exact(root, started_ms)?;
     let run = StoredRun { id, started_ms, tool: version::SHORT.to_owned() };
@@ -90,7 +90,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
     let asked = args.html.place(&usual)?;
     let measured = counts(path)?;
     // A page has room for the call paths.
-    let page = ::report::html::document(&pages::document(&measured, &[], Shown { tree: true }, version::SHORT));
+    let page = ::report::html::document(&pages::document(&measured, &[], Detail { tree: true }, version::SHORT));
     let written = store::write_report(path, &page)?;
     if let Some(place) = asked.as_ref().filter(|place| **place != usual) {
         output::page(place, &page)?;
@@ -113,7 +113,7 @@ pub fn show(path: &Path, json: bool) -> Result<(), Failure> {
 fn print(measured: &[Measured], json: bool, verbose: bool) -> Result<(), Failure> {
     match json {
         true => output::write(&pages::json(measured, &[]))?,
-        false => output::show(&pages::document(measured, &[], Shown::default(), version::SHORT), verbose)?,
+        false => output::show(&pages::document(measured, &[], Detail::default(), version::SHORT), verbose)?,
     }
     Ok(())
 }

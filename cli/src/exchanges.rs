@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use ::report::advice::{SentAgain, planned, planned_json};
-use analysis::advised::sent;
+use analysis::advice::sent;
 use lab::attach::replay::blocks;
 use model::program_workload::ProgramWorkload;
 use model::{Nanos, printable};

@@ -26,7 +26,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     let known = known(&listed, since.as_deref(), args)?;
     let newest = known.last().ok_or_else(|| none(args))?;
     let (study, settings) = (newest.run.plan.name.clone(), settings(&newest.run.plan));
-    let (same, others): (Vec<&Known>, Vec<&Known>) = known.iter().partition(|known| self::settings(&known.run.plan) == settings);
+    let (same, others): (Vec<&StoredRun>, Vec<&StoredRun>) = known.iter().partition(|known| self::settings(&known.run.plan) == settings);
     if !others.is_empty() {
         notes.push(format!("{} of the study left out: other links, hosts or lengths of trials than the newest run's", others.len()));
     }
@@ -59,7 +59,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
 }
 
 /// A run of the study.
-struct Known<'a> {
+struct StoredRun<'a> {
     path: &'a Path,
     run: &'a Run,
     hosts: Vec<HostFacts>,
@@ -74,7 +74,7 @@ fn unread(listed: &[Listed]) -> Vec<String> {
 }
 
 /// The runs of the study asked for, on the machine asked for, the earliest first.
-fn known<'a>(listed: &'a [Listed], since: Option<&Path>, args: &HistoryArgs) -> Result<Vec<Known<'a>>, Failure> {
+fn known<'a>(listed: &'a [Listed], since: Option<&Path>, args: &HistoryArgs) -> Result<Vec<StoredRun<'a>>, Failure> {
     let readable = || listed.iter().filter_map(|one| Some((one.path.as_path(), one.run.as_ref().ok()?)));
     let name = match &args.study {
         Some(name) => name.clone(),
@@ -85,7 +85,7 @@ fn known<'a>(listed: &'a [Listed], since: Option<&Path>, args: &HistoryArgs) -> 
     for (path, run) in readable().filter(|(_, run)| run.plan.name == name && begin.is_none_or(|begin| run.started_ms >= begin)) {
         let hosts: Vec<HostFacts> = RunReader::open(path)?.hosts(Moment::Before).cloned().collect();
         if args.machine.as_ref().is_none_or(|words| machine(&run.plan, &hosts).contains(words)) {
-            known.push(Known { path, run, hosts });
+            known.push(StoredRun { path, run, hosts });
         }
     }
     Ok(known)
@@ -116,7 +116,7 @@ fn of_fleet<'a>(fleet: &FleetPlan, hosts: impl IntoIterator<Item = &'a HostFacts
 
 /// The fleet of all runs, in words. A host may have been away from some of them, but not have
 /// become another machine.
-fn one_fleet(fleet: &FleetPlan, runs: &[&Known]) -> Result<String, Failure> {
+fn one_fleet(fleet: &FleetPlan, runs: &[&StoredRun]) -> Result<String, Failure> {
     let mut hosts: BTreeMap<&str, &HostFacts> = BTreeMap::new();
     for host in runs.iter().rev().flat_map(|known| &known.hosts) {
         let newest = *hosts.entry(&host.name).or_insert(host);
@@ -133,7 +133,7 @@ fn one_fleet(fleet: &FleetPlan, runs: &[&Known]) -> Result<String, Failure> {
 }
 
 /// The hardware of all runs, in words.
-fn one_machine(runs: &[&Known]) -> Result<String, Failure> {
+fn one_machine(runs: &[&StoredRun]) -> Result<String, Failure> {
     let mut machines: BTreeMap<String, u32> = BTreeMap::new();
     runs.iter().for_each(|known| *machines.entry(hardware(&known.hosts)).or_default() += 1);
     if machines.len() > 1 {

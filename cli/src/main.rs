@@ -39,14 +39,14 @@ mod workload;
 
 use std::process::ExitCode;
 
-use args::{Arguments, Asked, Command};
+use args::{Arguments, Command, Invocation};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
     lab::set_tool(version::SHORT);
     let answered = args::parse().and_then(|asked| match asked {
-        Asked::Told(exit) => Ok(exit),
-        Asked::Something(args) => {
+        Invocation::Told(exit) => Ok(exit),
+        Invocation::Something(args) => {
             let form = args.form();
             carry_out(*args).map_err(|failure| failure.in_form(form))
         }

@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::{output, version};
 
 /// A run that was gone on with.
-pub struct Ended {
+pub struct ResumedRun {
     /// Its directory.
     pub path: PathBuf,
     /// Its plan.
@@ -36,8 +36,8 @@ type GoOn<'a> = &'a dyn Fn(&ApprovedPlan, Past, &mut dyn Listener) -> Result<Res
 ///
 /// # Errors
 /// A run that cannot be opened, of the other kind, or by another build, and what the user does
-/// not consent to. What comes then is in [`Ended`].
-pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBool>, go_on: GoOn) -> Result<Ended, Failure> {
+/// not consent to. What comes then is in [`ResumedRun`].
+pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBool>, go_on: GoOn) -> Result<ResumedRun, Failure> {
     // Before anything is written there, and again of what was read.
     consent::own(path)?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
@@ -77,5 +77,5 @@ pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBo
     if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {
         output::note(&format!("{} is complete: nothing is left to run", path.display()));
     }
-    Ok(Ended { path, plan, outcome: outcome.map(|resumed| resumed.status) })
+    Ok(ResumedRun { path, plan, outcome: outcome.map(|resumed| resumed.status) })
 }

@@ -15,14 +15,14 @@ use model::plan::{
     ApprovedPlan, Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve,
 };
 use model::run::Status;
-use model::{Cell, Plan, Role, Unavailable};
+use model::{Cell, Plan, Refusal, Role};
 
 use crate::args::StudyArgs;
 use crate::consent::{self, Consent};
 use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
-use crate::resume::{self, Ended};
+use crate::resume::{self, ResumedRun};
 use crate::rules::{self, Own};
 use crate::signals;
 use crate::{output, progress};
@@ -125,8 +125,7 @@ fn dry_run(
     // Of other machines it is not known beforehand.
     let here = plan.receipt.is_some() && plan.hosts.is_empty() && plan.fleet.is_none();
     let refused = if here { lab::doctor::no_receipts() } else { None };
-    let none =
-        refused.iter().map(|Unavailable { what, answer, remedy }| format!("no receipt can be made here: {what}: {answer}. {remedy}"));
+    let none = refused.iter().map(|Refusal { what, answer, remedy }| format!("no receipt can be made here: {what}: {answer}. {remedy}"));
     let notes: Vec<String> =
         missing.iter().map(ToString::to_string).chain(programs).chain(found).chain(warnings).chain(busy).chain(none).collect();
     let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), shortened, notes: &notes };
@@ -161,7 +160,7 @@ fn go_on(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: args.arms.host_wide, allow_exec: args.allow_exec, yes: args.yes };
     let go_on = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::study::resume(plan, &credentials, past, listener);
-    let Ended { path, plan, outcome } = resume::run(path, false, consent, interrupted, &go_on)?;
+    let ResumedRun { path, plan, outcome } = resume::run(path, false, consent, interrupted, &go_on)?;
     conclude(&path, &plan, outcome, rules, args)
 }
 

@@ -18,7 +18,7 @@ use crate::api::Passed;
 use crate::channel::{Output, tell};
 use crate::injection;
 use crate::scheduling;
-use crate::socket::{self, Joined};
+use crate::socket::{self, FlowEnd};
 use crate::stage::{Part, SoFar, Stage};
 use crate::traffic::{self, Extent, Step, Traffic};
 use crate::wake::{self, WAKE_UP};
@@ -74,7 +74,7 @@ impl FlowThreads {
     /// # Errors
     /// A refusal of the system, with its flow and a remedy. Those that have
     /// started then end.
-    pub fn start(task: &Task, flows: Vec<Joined>, output: &Output, files: Files) -> io::Result<Self> {
+    pub fn start(task: &Task, flows: Vec<FlowEnd>, output: &Output, files: Files) -> io::Result<Self> {
         wake::prepare().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
         let announcer = Arc::new(Announcer::for_task(task, output));
         let mut threads = Self { flows: Vec::with_capacity(flows.len()) };
@@ -201,12 +201,12 @@ impl FlowThreads {
 
 /// A resource that a flow could not be given.
 #[derive(Debug)]
-enum Refused {
+enum MissingResource {
     Pipe(io::Error),
     Thread(io::Error),
 }
 
-impl Refused {
+impl MissingResource {
     fn of_flow(self, number: usize, flows: u32) -> io::Error {
         let (tried, answer, remedy) = match self {
             Self::Pipe(answer) => ("open the pipe that tells of the end", answer, "raise the limit on open files (ulimit -n)"),
@@ -227,8 +227,8 @@ impl FlowThread {
     /// socket at each call, which a program of one thread does not pay (a receiver
     /// of small datagrams: 3 %). `later` are files of flows whose threads come
     /// after this one: its table would keep their connections open.
-    fn start(task: Task, flow: Joined, later: Vec<RawFd>, said: StepReport, files: Files) -> Result<Self, Refused> {
-        let (over, held) = io::pipe().map_err(Refused::Pipe)?;
+    fn start(task: Task, flow: FlowEnd, later: Vec<RawFd>, said: StepReport, files: Files) -> Result<Self, MissingResource> {
+        let (over, held) = io::pipe().map_err(MissingResource::Pipe)?;
         let (stage, begin) = (Arc::new(Stage::starting_in(Part::Held)), Extent::first_part(&task));
         let (role, its_stage) = (task.role, Arc::clone(&stage));
         let (own_table, has_own_table) = mpsc::channel();
@@ -244,7 +244,7 @@ impl FlowThread {
             injection::filter_calls(&task)?;
             traffic::run(&task, flow, &its_stage, &*said)
         };
-        let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(start).map_err(Refused::Thread)?;
+        let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(start).map_err(MissingResource::Thread)?;
         if has_own_table.recv() == Ok(true) {
             close_all(&moved);
         }
@@ -253,7 +253,7 @@ impl FlowThread {
 }
 
 /// The files that a flow consists of.
-fn numbers(flow: &Joined) -> Vec<RawFd> {
+fn numbers(flow: &FlowEnd) -> Vec<RawFd> {
     let passed = match &flow.passed {
         Some(Passed::Descriptor(descriptor)) => Some(descriptor),
         // Those of frames go with the process: nobody waits for their end.

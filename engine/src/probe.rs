@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::Nanos;
 
-use crate::api::{Moved, Transmit};
+use crate::api::{CallOutcome, Transmit};
 use crate::edge::EdgeReader;
 use crate::stage::{Part, Stage};
 use crate::traffic::send_until;
@@ -82,8 +82,8 @@ struct Nothing;
 
 impl Transmit for Nothing {
     #[inline(never)]
-    fn send(&mut self, from: usize) -> Moved {
-        black_box(Moved(1 - from as isize))
+    fn send(&mut self, from: usize) -> CallOutcome {
+        black_box(CallOutcome(1 - from as isize))
     }
 }
 

@@ -14,11 +14,11 @@ use crate::recorder::Recorder;
 use crate::socket;
 use crate::timekeeper::Led;
 use crate::traffic::{Account, ScheduleStats, Traffic};
-use crate::watch::Seen;
+use crate::watch::WatchReport;
 
 /// Puts the report together. `traffic` has the flows of the endpoint's own role
 /// first, and then those of the other.
-pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>, seen: Option<Seen>) -> EndReport {
+pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>, seen: Option<WatchReport>) -> EndReport {
     let whole = whole(task, &traffic, led.edges);
     for flow in traffic.iter_mut().filter(|flow| flow.usage.window.start > whole.window.start) {
         // What opened its own part came within that of all.

@@ -16,7 +16,7 @@ use model::control::Task;
 use model::end::InFlight;
 use model::{Protocol, Role};
 
-use crate::socket::Joined;
+use crate::socket::FlowEnd;
 use crate::tcp_info;
 use sys::clock;
 
@@ -31,13 +31,13 @@ const STACK: usize = 64 << 10;
 /// A thread that looks.
 #[derive(Debug)]
 pub struct Watch {
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<WatchReport>,
     over: Arc<AtomicBool>,
 }
 
 /// Result of the looks, and their cost.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen {
+pub struct WatchReport {
     /// Most that any one flow had under way.
     pub in_flight: InFlight,
     /// CPU time of the looks.
@@ -46,7 +46,7 @@ pub struct Seen {
     pub time: Nanos,
 }
 
-impl Seen {
+impl WatchReport {
     /// CPU time of the looks within a part of the time: they come evenly.
     pub fn within(&self, part: Nanos) -> Nanos {
         let share = (part.get() as f64 / self.time.get().max(1) as f64).min(1.0);
@@ -74,7 +74,7 @@ impl Watched {
     /// Takes the flows that are worth it; `None` where nobody wants to know, or
     /// the system has no more files. They must not have been handed to their
     /// threads yet, which close them here.
-    pub fn for_flows(task: &Task, flows: &[Joined]) -> Option<Self> {
+    pub fn for_flows(task: &Task, flows: &[FlowEnd]) -> Option<Self> {
         let sending = flows.iter().take(task.cell.flows as usize).filter(|_| wanted(task));
         let sockets = sending.map(|flow| flow.socket.try_clone()).collect::<io::Result<Vec<_>>>().ok()?;
         (!sockets.is_empty()).then_some(Self { sockets })
@@ -90,7 +90,7 @@ impl Watched {
         Some(Watch { thread, over })
     }
 
-    fn look_until(&self, over: &AtomicBool) -> Seen {
+    fn look_until(&self, over: &AtomicBool) -> WatchReport {
         let begun = Instant::now();
         let mut seen = InFlight::default();
         // What the ends greeted each other with may still be under way: it is no
@@ -105,13 +105,13 @@ impl Watched {
             seen.looks += 1;
             thread::park_timeout(BETWEEN);
         }
-        Seen { in_flight: seen, cpu: clock::thread_cpu(), time: Nanos::from(begun.elapsed()) }
+        WatchReport { in_flight: seen, cpu: clock::thread_cpu(), time: Nanos::from(begun.elapsed()) }
     }
 }
 
 impl Watch {
     /// Ends the looks.
-    pub fn end(self) -> Option<Seen> {
+    pub fn end(self) -> Option<WatchReport> {
         self.over.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
         self.thread.join().ok()
@@ -126,7 +126,7 @@ mod tests {
 
     use model::Nanos;
 
-    use super::{Seen, Watched};
+    use super::{WatchReport, Watched};
 
     /// A connection of which ten bytes are under way, as far as one can tell, or not.
     fn pair() -> (TcpStream, TcpStream) {
@@ -140,12 +140,12 @@ mod tests {
         let (near, _far) = pair();
         let watch = Watched { sockets: vec![near.into()] }.start().unwrap();
         thread::sleep(Duration::from_millis(200));
-        let Seen { in_flight, cpu, time } = watch.end().unwrap();
+        let WatchReport { in_flight, cpu, time } = watch.end().unwrap();
         eprintln!("{} looks in {time}: {} each", in_flight.looks, Nanos::new(cpu.get() / in_flight.looks.max(1)));
         assert!((5..=100).contains(&in_flight.looks), "every 2 ms at most: {in_flight:?}");
         assert_eq!(in_flight.most, 0, "nothing was sent");
         assert!(cpu.get() * 20 < time.get(), "less than 5 % of a CPU, in a debug build: {cpu} of {time}");
-        let seen = Seen { in_flight, cpu: Nanos::new(1_000), time: Nanos::new(100_000) };
+        let seen = WatchReport { in_flight, cpu: Nanos::new(1_000), time: Nanos::new(100_000) };
         assert_eq!([seen.within(Nanos::new(50_000)), seen.within(Nanos::new(900_000))].map(Nanos::get), [500, 1_000]);
     }
 }

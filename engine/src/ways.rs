@@ -10,7 +10,7 @@ use model::{Api, Bytes, Cell, Over, Receive, Role, Test};
 use socket2::{Domain, Socket, Type};
 
 use crate::api::shared;
-use crate::api::{self, Place, Refusal};
+use crate::api::{self, KernelRefusal, Place};
 use crate::socket::{End, ktls, other_than_tcp, pair};
 
 /// Message that is tried: it fits every MTU.
@@ -92,7 +92,7 @@ fn datagrams() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 fn open(protocol: socket2::Protocol, lack: &str) -> io::Result<Socket> {
-    Socket::new(Domain::IPV4, Type::STREAM, Some(protocol)).map_err(|answer| Refusal::of(lack, answer))
+    Socket::new(Domain::IPV4, Type::STREAM, Some(protocol)).map_err(|answer| KernelRefusal::error(lack, answer))
 }
 
 /// Two ends of a stream of bytes; `lack` says what a kernel lacks that refuses the protocol.

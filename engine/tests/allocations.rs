@@ -88,7 +88,7 @@ fn run(task: &Task, socket: impl Into<OwnedFd>, stage: &Stage) -> Run {
     run_flow(task, socket.into().into(), stage)
 }
 
-fn run_flow(task: &Task, flow: traffic::Joined, stage: &Stage) -> Run {
+fn run_flow(task: &Task, flow: traffic::FlowEnd, stage: &Stage) -> Run {
     let begun = allocations();
     let sent = Counter::new(0);
     let traffic = traffic::run(task, flow, stage, &|_| sent.set(allocations() - begun)).unwrap();

@@ -7,7 +7,7 @@ use attribution::exact::{Measured, diff};
 use microscope::kallsyms::Functions;
 use microscope::{guest_log, output, packages, scenario};
 use model::printable::{Keep, printable};
-use report::microscope::Shown;
+use report::microscope::{self as exact_report, Detail};
 use report::terminal::Style;
 
 use crate::says_something;
@@ -83,15 +83,14 @@ pub fn scenarios(bytes: &[u8]) {
 /// report. What is printed does not steer a terminal, and a page runs no script but its own.
 pub fn exact(bytes: &[u8]) {
     let Ok(measured) = serde_json::from_slice::<Vec<Measured>>(bytes) else { return };
-    let shown = Shown { tree: true };
-    let style = Style::VERBOSE;
     let found = diff(&measured, &measured);
-    for text in [report::microscope::terminal(&measured, &[], shown, style), report::microscope::diff_terminal(&found, style)] {
-        let shown = printable(&text, Keep::Lines);
+    let documents =
+        [exact_report::document(&measured, &[], Detail { tree: true }, ""), exact_report::diff(&found, Some([&measured, &measured]), "")];
+    for document in &documents {
+        let shown = printable(&report::terminal::document(document, Style::VERBOSE), Keep::Lines).into_owned();
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
-    }
-    for page in [report::microscope::html(&measured, &[], shown, ""), report::microscope::diff_html(&found, [&measured, &measured], "")] {
+        let page = report::html::document(document);
         assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
     }
-    assert!(serde_json::from_str::<serde_json::Value>(&report::microscope::json(&measured, &[])).is_ok());
+    assert!(serde_json::from_str::<serde_json::Value>(&exact_report::json(&measured, &[])).is_ok());
 }

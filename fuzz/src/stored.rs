@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use analysis::Collector;
-use analysis::advised::{self, Observed};
+use analysis::advice::{self, Observed};
 use analysis::attached::analyse;
 use analysis::single::single;
 use attribution::Rules;
@@ -53,7 +53,7 @@ pub fn attached(bytes: &[u8]) {
             let windows = [window];
             let found = analyse(run, &windows, 0, &rules);
             let state = &found.states[0];
-            for advice in advised::all(&Observed::new(&found.run, state, &windows)) {
+            for advice in advice::all(&Observed::new(&found.run, state, &windows)) {
                 assert!(!advice.evidence.is_empty());
             }
         }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
-use analysis::advised::{self, Observed};
+use analysis::advice::{self, Observed};
 use attribution::{Classifier, Layer, Rules, SizeDistribution};
 use literature::read::{csv, iperf3, netperf};
 use literature::{Foreign, of_foreign, of_table};
@@ -99,7 +99,7 @@ pub fn sizes(bytes: &[u8]) {
     if let Ok(work) = ProgramWorkload::parse(text) {
         assert_eq!(ProgramWorkload::parse(&work.text().unwrap()).as_ref(), Ok(&work));
         assert!(work.replays().iter().all(|(_, replay)| replay.request > 0 && replay.connections > 0));
-        let _ = advised::all(&Observed::of_workload(&work));
+        let _ = advice::all(&Observed::of_workload(&work));
     }
     if let Ok(sizes) = SizeDistribution::parse(text).inspect_err(says_something) {
         assert_eq!(SizeDistribution::parse(text), Ok(sizes));

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use engine::cookie::{Shown, Word, flow_of};
+use engine::cookie::{self, Word, flow_of};
 use engine::endpoint_lines::{Endless, Lines, after, port};
 use engine::traffic::foreign::{Marked, stamped};
-use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
-use model::frame::{Decoder, Frames};
 use lab::greeting::{Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Verdict};
 use lab::reach::{Marker, Noise};
+use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
+use model::frame::{Decoder, Frames};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -224,7 +224,7 @@ fn same<T: Serialize + PartialEq + Debug>(read: Result<T, GreetingError>, again:
 pub fn cookie(bytes: &[u8]) {
     const COOKIE: Cookie = Cookie(*b"sixteen letters.");
     let flow = bytes.last_chunk().map_or(0, |flow| u32::from_be_bytes(*flow));
-    let shown = Shown { cookie: COOKIE, flow };
+    let shown = cookie::Proof { cookie: COOKIE, flow };
     for word in [Word::Ask, Word::Answer] {
         assert_eq!(shown.is(bytes, word), bytes == shown.bytes(word));
     }

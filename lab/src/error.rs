@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use model::Unavailable;
+use model::Refusal;
 
 use crate::remote::HostError;
 
@@ -24,7 +24,7 @@ pub enum TrialError {
         /// Name of the host.
         name: String,
         /// Its answer.
-        refused: Unavailable,
+        refused: Refusal,
     },
 }
 

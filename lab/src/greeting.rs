@@ -93,7 +93,7 @@ pub struct Proof {
 /// The agent's last message of a greeting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Always true: a refusal is a [`Refusal`].
+    /// Always true: a refusal is a [`RefusalMessage`].
     pub admitted: bool,
     /// The agent's own proof, where it wanted one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ pub struct Verdict {
 
 /// Either message of an agent, when it does not serve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct RefusalMessage {
     /// [`MAGIC`].
     pub magic: String,
     /// [`CONTROL_VERSION`] of the agent.
@@ -195,7 +195,7 @@ impl Verdict {
     /// # Errors
     /// See [`GreetingError`].
     pub fn parse(body: &[u8]) -> Result<Self, GreetingError> {
-        if let Ok(refusal) = serde_json::from_slice::<Refusal>(body) {
+        if let Ok(refusal) = serde_json::from_slice::<RefusalMessage>(body) {
             return Err(refused(&refusal.refused, refusal.busy));
         }
         let verdict: Self = parse_rest(body)?;
@@ -213,7 +213,7 @@ impl Proof {
     }
 }
 
-impl Refusal {
+impl RefusalMessage {
     /// The message of this build.
     pub fn new(tool: &str, refused: String) -> Self {
         Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), refused, busy: false }
@@ -268,7 +268,7 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
     use serde_json::json;
 
-    use super::{AgentId, Answer, ClientHello, GreetingError, Proof, Refusal, Verdict, Wants};
+    use super::{AgentId, Answer, ClientHello, GreetingError, Proof, RefusalMessage, Verdict, Wants};
     use crate::hex::Hex;
     use model::control::CONTROL_VERSION;
 
@@ -294,10 +294,10 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_in_the_agents_words() {
-        let body = serde_json::to_vec(&Refusal::new("1.2.3", "no".to_owned())).unwrap();
+        let body = serde_json::to_vec(&RefusalMessage::new("1.2.3", "no".to_owned())).unwrap();
         assert_eq!(Answer::parse(&body), Err(GreetingError::Refused("no".to_owned())));
         assert_eq!(Verdict::parse(&body), Err(GreetingError::Refused("no".to_owned())));
-        let body = serde_json::to_vec(&Refusal::busy("1.2.3", "later".to_owned())).unwrap();
+        let body = serde_json::to_vec(&RefusalMessage::busy("1.2.3", "later".to_owned())).unwrap();
         assert_eq!(Answer::parse(&body), Err(GreetingError::Busy("later".to_owned())));
         assert_eq!(Verdict::parse(&body), Err(GreetingError::Busy("later".to_owned())));
     }

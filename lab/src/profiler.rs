@@ -7,7 +7,7 @@
 use model::control::Observe;
 use model::end::Window;
 use model::profile::{Observation, Waits};
-use model::{Nanos, Pass, Unavailable};
+use model::{Nanos, Pass, Refusal};
 use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{CallCounter, STACK_RULES, StackCounter, TRACEPOINTS};
@@ -34,7 +34,7 @@ enum Watch {
 #[derive(Default)]
 pub struct EndpointProfiler {
     watch: Option<Watch>,
-    refused: Vec<Unavailable>,
+    refused: Vec<Refusal>,
     names: Option<KernelNames>,
 }
 
@@ -44,7 +44,7 @@ impl EndpointProfiler {
     ///
     /// # Errors
     /// When nothing of what the pass is made for is available on this host.
-    pub fn start(&mut self, pid: u32, observe: &Observe, working: &mut dyn FnMut()) -> Result<(), Unavailable> {
+    pub fn start(&mut self, pid: u32, observe: &Observe, working: &mut dyn FnMut()) -> Result<(), Refusal> {
         self.stop(working);
         let who = Who::Workers(pid);
         let watch = match observe.pass {
@@ -52,7 +52,7 @@ impl EndpointProfiler {
             Pass::Time | Pass::TimeReceiver => self.sample(pid, observe),
             Pass::Wait => WaitRecorder::open(who, observe.longest.min(LONGEST)).map(|recorder| Watch::Wait(Box::new(recorder))),
             Pass::Count => CallCounter::open(who, TRACEPOINTS, &functions(), working).map(Watch::Count),
-            Pass::Witness => StackCounter::open(who, STACK_RULES).map(|recorder| Watch::Stacks(Box::new(recorder))),
+            Pass::Chains => StackCounter::open(who, STACK_RULES).map(|recorder| Watch::Stacks(Box::new(recorder))),
         };
         self.watch = Some(watch?);
         Ok(())
@@ -94,7 +94,7 @@ impl EndpointProfiler {
         seen
     }
 
-    fn sample(&mut self, process: u32, observe: &Observe) -> Result<Watch, Unavailable> {
+    fn sample(&mut self, process: u32, observe: &Observe) -> Result<Watch, Refusal> {
         // Addresses without names are no receipt: better to know now.
         match &mut self.names {
             Some(names) => names.refresh()?,
@@ -111,7 +111,7 @@ impl EndpointProfiler {
         Ok(Watch::Time(watch::Watch::start(&subject, &mut self.refused)?, process))
     }
 
-    fn symbols(&mut self, notes: &mut Vec<Unavailable>) -> Result<&Symbols, Unavailable> {
+    fn symbols(&mut self, notes: &mut Vec<Refusal>) -> Result<&Symbols, Refusal> {
         let names = match self.names.take() {
             Some(names) => names,
             None => KernelNames::read()?,
@@ -122,12 +122,12 @@ impl EndpointProfiler {
 
 /// The waits of the one traffic thread; those of several say nothing about the
 /// time of a message.
-fn followed(recorder: WaitRecorder, window: Window, threads: &[u32], seen: &mut Observation) -> Result<(), Unavailable> {
+fn followed(recorder: WaitRecorder, window: Window, threads: &[u32], seen: &mut Observation) -> Result<(), Refusal> {
     let log = recorder.finish()?;
-    let waits: Result<Vec<Waits>, Unavailable> = threads.iter().map(|thread| log.waits(*thread, window)).collect();
+    let waits: Result<Vec<Waits>, Refusal> = threads.iter().map(|thread| log.waits(*thread, window)).collect();
     match waits?[..] {
         [waits] => seen.waits = Some(waits),
-        _ => seen.refused.push(Unavailable {
+        _ => seen.refused.push(Refusal {
             what: "waits of an end".to_owned(),
             answer: format!("it has {} traffic threads", threads.len()),
             remedy: "Measure a cell with one flow: the waits of parallel threads do not add up to anyone's time".to_owned(),

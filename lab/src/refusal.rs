@@ -1,6 +1,6 @@
 //! Attempts that failed, in words.
 
-pub use model::Unavailable as Refusal;
+pub use model::Refusal;
 
 /// Returns what makes a refusal of the system's answer to an attempt.
 pub(crate) fn refused<E: ToString>(tried: impl Into<String>, remedy: impl Into<String>) -> impl FnOnce(E) -> Refusal {

@@ -22,7 +22,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::clock::ClockWatch;
-use crate::connection::Ended;
+use crate::connection::EndReason;
 use crate::refusal::Refusal;
 use sys::clock::monotonic;
 
@@ -66,7 +66,7 @@ impl Patience {
 
 /// Message from a host about the endpoint on it.
 #[derive(Debug)]
-pub enum Heard {
+pub enum EndpointMessage {
     /// It says something.
     Said(FromEndpoint),
     /// Its process has ended, in words.
@@ -88,7 +88,7 @@ pub struct Agent {
     pub addresses: Vec<IpAddr>,
     /// Cipher of the control connection, if any.
     pub cipher: Option<String>,
-    ended: Ended,
+    ended: EndReason,
     stream: UnixStream,
 }
 
@@ -404,7 +404,7 @@ impl RemoteHost {
     }
 
     /// Returns what has come from the endpoint, if anything; does not wait.
-    fn heard(&mut self) -> Result<Option<Heard>, HostError> {
+    fn heard(&mut self) -> Result<Option<EndpointMessage>, HostError> {
         let message = match self.overheard.pop_front() {
             Some(message) => message,
             None => match self.next_within(Duration::ZERO) {
@@ -415,8 +415,8 @@ impl RemoteHost {
         };
         match message {
             FromHost::Endpoint(FromEndpoint::Failed { error }) | FromHost::Failed { error } => Err(self.endpoint_error(error)),
-            FromHost::Endpoint(message) => Ok(Some(Heard::Said(message))),
-            FromHost::Gone { status } => Ok(Some(Heard::Gone(status))),
+            FromHost::Endpoint(message) => Ok(Some(EndpointMessage::Said(message))),
+            FromHost::Gone { status } => Ok(Some(EndpointMessage::Gone(status))),
             other => Err(self.unexpected("a message of the endpoint", &other)),
         }
     }
@@ -427,8 +427,8 @@ impl RemoteHost {
         let deadline = Instant::now() + DEATH_LIMIT + self.rtt();
         while Instant::now() < deadline {
             match self.heard() {
-                Ok(Some(Heard::Gone(status))) => return Some(status).filter(|status| status != SUCCESS),
-                Ok(Some(Heard::Said(_))) => {}
+                Ok(Some(EndpointMessage::Gone(status))) => return Some(status).filter(|status| status != SUCCESS),
+                Ok(Some(EndpointMessage::Said(_))) => {}
                 Ok(None) => std::thread::sleep(DEATH_LIMIT / 10),
                 Err(_) => return None,
             }
@@ -469,7 +469,7 @@ impl RemoteHost {
 /// # Errors
 /// The failure of either, or that nothing came within `limit`. Where the other endpoint died,
 /// its death is returned in place of the failure.
-pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, Heard), HostError> {
+pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, EndpointMessage), HostError> {
     let deadline = Instant::now() + limit;
     loop {
         for at in [0, 1] {
@@ -477,7 +477,7 @@ pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'stat
                 Ok(Some(heard)) => return Ok((at, heard)),
                 Ok(None) => {}
                 // When an endpoint is killed the other one loses its connection, and may be heard first.
-                Err(failed) => return hosts[1 - at].death().map(|status| (1 - at, Heard::Gone(status))).ok_or(failed),
+                Err(failed) => return hosts[1 - at].death().map(|status| (1 - at, EndpointMessage::Gone(status))).ok_or(failed),
             }
         }
         let left = deadline.saturating_duration_since(Instant::now());

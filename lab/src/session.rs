@@ -3,7 +3,7 @@
 mod bare;
 mod cpus;
 mod cross_traffic;
-mod joined;
+mod join;
 mod network;
 mod pair;
 mod setting;
@@ -19,7 +19,7 @@ use model::plan::{ApprovedPlan, LEAST_SILENCE};
 use model::trial::{ClockOffset, ControlPath};
 use model::wakeups::WakeupCost;
 use model::warning::Warning;
-use model::{Cell, Family, Nanos, Plan, Role, Unavailable};
+use model::{Cell, Family, Nanos, Plan, Refusal, Role};
 
 use crate::clock::{ClockWatch, Sight};
 use crate::connection::Credentials;
@@ -30,7 +30,7 @@ use crate::remote::{HostError, RemoteHost, scoped};
 
 pub(crate) use bare::Bare;
 pub use cross_traffic::{Flows, Pair};
-pub(crate) use joined::{Known, NotJoined};
+pub(crate) use join::{JoinFailure, KnownHost};
 pub(crate) use network::device_towards;
 pub use setting::Setting;
 
@@ -98,14 +98,14 @@ struct Found {
 
 /// Place of one end of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct EndCpus {
     ways: Ways,
     cpus: Vec<CpuPlace>,
     /// `true` if the kernel takes interrupt time out of process time.
     pub irq_time_subtracted: bool,
 }
 
-impl Place {
+impl EndCpus {
     /// Its address in a family, with its scope and port 0.
     pub fn address(&self, family: Family) -> Option<SocketAddr> {
         self.ways.get(family).map(|way| way.own)
@@ -138,9 +138,9 @@ pub struct Session {
     pairs: Vec<Pair>,
     /// Bulk flows between the two.
     bulk: Flows,
-    places: [Place; 2],
+    places: [EndCpus; 2],
     /// The places as the session chose them, where an arm's stand in their stead.
-    usual: Option<[Place; 2]>,
+    usual: Option<[EndCpus; 2]>,
     /// The CPUs that the hosts offer.
     offered: [Vec<CpuPlace>; 2],
     most_flows: u32,
@@ -182,7 +182,7 @@ impl Session {
             false => network::reach(plan, credentials, listener)?,
         };
         let Found { hosts, wire, pairs, ways, isolated, apart, warnings } = found;
-        let places = ways.map(|ways| Place { ways, cpus: Vec::new(), irq_time_subtracted: false });
+        let places = ways.map(|ways| EndCpus { ways, cpus: Vec::new(), irq_time_subtracted: false });
         let most_flows = plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1);
         let mut session = Self {
             hosts,
@@ -278,16 +278,16 @@ impl Session {
     fn blind_spots(&self) -> Vec<Warning> {
         let mut spots = Vec::new();
         let one_cpu = self.warnings.contains(&Warning::OneCpu);
-        let unseen = |place: &Place| place.cpus(self.most_flows).iter().any(|cpu| cpu.ksoftirqd.is_none());
+        let unseen = |place: &EndCpus| place.cpus(self.most_flows).iter().any(|cpu| cpu.ksoftirqd.is_none());
         if !one_cpu && self.places.iter().any(unseen) {
-            spots.push(Warning::Absent(Unavailable {
+            spots.push(Warning::Absent(Refusal {
                 what: "the CPU time of ksoftirqd".to_owned(),
                 answer: "no such thread in /proc".to_owned(),
                 remedy: "Run outside the container's pid namespace; until then service demand leaves this time out.".to_owned(),
             }));
         }
         if self.facts.iter().any(|facts| facts.irq_time_subtracted.is_none()) {
-            spots.push(Warning::Absent(Unavailable {
+            spots.push(Warning::Absent(Refusal {
                 what: "whether interrupt time is taken out of process time".to_owned(),
                 answer: "the probe needs UDP over loopback".to_owned(),
                 remedy: "Bring loopback up; until then service demand may leave interrupt time out.".to_owned(),
@@ -455,7 +455,7 @@ impl Session {
     }
 
     /// Returns where the end of a role is.
-    pub const fn place(&self, role: Role, swapped: bool) -> &Place {
+    pub const fn place(&self, role: Role, swapped: bool) -> &EndCpus {
         &self.places[index(role, swapped)]
     }
 

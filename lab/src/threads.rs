@@ -36,7 +36,7 @@ impl Listener for Stop {
 
 /// Work that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended<R> {
+pub(crate) struct WorkOutcome<R> {
     /// What was done, in the order in which it ended.
     pub done: Vec<R>,
     /// The user wanted no more.
@@ -54,7 +54,7 @@ pub(crate) fn on_threads<T: Send + 'static, R: Send + 'static>(
     workers: usize,
     work: impl Fn(&Stop, T) -> R + Send + Sync + 'static,
     mut tick: impl FnMut(usize) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>>,
-) -> Result<Ended<R>, Box<dyn Error + Send + Sync>> {
+) -> Result<WorkOutcome<R>, Box<dyn Error + Send + Sync>> {
     let (all, stop) = (items.len(), Stop::default());
     let (queue, work) = (Arc::new(Mutex::new(VecDeque::from(items))), Arc::new(work));
     let (sender, results) = mpsc::channel();
@@ -89,7 +89,7 @@ pub(crate) fn on_threads<T: Send + 'static, R: Send + 'static>(
             stop.0.store(true, Ordering::Relaxed);
         }
     }
-    Ok(Ended { done, stopped: stop.is_set() })
+    Ok(WorkOutcome { done, stopped: stop.is_set() })
 }
 
 /// Time that threads have to end once they are told to stop: a trial at hand is ended in that

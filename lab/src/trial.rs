@@ -25,8 +25,8 @@ use crate::clock::{self, ClockWatch};
 use crate::error::TrialError;
 use crate::event::Listener;
 use crate::refusal::{Refusal, refused};
-use crate::remote::{self, Heard, HostError, RemoteHost};
-use crate::session::{Place, Session, turn};
+use crate::remote::{self, EndpointMessage, HostError, RemoteHost};
+use crate::session::{EndCpus, Session, turn};
 use sys::clock::monotonic;
 
 use conditions::Conditions;
@@ -285,7 +285,7 @@ impl Trial<'_> {
         self.hear_answers(read, "counters")
     }
 
-    fn place(&self, role: Role) -> &Place {
+    fn place(&self, role: Role) -> &EndCpus {
         self.session.place(role, self.spec.swapped)
     }
 
@@ -365,11 +365,11 @@ impl Trial<'_> {
             let awaited = if greeted.sender && greeted.receiver { "an open socket" } else { "the endpoint's hello" };
             let (role, heard) = self.hear(deadline, awaited)?;
             match heard {
-                Heard::Said(FromEndpoint::Hello { version }) if !*greeted.of(role) => {
+                EndpointMessage::Said(FromEndpoint::Hello { version }) if !*greeted.of(role) => {
                     self.check_version(role, version, tool)?;
                     *greeted.of_mut(role) = true;
                 }
-                Heard::Said(FromEndpoint::Ready { addresses, not_bound, .. }) if *greeted.of(role) => {
+                EndpointMessage::Said(FromEndpoint::Ready { addresses, not_bound, .. }) if *greeted.of(role) => {
                     not_bound.into_iter().for_each(|reason| self.session.note_not_bound(reason));
                     *ready.of_mut(role) = Some(addresses);
                 }
@@ -403,7 +403,7 @@ impl Trial<'_> {
         };
         let peers = Both { sender: peers_of(Role::Sender)?, receiver: peers_of(Role::Receiver)? };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Connect { peers: peers.of(role).clone() }))?;
-        let connected = |heard| if matches!(heard, Heard::Said(FromEndpoint::Connected)) { Ok(()) } else { Err(heard) };
+        let connected = |heard| if matches!(heard, EndpointMessage::Said(FromEndpoint::Connected)) { Ok(()) } else { Err(heard) };
         let deadline = Instant::now() + self.step_limit();
         self.hear_both(deadline, "the connection", connected).map(drop).map_err(|error| self.not_joined(error))
     }
@@ -453,8 +453,8 @@ impl Trial<'_> {
         let mut flowing = Both::<bool>::default();
         while !(flowing.sender && flowing.receiver) && sent.sender.is_none() {
             match self.hear(give_up, AWAITED) {
-                Ok((role, Heard::Said(FromEndpoint::Flowing))) => *flowing.of_mut(role) = true,
-                Ok((role, Heard::Said(FromEndpoint::Sent(end)))) if self.sends(role) => *sent.of_mut(role) = Some(end),
+                Ok((role, EndpointMessage::Said(FromEndpoint::Flowing))) => *flowing.of_mut(role) = true,
+                Ok((role, EndpointMessage::Said(FromEndpoint::Sent(end)))) if self.sends(role) => *sent.of_mut(role) = Some(end),
                 Ok((role, other)) => return Err(self.out_of_turn(role, AWAITED, &other).into()),
                 Err(TrialError::Host(HostError::Silent { .. })) => break,
                 Err(error) => return Err(error),
@@ -495,9 +495,9 @@ impl Trial<'_> {
             }
             let (role, heard) = self.hear(deadline, AWAITED)?;
             match heard {
-                Heard::Said(FromEndpoint::Sent(end)) if self.sends(role) => *sent.of_mut(role) = Some(end),
+                EndpointMessage::Said(FromEndpoint::Sent(end)) if self.sends(role) => *sent.of_mut(role) = Some(end),
                 // Of flows that were not waited for.
-                Heard::Said(FromEndpoint::Flowing) => {}
+                EndpointMessage::Said(FromEndpoint::Flowing) => {}
                 other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
             }
         };
@@ -516,8 +516,8 @@ impl Trial<'_> {
             let (role, heard) = self.hear(deadline, AWAITED)?;
             let report = reports.of_mut(role);
             match heard {
-                Heard::Said(FromEndpoint::Done(done)) => *report = Some(*done),
-                Heard::Gone(_) if report.is_some() => running -= 1,
+                EndpointMessage::Said(FromEndpoint::Done(done)) => *report = Some(*done),
+                EndpointMessage::Gone(_) if report.is_some() => running -= 1,
                 other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
             }
         }

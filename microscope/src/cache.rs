@@ -32,7 +32,7 @@ pub struct Cache {
 
 /// Something that the cache holds.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Held {
+pub struct CacheEntry {
     /// The kind, which is the folder that it is in.
     pub kind: String,
     /// Its name.
@@ -168,21 +168,21 @@ impl Cache {
     }
 
     /// Everything that it holds, by kind, the least recently used first.
-    pub fn held(&self) -> Vec<Held> {
+    pub fn held(&self) -> Vec<CacheEntry> {
         let mut held = Vec::new();
         for kind in KINDS {
-            let mut of_kind: Vec<Held> = self.names(kind).into_iter().map(|name| self.one(kind, name)).collect();
+            let mut of_kind: Vec<CacheEntry> = self.names(kind).into_iter().map(|name| self.one(kind, name)).collect();
             of_kind.order_by(|a, b| b.idle_s.cmp(&a.idle_s).then_with(|| a.name.cmp(&b.name)));
             held.append(&mut of_kind);
         }
         held
     }
 
-    fn one(&self, kind: &str, name: String) -> Held {
+    fn one(&self, kind: &str, name: String) -> CacheEntry {
         let path = self.root.join(kind).join(&name);
         let used = fs::metadata(&path).and_then(|found| found.modified()).ok();
         let idle_s = used.and_then(|used| used.elapsed().ok()).map_or(0, |idle| idle.as_secs());
-        Held { kind: kind.to_owned(), name, bytes: size(&path), idle_s }
+        CacheEntry { kind: kind.to_owned(), name, bytes: size(&path), idle_s }
     }
 
     /// Notes that something was used now.
@@ -197,7 +197,7 @@ impl Cache {
     ///
     /// # Errors
     /// Something cannot be removed.
-    pub fn prune(&self, most: u64) -> Result<Vec<Held>, Failed> {
+    pub fn prune(&self, most: u64) -> Result<Vec<CacheEntry>, Failed> {
         self.sweep();
         let held = self.held();
         let mut bytes: u64 = held.iter().map(|one| one.bytes).sum();

@@ -70,7 +70,7 @@ impl Cards<'_> {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandExit {
     /// The exit code, or 128 more than the number of the signal that ended it.
     pub code: u32,
     /// What it wrote, both outputs.
@@ -95,10 +95,10 @@ impl Ran {
     ///
     /// # Errors
     /// In words: it was not started, or did not end.
-    pub fn ended(&self, name: &str) -> Result<Ended, String> {
+    pub fn ended(&self, name: &str) -> Result<CommandExit, String> {
         if let Some((code, _)) = self.log.exits.iter().find(|(_, of)| of == name) {
             let wrote = self.log.files.get(&format!("/o/{name}")).cloned().unwrap_or_default();
-            return Ok(Ended { code: *code, wrote });
+            return Ok(CommandExit { code: *code, wrote });
         }
         let failure = self.log.failures.iter().find(|failure| failure.verb() == "spawn" && failure.is_of(name));
         Err(failure.map_or_else(|| format!("'{name}' did not end"), ToString::to_string))

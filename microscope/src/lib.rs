@@ -36,4 +36,4 @@ pub mod program;
 pub mod scenario;
 
 pub use error::Failed;
-pub use measure::{Asked, Counting, measure};
+pub use measure::{Counting, Request, measure};

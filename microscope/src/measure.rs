@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use attribution::Rules;
-use attribution::exact::{Absent, Accesses, Counts, ExactRows, Lines, Measured, Provenance, Region, spread};
+use attribution::exact::{AbsentScenario, Accesses, Counts, ExactRows, Lines, Measured, Provenance, Region, spread};
 use model::order::Gather;
 
 use crate::boot::{Boot, Booted, COMMAND_LINE, ICOUNT_SHIFT, MEMORY};
@@ -25,7 +25,7 @@ use crate::scenario::{CALIBRATION, Scenario, Session, sessions};
 
 /// What to measure.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct Request {
     /// The kernel.
     pub kernel: Kernel,
     /// Scenarios, in the order in which they run.
@@ -72,7 +72,7 @@ const CALIBRATED: [u64; 3] = [165, 124, 74];
 ///
 /// # Errors
 /// A guest that does not come to its end, or counts that do not agree with each other.
-pub fn measure(cache: &Cache, emulator: &Emulator, asked: &Asked) -> Result<Measured, Failed> {
+pub fn measure(cache: &Cache, emulator: &Emulator, asked: &Request) -> Result<Measured, Failed> {
     if embedded::PROBE.is_empty() {
         return Err(Failed::NoProbe);
     }
@@ -88,7 +88,7 @@ pub fn measure(cache: &Cache, emulator: &Emulator, asked: &Asked) -> Result<Meas
         let modules = match modules::gather(&asked.kernel, &session.modules) {
             Ok(modules) => modules,
             Err(answer) => {
-                let absent = |(name, _): &(String, String)| Absent { name: name.clone(), answer: answer.clone() };
+                let absent = |(name, _): &(String, String)| AbsentScenario { name: name.clone(), answer: answer.clone() };
                 measured.absent.extend(session.regions.iter().map(absent));
                 continue;
             }
@@ -120,7 +120,7 @@ fn is_filter_wrong(found: [u64; 3], accesses: Accesses) -> bool {
 struct Bench<'b> {
     cache: &'b Cache,
     emulator: &'b Emulator,
-    asked: &'b Asked,
+    asked: &'b Request,
 }
 
 /// A boot with its counts.
@@ -301,7 +301,7 @@ impl Run {
             let failure = self.log.failures.iter().find(concerns).map(StepFailure::to_string);
             match (self.regions.remove(name), failure) {
                 (Some(counted), None) if !counted.messages.is_empty() => to.regions.push(region(name, counted, rules, counting)),
-                (_, Some(answer)) => to.absent.push(Absent { name: name.clone(), answer }),
+                (_, Some(answer)) => to.absent.push(AbsentScenario { name: name.clone(), answer }),
                 _ => return Err(Failed::Miscounted(format!("region {name} ({words}) was not counted"))),
             }
         }

@@ -14,8 +14,8 @@ use crate::link::Offload;
 use crate::order::Order;
 use crate::profile::{HardwareCounts, Profile, Waits};
 use crate::quantity::Nanos;
+use crate::refusal::Refusal;
 use crate::run::Status;
-use crate::unavailable::Unavailable;
 
 /// The version of `attach.json` and of a line of `windows.jsonl` that this build writes and reads.
 pub const ATTACH_FORMAT: u32 = 1;
@@ -86,7 +86,7 @@ pub struct Attachment {
     pub arms: Vec<String>,
     /// What this machine refused for the whole observation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Unavailable>,
+    pub refused: Vec<Refusal>,
 }
 
 /// One window: a line of `windows.jsonl`.
@@ -141,7 +141,7 @@ pub struct WindowRecord {
     pub sockets: Option<Sockets>,
     /// What this machine refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Unavailable>,
+    pub refused: Vec<Refusal>,
 }
 
 impl WindowRecord {

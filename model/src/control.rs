@@ -30,8 +30,8 @@ use crate::plan::{LinkKind, Offload, TrialEnd};
 use crate::profile::Observation;
 use crate::program::Program;
 use crate::quantity::{BitRate, Bytes, Nanos};
+use crate::refusal::Refusal;
 use crate::traffic::{Family, Role};
-use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
 pub const CONTROL_VERSION: u32 = 1;
@@ -507,7 +507,7 @@ pub enum FromHost {
     /// The endpoint is watched.
     Observing,
     /// Nothing of what was asked for can be seen here, now or later.
-    NotObserved(Unavailable),
+    NotObserved(Refusal),
     /// Observation of the endpoint.
     Observation(Box<Observation>),
     /// The endpoint is ended.

@@ -21,7 +21,7 @@ choice! {
         Count = "count",
         /// Call chains at tracepoints, from which calls of further functions are
         /// told. It costs some twelve times the message, so it has trials of its own.
-        Witness = "witness",
+        Chains = "witness",
     }
 }
 
@@ -42,7 +42,7 @@ impl Pass {
             Self::Clean => false,
             Self::Time => role == Role::Sender,
             Self::TimeReceiver => role == Role::Receiver,
-            Self::Wait | Self::Count | Self::Witness => true,
+            Self::Wait | Self::Count | Self::Chains => true,
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
 use crate::quantity::Nanos;
-use crate::unavailable::Unavailable;
+use crate::refusal::Refusal;
 
 choice! {
     /// Clock or counter that spaces the samples.
@@ -189,5 +189,5 @@ pub struct Observation {
     pub counts: Option<CallCounts>,
     /// Observations that this machine refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Unavailable>,
+    pub refused: Vec<Refusal>,
 }

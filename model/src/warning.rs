@@ -6,13 +6,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Nanos;
+use crate::refusal::Refusal;
 use crate::socket_option::OptionName;
 use crate::traffic::Role;
-use crate::unavailable::Unavailable;
 
 /// Kind of a warning: warnings of one kind are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind {
+pub struct WarningKind {
     /// Place in the table: what speaks most against a run comes first.
     pub rank: usize,
     /// The end concerned, where it is about one.
@@ -91,10 +91,10 @@ macro_rules! warnings {
             }
 
             /// Kind under which it is counted.
-            pub fn kind(&self) -> Kind {
+            pub fn kind(&self) -> WarningKind {
                 let rank = Self::CODES.iter().position(|code| *code == self.code()).unwrap_or(Self::CODES.len());
                 match self {
-                    $(Self::$variant $(($inner))? $({ $($field,)* })? => Kind {
+                    $(Self::$variant $(($inner))? $({ $($field,)* })? => WarningKind {
                         rank,
                         role: None $(.or(Some($role)))?,
                         name: String::new() $(+ &$name)?,
@@ -481,7 +481,7 @@ warnings! {
     }
     /// A mechanism that this kernel or machine does not offer: `what`, the `answer` of the
     /// system, and the `remedy`.
-    Absent(missing: Unavailable) = "absent" => {
+    Absent(missing: Refusal) = "absent" => {
         words: format!("{} is not available: {}", missing.what, missing.answer),
         remedy: missing.remedy,
         name: missing.what.clone(),

@@ -8,7 +8,7 @@ use crate::sampler::Layout;
 use crate::sampler::record::{Record, Records};
 use crate::sampler::ring::Ring;
 use crate::symbols::{Change, MODULES, Symbols};
-use model::Unavailable;
+use model::Refusal;
 use sys::cpu::online;
 use sys::{errno_name, refused_call};
 
@@ -24,7 +24,7 @@ pub struct KernelNames {
     modules: Vec<u8>,
     symbols: Symbols,
     news: Option<News>,
-    refused: Option<Unavailable>,
+    refused: Option<Refusal>,
 }
 
 impl KernelNames {
@@ -32,7 +32,7 @@ impl KernelNames {
     ///
     /// # Errors
     /// As [`Symbols::of_kernel`].
-    pub fn read() -> Result<Self, Unavailable> {
+    pub fn read() -> Result<Self, Refusal> {
         // Before the list: no change falls between the two.
         let (news, refused) = News::open().map_or_else(|refusal| (None, Some(refusal)), |news| (Some(news), None));
         Ok(Self { modules: modules(), symbols: Symbols::of_kernel()?, news, refused })
@@ -42,7 +42,7 @@ impl KernelNames {
     ///
     /// # Errors
     /// As [`Symbols::of_kernel`].
-    pub fn refresh(&mut self) -> Result<(), Unavailable> {
+    pub fn refresh(&mut self) -> Result<(), Refusal> {
         let news = self.news.as_mut().map(News::take);
         let modules = modules();
         let changed = self.modules != modules || self.symbols.moment(u64::MAX) > 0 || news.is_some_and(|news| news != Ok(Vec::new()));
@@ -57,7 +57,7 @@ impl KernelNames {
     ///
     /// # Errors
     /// As [`Symbols::of_kernel`], where modules changed.
-    pub fn up_to_date(&mut self, notes: &mut Vec<Unavailable>) -> Result<&Symbols, Unavailable> {
+    pub fn up_to_date(&mut self, notes: &mut Vec<Refusal>) -> Result<&Symbols, Refusal> {
         let modules = modules();
         if self.modules != modules {
             (self.modules, self.symbols) = (modules, Symbols::of_kernel()?);
@@ -84,8 +84,8 @@ struct News {
 }
 
 impl News {
-    fn open() -> Result<Self, Unavailable> {
-        let cpus = online().map_err(|error| Unavailable::new(MECHANISM, errno_name(&error), REMEDY))?;
+    fn open() -> Result<Self, Refusal> {
+        let cpus = online().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), REMEDY))?;
         let attributes = Attributes {
             kind: perf::TYPE_SOFTWARE,
             config: perf::SOFTWARE_DUMMY,
@@ -105,7 +105,7 @@ impl News {
     }
 
     /// Changes since the last call.
-    fn take(&mut self) -> Result<Vec<Change>, Unavailable> {
+    fn take(&mut self) -> Result<Vec<Change>, Refusal> {
         let mut changes = Vec::new();
         let mut lost = false;
         for (_, ring) in &mut self.places {
@@ -119,6 +119,6 @@ impl News {
                 }
             }
         }
-        if lost { Err(Unavailable::new(MECHANISM, "the ring had no room", "Repeat the trial")) } else { Ok(changes) }
+        if lost { Err(Refusal::new(MECHANISM, "the ring had no room", "Repeat the trial")) } else { Ok(changes) }
     }
 }

@@ -8,7 +8,7 @@
 //! - [`messages`] counts what a program's sockets take and give.
 //! - [`waits`] tells where a thread's time off the CPU went.
 //!
-//! A refusal is final and a value ([`model::Unavailable`]): no part looks for a way round
+//! A refusal is final and a value ([`model::Refusal`]): no part looks for a way round
 //! it. Whatever the kernel hands out is parsed as foreign bytes.
 
 pub mod counts;

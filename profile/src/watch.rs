@@ -10,7 +10,7 @@ use model::attach::{Elsewhere, OwnCode};
 use model::end::Window;
 use model::order::Gather;
 use model::profile::{HardwareCounts, Profile, SampleSource};
-use model::{Nanos, Unavailable};
+use model::{Nanos, Refusal};
 
 use crate::elsewhere::{Outside, outside};
 use crate::fold::fold;
@@ -63,7 +63,7 @@ pub struct Findings {
     /// Processes that it started meanwhile.
     pub came: u32,
     /// Names that bounds left out.
-    pub left_out: Option<Unavailable>,
+    pub left_out: Option<Refusal>,
 }
 
 impl Watch {
@@ -71,7 +71,7 @@ impl Watch {
     ///
     /// # Errors
     /// When not even the tasks can be sampled.
-    pub fn start(subject: &Subject, notes: &mut Vec<Unavailable>) -> Result<Self, Unavailable> {
+    pub fn start(subject: &Subject, notes: &mut Vec<Refusal>) -> Result<Self, Refusal> {
         let mut watch = match Self::of_cpus(subject).transpose() {
             Ok(Some(watch)) => watch,
             refused => {
@@ -81,14 +81,14 @@ impl Watch {
         };
         for sampler in watch.samplers.iter_mut().chain(&mut watch.of_kernel_threads) {
             sampler.start()?;
-            let new: Vec<Unavailable> = sampler.notes().iter().filter(|note| !notes.contains(note)).cloned().collect();
+            let new: Vec<Refusal> = sampler.notes().iter().filter(|note| !notes.contains(note)).cloned().collect();
             notes.extend(new);
         }
         Ok(watch)
     }
 
     /// `None` where the CPUs are not known: samples of every CPU of a large machine are not wanted.
-    fn of_cpus(subject: &Subject) -> Option<Result<Self, Unavailable>> {
+    fn of_cpus(subject: &Subject) -> Option<Result<Self, Refusal>> {
         let target = |cpu: &u32| Target::Cpu { cpu: *cpu, process: subject.process };
         let open = |cpu: &u32| Sampler::open(&subject.settings(target(cpu), None, subject.cpus.len()));
         let samplers = subject.cpus.iter().map(open).collect::<Result<_, _>>();
@@ -97,7 +97,7 @@ impl Watch {
         (!subject.cpus.is_empty()).then(|| samplers.map(watch))
     }
 
-    fn of_tasks(subject: &Subject, notes: &mut Vec<Unavailable>) -> Result<Self, Unavailable> {
+    fn of_tasks(subject: &Subject, notes: &mut Vec<Refusal>) -> Result<Self, Refusal> {
         let all = subject.tasks.len() + subject.kernel_threads.len();
         // The threads of a process are where it may be.
         let only = |task: &Target| subject.cpus.first().copied().filter(|_| matches!(task, Target::Process(_)) && subject.cpus.len() == 1);
@@ -107,7 +107,7 @@ impl Watch {
         for (cpu, thread) in &subject.kernel_threads {
             match Sampler::open(&subject.settings(Target::Thread(*thread), Some(*cpu), all)) {
                 Ok(sampler) => of_kernel_threads.push(sampler),
-                Err(refusal) => notes.push(Unavailable { what: format!("samples of ksoftirqd/{cpu}"), ..refusal }),
+                Err(refusal) => notes.push(Refusal { what: format!("samples of ksoftirqd/{cpu}"), ..refusal }),
             }
         }
         Ok(Self { samplers, whole: false, of_kernel_threads, kernel_threads: Vec::new() })
@@ -118,7 +118,7 @@ impl Watch {
     ///
     /// # Errors
     /// When a recording cannot be read.
-    pub fn finish(self, processes: &[u32], symbols: &Symbols, window: Window, names: Option<&mut Names>) -> Result<Findings, Unavailable> {
+    pub fn finish(self, processes: &[u32], symbols: &Symbols, window: Window, names: Option<&mut Names>) -> Result<Findings, Refusal> {
         let recordings = |samplers: Vec<Sampler>| samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>();
         // The program's first, whose samples cost most where they are lost.
         let (own, threads) = (recordings(self.samplers)?, recordings(self.of_kernel_threads)?);

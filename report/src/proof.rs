@@ -41,12 +41,12 @@ pub fn sentence(part: Part) -> String {
 /// A table of every cost, and a sentence for each part.
 pub fn document(parts: &[Part]) -> Document {
     let first = parts.first().map_or(&[][..], |part| part.costs);
-    let mut rows = Rows::of(first)
-        .words("Cause", |cost| cost.cause.as_str())
-        .words("Traffic", |cost| cost.traffic.as_str())
-        .figures(("Cost", 2, ["Cost of", "a message"]), |cost| {
+    let mut rows = Rows::of(first).words("Cause", |cost| cost.cause.as_str()).words("Traffic", |cost| cost.traffic.as_str()).figures(
+        ("Cost", 2, ["Cost of", "a message"]),
+        |cost| {
             if cost.injected_ns > 0.0 { time(cost.injected_ns) } else { "-".to_owned() }
-        });
+        },
+    );
     for part in parts {
         let mut costs = part.costs.iter();
         let head =

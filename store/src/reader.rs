@@ -11,7 +11,7 @@ use model::plan::check_stored;
 use model::run::{RUN_FORMAT, Run};
 use model::trial::TrialRecord;
 use model::warning::Warning;
-use model::{Unavailable, nearest};
+use model::{Refusal, nearest};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -137,7 +137,7 @@ fn read_hosts(run: &Path) -> Result<Hosts, StoreError> {
         let Some(moment) = layout::host_moment(&name.to_string_lossy()) else { continue };
         match read_host(&directory.join(&name)) {
             Ok(facts) => hosts.push((moment, facts)),
-            Err(error) => warnings.push(Warning::Absent(Unavailable {
+            Err(error) => warnings.push(Warning::Absent(Refusal {
                 what: format!("{}/{}", layout::HOSTS, name.to_string_lossy()),
                 answer: error.to_string(),
                 remedy: "The trials are kept; what is known of this host is lost.".to_owned(),

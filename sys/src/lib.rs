@@ -12,4 +12,4 @@ pub mod refusal;
 pub mod socket;
 
 pub use mapping::{Access, Mapping};
-pub use refusal::{Refusal, errno_name, refused_call};
+pub use refusal::{KernelRefusal, errno_name, refused_call};

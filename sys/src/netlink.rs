@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 pub use nix::sys::socket::SockProtocol as Protocol;
 use nix::sys::socket::{AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockType, bind, connect, recvfrom, send, socket};
 
-use crate::refusal::Refusal;
+use crate::refusal::KernelRefusal;
 use crate::socket::set_int;
 
 /// Time that the kernel may take to answer. It answers before the request's
@@ -80,12 +80,12 @@ impl NetlinkError {
     }
 }
 
-/// The errno of a refusal stays ([`Refusal::errno`]).
+/// The errno of a refusal stays ([`KernelRefusal::errno`]).
 impl From<NetlinkError> for io::Error {
     fn from(error: NetlinkError) -> Self {
         match error {
-            NetlinkError::Refused { tried, errno, .. } => Refusal::of(tried, errno.into()),
-            NetlinkError::Socket { tried, source } => Refusal::of(tried, source),
+            NetlinkError::Refused { tried, errno, .. } => KernelRefusal::error(tried, errno.into()),
+            NetlinkError::Socket { tried, source } => KernelRefusal::error(tried, source),
             other => Self::other(other),
         }
     }
@@ -322,7 +322,7 @@ mod tests {
         assert!(matches!(error, NetlinkError::Refused { errno: Errno::ENODEV, .. }), "{error:?}");
         assert!(error.to_string().starts_with("looking for a device: the system answered ENODEV"), "{error}");
         let io = std::io::Error::from(error);
-        assert_eq!(crate::Refusal::errno(&io), Some(libc::ENODEV), "{io}");
+        assert_eq!(crate::KernelRefusal::errno(&io), Some(libc::ENODEV), "{io}");
     }
 
     #[test]

@@ -2,20 +2,20 @@
 
 use std::io;
 
-use model::Unavailable;
+use model::Refusal;
 use nix::errno::Errno;
 
 /// What was refused, and the answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {answer}")]
-pub struct Refusal {
+pub struct KernelRefusal {
     what: String,
     answer: io::Error,
 }
 
-impl Refusal {
+impl KernelRefusal {
     /// An answer of the kernel, with what it refused.
-    pub fn of(what: impl Into<String>, answer: io::Error) -> io::Error {
+    pub fn error(what: impl Into<String>, answer: io::Error) -> io::Error {
         io::Error::new(answer.kind(), Self { what: what.into(), answer })
     }
 
@@ -27,8 +27,8 @@ impl Refusal {
 }
 
 /// Makes the refusal of the call `tried`, which the system answered with `error`.
-pub fn refused_call(what: &str, tried: &str, error: &io::Error, remedy: impl Into<String>) -> Unavailable {
-    Unavailable::new(what, format!("{tried}: {}", errno_name(error)), remedy)
+pub fn refused_call(what: &str, tried: &str, error: &io::Error, remedy: impl Into<String>) -> Refusal {
+    Refusal::new(what, format!("{tried}: {}", errno_name(error)), remedy)
 }
 
 /// The kernel's own number for "not supported", which should not get out of it
@@ -48,7 +48,7 @@ pub fn errno_name(error: &io::Error) -> String {
 mod tests {
     use std::io;
 
-    use super::{Refusal, errno_name, refused_call};
+    use super::{KernelRefusal, errno_name, refused_call};
 
     #[test]
     fn an_errno_has_its_name() {
@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn the_errno_stays() {
         let plain = io::Error::from_raw_os_error(libc::ENOPROTOOPT);
-        assert_eq!(Refusal::errno(&plain), Some(libc::ENOPROTOOPT));
-        let refused = Refusal::of("this kernel refuses UDP_GRO", plain);
-        assert_eq!(Refusal::errno(&refused), Some(libc::ENOPROTOOPT));
+        assert_eq!(KernelRefusal::errno(&plain), Some(libc::ENOPROTOOPT));
+        let refused = KernelRefusal::error("this kernel refuses UDP_GRO", plain);
+        assert_eq!(KernelRefusal::errno(&refused), Some(libc::ENOPROTOOPT));
         assert!(refused.to_string().starts_with("this kernel refuses UDP_GRO: Protocol not available"), "{refused}");
-        assert_eq!(Refusal::errno(&io::Error::other("no kernel's")), None);
+        assert_eq!(KernelRefusal::errno(&io::Error::other("no kernel's")), None);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Trial};
-use model::Unavailable;
+use model::Refusal;
 
 /// The user nobody, on every Linux.
 pub const NOBODY: u32 = 65_534;
@@ -16,8 +16,8 @@ pub const NOBODY: u32 = 65_534;
 #[derive(Debug)]
 pub struct Skip(pub String);
 
-impl From<Unavailable> for Skip {
-    fn from(answer: Unavailable) -> Self {
+impl From<Refusal> for Skip {
+    fn from(answer: Refusal) -> Self {
         Self(answer.to_string())
     }
 }

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, compare, ratio};
 use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
-use model::{Role, Unavailable, choice};
+use model::{Refusal, Role, choice};
 use serde::Serialize;
 
+use crate::studies::receipt::chain_attributes::ChainAttributes;
 use crate::studies::receipt::chains::Chains;
-use crate::studies::receipt::known::Known;
 use crate::studies::receipt::{ReceiptOutcome, end};
 use crate::verdict::THRESHOLD;
 
@@ -86,7 +86,7 @@ pub struct State {
     /// Facts to know before believing the figures.
     pub notes: Vec<String>,
     /// What this machine refused, each once.
-    pub refused: Vec<Unavailable>,
+    pub refused: Vec<Refusal>,
 }
 
 impl State {
@@ -334,7 +334,7 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     let seen: Vec<&WindowRecord> = if passes::uncounted(run, windows) { Vec::new() } else { windows.to_vec() };
     let mut chains = Chains::default();
     let (kept, sampled) = passes::kept(windows, &mut chains);
-    let mut known = Known::new(&chains, rules);
+    let mut known = ChainAttributes::new(&chains, rules);
     let tallies = end::tallies(&kept, &mut known);
     let mut receipt = end::receipt(passes::size(&seen), Role::Receiver, &kept, &tallies, &mut known);
     let processes = windows.iter().map(|window| window.clocks.processes).max().unwrap_or(0);
@@ -350,7 +350,7 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     let rate: Vec<(f64, f64)> = clean().filter_map(|window| Some((window.requests? as f64, seconds(window)))).collect();
     let busy: Vec<(f64, f64)> = clean().map(|window| (window.clocks.cpu.as_secs_f64(), seconds(window))).collect();
     let figure = |pairs: &[(f64, f64)]| (!pairs.is_empty()).then(|| ratio(pairs).figure());
-    let mut refused: Vec<Unavailable> = run.refused.clone();
+    let mut refused: Vec<Refusal> = run.refused.clone();
     for refusal in windows.iter().flat_map(|window| &window.refused) {
         if !refused.contains(refusal) {
             refused.push(refusal.clone());

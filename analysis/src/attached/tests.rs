@@ -7,7 +7,7 @@ use model::attach::{
 use model::end::Window;
 use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
-use model::{Nanos, Unavailable};
+use model::{Nanos, Refusal};
 
 use super::{Attached, ReceiptOutcome, Verdict, Work, analyse, change, folded};
 
@@ -180,7 +180,7 @@ fn clean_windows_alone_tell_what_a_request_costs() {
 /// A process for each connection, whose socket calls are not seen: they are not 0.
 #[test]
 fn what_cannot_be_counted_is_said_to_be_so() {
-    let refusal = Unavailable::new(CHILDREN, "", "");
+    let refusal = Refusal::new(CHILDREN, "", "");
     let came = |children: u32| -> Attached {
         let windows = (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0)));
         let windows: Vec<WindowRecord> = windows
@@ -287,7 +287,7 @@ fn sends_that_were_not_seen_divide_nothing() {
         .collect();
     let sends = |refused: &[&str]| Attachment {
         requests: "sends".to_owned(),
-        refused: refused.iter().map(|what| Unavailable::new(*what, "", "")).collect(),
+        refused: refused.iter().map(|what| Refusal::new(*what, "", "")).collect(),
         ..run(&[])
     };
     let rules = Rules::builtin().unwrap();

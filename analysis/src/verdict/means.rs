@@ -17,7 +17,7 @@ pub const MEANS: [Metric; 3] = [Metric::ReceiverWakeupsPerMessage, Metric::Sende
 
 /// One cell in both arms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Moved {
+pub struct Shift {
     /// Medians over blocks: of the baseline, of the candidate.
     pub medians: [f64; 2],
     /// The candidate's less the baseline's, with the interval of the randomisation test.
@@ -30,18 +30,18 @@ pub struct Means {
     /// Which.
     pub metric: Metric,
     /// One a cell, in the order of the comparison's; `None` where an arm has none.
-    pub cells: Vec<Option<Moved>>,
+    pub cells: Vec<Option<Shift>>,
 }
 
 /// Compares one metric; `None` where no cell has it, or it is nowhere above 0.
 pub fn means(metric: Metric, cells: &[Values], options: &Options) -> Option<Means> {
     let any = cells.iter().any(|cell| cell.baseline.values().chain(cell.candidate.values()).any(|value| *value > 0.0));
     let mut nulls = Nulls::default();
-    let cells: Vec<Option<Moved>> = cells.iter().map(|cell| moved(cell, options, &mut nulls)).collect();
+    let cells: Vec<Option<Shift>> = cells.iter().map(|cell| moved(cell, options, &mut nulls)).collect();
     (any && cells.iter().any(Option::is_some)).then_some(Means { metric, cells })
 }
 
-fn moved(values: &Values, options: &Options, nulls: &mut Nulls) -> Option<Moved> {
+fn moved(values: &Values, options: &Options, nulls: &mut Nulls) -> Option<Shift> {
     let (baseline, candidate): (Vec<f64>, Vec<f64>) = match options.design {
         Design::Paired => {
             let pair = |(block, from): (&u32, &f64)| Some((*from, *values.candidate.get(block)?));
@@ -54,7 +54,7 @@ fn moved(values: &Values, options: &Options, nulls: &mut Nulls) -> Option<Moved>
         design => Evidence::unpaired(&baseline, &candidate, design, nulls),
     }?;
     let medians = [median::median(&baseline)?, median::median(&candidate)?];
-    Some(Moved { medians, difference: found.estimate(options.confidence, baseline.len().min(candidate.len())) })
+    Some(Shift { medians, difference: found.estimate(options.confidence, baseline.len().min(candidate.len())) })
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use false_alarm::FalseAlarm;
 pub use gate::{COMPARED, GATE, GateMetric, HEADLINE};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
-pub use means::{MEANS, Means, Moved, means};
+pub use means::{MEANS, Means, Shift, means};
 pub use scatter::RunScatter;
 pub use selftest::{Outlook, SelfTest, blocks_for_equivalence, detectable, self_test};
 pub use series::{Doubt, Shape, Side, correlation, doubts};

@@ -104,7 +104,7 @@ impl Region {
 
 /// A scenario that a kernel cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Absent {
+pub struct AbsentScenario {
     /// The scenario.
     pub name: String,
     /// What the guest answered.
@@ -119,7 +119,7 @@ pub struct Measured {
     /// A receipt for each region, in the order in which they ran.
     pub regions: Vec<Region>,
     /// What could not be run.
-    pub absent: Vec<Absent>,
+    pub absent: Vec<AbsentScenario>,
 }
 
 impl Measured {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Region;
 use crate::attributes::Layer;
 use crate::figure::{ErrorMethod, Figure};
-use crate::rows::{Moved, Row};
+use crate::rows::{Influence, Row};
 
 /// One message, measured and counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,12 +48,12 @@ pub struct TimedRow {
 }
 
 /// A figure and how far each block moves it.
-type Known = (Figure, Moved);
+type Term = (Figure, Influence);
 
 /// Puts the layers of both ends of a message next to those that were counted. `ends` holds
 /// the rows of each end that has a receipt.
 pub fn timed(cell: &str, ends: &[&[Row<Layer>]], region: &Region) -> Timed {
-    let mut layers: BTreeMap<Layer, Vec<Known>> = BTreeMap::new();
+    let mut layers: BTreeMap<Layer, Vec<Term>> = BTreeMap::new();
     for row in ends.iter().copied().flatten() {
         layers.entry(row.key).or_default().push((row.ns, row.moved.clone()));
     }
@@ -65,7 +65,7 @@ pub fn timed(cell: &str, ends: &[&[Row<Layer>]], region: &Region) -> Timed {
     let counted = region.rows.layers.iter().map(|row| row.key).filter(|layer| !layers.contains_key(layer)).collect::<Vec<_>>();
     // A layer that no sample hit took no time that is known.
     counted.into_iter().for_each(|layer| drop(layers.insert(layer, Vec::new())));
-    let row = |(layer, known): (Layer, Vec<Known>)| {
+    let row = |(layer, known): (Layer, Vec<Term>)| {
         let (ns_of_layer, executed) = (sum(&known), region.rows.layer(layer).instructions);
         let each = each(ns_of_layer, executed);
         let apart = each.and_then(|each| Some((each.interval?, per_instruction.interval?)));
@@ -86,7 +86,7 @@ pub fn timed(cell: &str, ends: &[&[Row<Layer>]], region: &Region) -> Timed {
 
 /// The sum of figures of the same blocks. Their covariance is the sum of products of what
 /// each block moves them by.
-fn sum(all: &[Known]) -> Figure {
+fn sum(all: &[Term]) -> Figure {
     let value = all.iter().map(|(figure, _)| figure.value).sum();
     let freedom = all.iter().map(|(figure, _)| figure.freedom).fold(f64::INFINITY, f64::min);
     let mut variance = all.iter().map(|(figure, _)| figure.variance()).sum::<Option<f64>>();
@@ -110,7 +110,7 @@ mod tests {
     use super::{sum, timed};
     use crate::exact::{ExactRows, Region};
     use crate::figure::{ErrorMethod, Figure};
-    use crate::rows::{Moved, Row};
+    use crate::rows::{Influence, Row};
     use crate::{Layer, Rules};
 
     fn figure(value: f64, error: f64) -> Figure {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn row(key: Layer, ns: f64, error: f64) -> Row<Layer> {
-        Row { key, samples: 10, share: figure(0.5, 0.01), ns: figure(ns, error), passes: vec![], moved: Moved::new() }
+        Row { key, samples: 10, share: figure(0.5, 0.01), ns: figure(ns, error), passes: vec![], moved: Influence::new() }
     }
 
     fn region() -> Region {
@@ -145,12 +145,12 @@ mod tests {
 
     #[test]
     fn what_blocks_move_alike_adds_up() {
-        let moved = |by: f64| Moved::from([(0, by), (1, -by)]);
+        let moved = |by: f64| Influence::from([(0, by), (1, -by)]);
         // Each figure's variance is what its blocks move it by.
         let one = (figure(10.0, 2.0_f64.sqrt()), moved(1.0));
         assert!((sum(&[one.clone(), one.clone()]).error.unwrap().powi(2) - 8.0).abs() < 1e-9, "together");
         let other = (figure(10.0, 2.0_f64.sqrt()), moved(-1.0));
         assert!(sum(&[one.clone(), other]).error.unwrap() < 1e-6, "against each other");
-        assert!((sum(&[one.clone(), (one.0, Moved::new())]).error.unwrap().powi(2) - 4.0).abs() < 1e-9, "apart");
+        assert!((sum(&[one.clone(), (one.0, Influence::new())]).error.unwrap().powi(2) - 4.0).abs() < 1e-9, "apart");
     }
 }

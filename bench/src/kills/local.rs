@@ -25,12 +25,12 @@ const AWAY: Duration = Duration::from_secs(5);
 pub enum Victim {
     Sender,
     Receiver,
-    Keeper,
+    HostProcess,
 }
 
 /// Each kind in words.
 pub const VICTIMS: [(&str, Victim); 3] =
-    [("the sender's endpoint", Victim::Sender), ("the receiver's endpoint", Victim::Receiver), ("a local keeper", Victim::Keeper)];
+    [("the sender's endpoint", Victim::Sender), ("the receiver's endpoint", Victim::Receiver), ("a local keeper", Victim::HostProcess)];
 
 /// One study with several kills of a kind.
 pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
@@ -49,7 +49,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaC
         let host = match victim {
             Victim::Sender if swapped => "b",
             Victim::Receiver if !swapped => "b",
-            Victim::Keeper if random.random() => "b",
+            Victim::HostProcess if random.random() => "b",
             _ => "a",
         };
         let mut found = None;
@@ -70,11 +70,11 @@ pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaC
 
 fn find(tool: &Tool, victim: Victim, host: &str) -> Option<Process> {
     let all = processes::marked(tool.mark());
-    let keeper = all.iter().find(|process| process.kind == "__host" && process.name == host)?;
+    let host_process = all.iter().find(|process| process.kind == "__host" && process.name == host)?;
     match victim {
-        Victim::Keeper => Some(keeper.clone()),
+        Victim::HostProcess => Some(host_process.clone()),
         Victim::Sender | Victim::Receiver => {
-            all.iter().find(|process| process.kind == "__endpoint" && process.parent == keeper.pid).cloned()
+            all.iter().find(|process| process.kind == "__endpoint" && process.parent == host_process.pid).cloned()
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::agent::capabilities::Kept;
+use lab::agent::capabilities::KeptCapability;
 use lab::connection::TlsFiles;
 use model::plan::{AGENT_PORT, CommandHost, HostPlace};
 use model::{Bytes, Nanos, Program};
@@ -39,7 +39,7 @@ pub struct AgentArgs {
     /// Capabilities to keep where the agent is started as root, of perfmon, bpf,
     /// syslog (receipts need these three), net_admin, net_raw; it gives up all others
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub keep_capabilities: Vec<Kept>,
+    pub keep_capabilities: Vec<KeptCapability>,
     /// What keeps strangers out
     #[command(flatten)]
     pub trust: TrustArgs,

@@ -146,7 +146,7 @@ pub enum Command {
 }
 /// Outcome of a command line.
 #[derive(Debug)]
-pub enum Asked {
+pub enum Invocation {
     /// Something to do.
     Something(Box<Arguments>),
     /// Nothing more: help, version or misuse, of which the user has been told.
@@ -157,19 +157,19 @@ pub enum Asked {
 ///
 /// # Errors
 /// Misuse.
-pub fn parse() -> Result<Asked, Failure> {
+pub fn parse() -> Result<Invocation, Failure> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     // Options before any command are those of one trial, or of an agent.
     let one_trial = typed.get(1).is_some_and(|word| word.to_str().is_some_and(|word| word.starts_with('-')));
     let words = iperf::understood(typed.clone());
     let error = match Arguments::command().try_get_matches_from(&words).and_then(|matches| Arguments::read(&matches, &words)) {
-        Ok(arguments) => return Ok(Asked::Something(Box::new(arguments))),
+        Ok(arguments) => return Ok(Invocation::Something(Box::new(arguments))),
         Err(error) => error,
     };
     // Whoever closed our output does not want to hear of it.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && words.len() == 1 {
         let _ = write!(io::stderr(), "{}", short_help());
-        return Ok(Asked::Told(Exit::Misuse));
+        return Ok(Invocation::Told(Exit::Misuse));
     }
     if error.use_stderr() {
         let json = typed.iter().any(|word| asks_for_json(word));
@@ -179,7 +179,7 @@ pub fn parse() -> Result<Asked, Failure> {
         return Err(if json { failure.in_form(form) } else { failure });
     }
     let _ = short::asked_for(&words).unwrap_or(error).print();
-    Ok(Asked::Told(Exit::Done))
+    Ok(Invocation::Told(Exit::Done))
 }
 
 /// Replacement of an option that only iperf3 has.

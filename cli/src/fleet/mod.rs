@@ -24,7 +24,7 @@ use crate::consent::Consent;
 use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
-use crate::resume::{self, Ended};
+use crate::resume::{self, ResumedRun};
 use crate::{output, signals};
 
 /// The plan of a fleet, but for its hosts and rounds.
@@ -77,7 +77,7 @@ fn go_on(path: &Path, args: &FleetArgs) -> Result<Exit, Failure> {
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
     let resumed = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::fleet::resume(plan, &credentials, past, listener);
-    let Ended { path, outcome, .. } = resume::run(path, true, consent, interrupted, &resumed)?;
+    let ResumedRun { path, outcome, .. } = resume::run(path, true, consent, interrupted, &resumed)?;
     conclude(&path, outcome, args)
 }
 

@@ -1,6 +1,6 @@
 //! `nettoll microscope cache`.
 
-use microscope::cache::{Cache, Held};
+use microscope::cache::{Cache, CacheEntry};
 use model::Bytes;
 
 use crate::args::MicroscopeArgs;
@@ -31,6 +31,6 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn line(one: &Held) -> String {
+fn line(one: &CacheEntry) -> String {
     format!("{:<9} {:<44} {:>8}, last used {} min ago", one.kind, one.name, Bytes::new(one.bytes).to_string(), one.idle_s / 60)
 }

@@ -20,8 +20,8 @@ use microscope::emulator::Emulator;
 use microscope::kernel::Kernel;
 use microscope::program::Program;
 use microscope::scenario::{self, Scenario};
-use microscope::{Asked, Counting, Failed, measure};
-use report::microscope::Shown;
+use microscope::{Counting, Failed, Request, measure};
+use report::microscope::Detail;
 
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
@@ -68,9 +68,9 @@ fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let lab = Lab::open(cache, args)?;
     let place = args.html.place("microscope.html")?;
     let kernels = lab.kernels(&args.kernels())?;
-    let asked: Vec<Asked> = kernels.into_iter().map(|kernel| lab.asked(kernel, args.seed)).collect();
+    let asked: Vec<Request> = kernels.into_iter().map(|kernel| lab.asked(kernel, args.seed)).collect();
     let measured = lab.measure(&asked)?;
-    let shown = Shown { tree: args.tree };
+    let shown = Detail { tree: args.tree };
     let stored = exact::store_run(&args.runs.directory, &measured, shown)?;
     if let Some(place) = &place {
         output::page(place, &report::html::document(&report::microscope::document(&measured, &[], shown, crate::version::SHORT)))?;
@@ -174,8 +174,8 @@ impl<'a> Lab<'a> {
         Ok(microscope::packages::series(&known))
     }
 
-    fn asked(&self, kernel: Kernel, seed: u64) -> Asked {
-        Asked {
+    fn asked(&self, kernel: Kernel, seed: u64) -> Request {
+        Request {
             kernel,
             scenarios: self.scenarios.clone(),
             sizes: self.sizes.clone(),
@@ -189,7 +189,7 @@ impl<'a> Lab<'a> {
 
     /// Measures all of them, as many at a time as there are processors. A guest is one
     /// processor's work, and nothing of the machine moves its counts.
-    fn measure(&self, asked: &[Asked]) -> Result<Vec<Measured>, Failed> {
+    fn measure(&self, asked: &[Request]) -> Result<Vec<Measured>, Failed> {
         let jobs = thread::available_parallelism().map_or(1, NonZero::get).min(asked.len());
         let next = Mutex::new(0..asked.len());
         let found: Mutex<Vec<Option<Result<Measured, Failed>>>> = Mutex::new(asked.iter().map(|_| None).collect());

@@ -9,7 +9,7 @@ use attribution::exact::{Measured, Timed};
 use microscope::cache::Cache;
 use microscope::scenario::{self, Scenario};
 use model::order::Gather;
-use report::microscope::Shown;
+use report::microscope::Detail;
 
 use super::Lab;
 use crate::args::MicroscopeArgs;
@@ -29,7 +29,7 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let measured = lab.measure(&[lab.asked(kernel.clone(), args.seed)])?;
     let timed: Vec<Timed> = measured.iter().flat_map(|one| analysis::exact::side_by_side(&messages.analysis, one)).collect();
     exact::write(&messages.path, None, &measured)?;
-    let shown = Shown { tree: args.tree };
+    let shown = Detail { tree: args.tree };
     if let Some(place) = &place {
         output::page(place, &report::html::document(&report::microscope::document(&measured, &timed, shown, crate::version::SHORT)))?;
     }
@@ -96,7 +96,7 @@ impl Messages {
     }
 }
 
-fn tell(measured: &[Measured], timed: &[Timed], shown: Shown, args: &MicroscopeArgs) -> Result<(), Failure> {
+fn tell(measured: &[Measured], timed: &[Timed], shown: Detail, args: &MicroscopeArgs) -> Result<(), Failure> {
     match args.json {
         true => output::write(&report::microscope::json(measured, timed))?,
         false => output::show(&report::microscope::document(measured, timed, shown, crate::version::SHORT), args.verbose)?,

@@ -61,7 +61,7 @@ fn reason(error: StudyError) -> Failure {
 }
 
 /// Record that stands for a trial that the user ended.
-fn interrupted_trial(asked: &plan::Asked, started_ms: u64) -> TrialRecord {
+fn interrupted_trial(asked: &plan::OneshotPlan, started_ms: u64) -> TrialRecord {
     TrialRecord {
         swapped: asked.swapped,
         started_ms,

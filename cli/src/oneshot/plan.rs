@@ -32,7 +32,7 @@ const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);
 
 /// A plan of one cell, and what a plan has no word for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct OneshotPlan {
     /// The plan.
     pub plan: ApprovedPlan,
     /// Its cell.
@@ -50,7 +50,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// Flags that do not go together, and errors of `reach`.
-pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
+pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<OneshotPlan, Failure> {
     let Some(host) = args.client.clone().map(|client| with_port(client, args.port)) else {
         return Err(Failure::misuse("name the host of the agent: nettoll -c HOST"));
     };
@@ -77,7 +77,7 @@ pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
     };
     let plan = resolve(&raw, &[], 0)?;
     match plan.cells.as_slice() {
-        [cell] => Ok(Asked { cell: cell.clone(), swapped, remote, address, plan }),
+        [cell] => Ok(OneshotPlan { cell: cell.clone(), swapped, remote, address, plan }),
         cells => Err(Failure::misuse(format!("these flags are of {} trials; vary a factor with `nettoll study`", cells.len()))),
     }
 }
@@ -221,17 +221,17 @@ mod tests {
     use model::plan::{LinkKind, PlanEnd};
     use model::{Arrivals, Bytes, Family, Nanos, OfferedRate, Pacing, Test, schedule};
 
-    use super::{Asked, choose, plan};
+    use super::{OneshotPlan, choose, plan};
     use crate::args::Arguments;
     use crate::exit::Failure;
 
-    fn try_asked(line: &str) -> Result<Asked, String> {
+    fn try_asked(line: &str) -> Result<OneshotPlan, String> {
         let words = ["nettoll"].into_iter().chain(line.split_whitespace());
         let args = Arguments::try_parse_from(words).map_err(|error| error.to_string())?;
         plan(&args.oneshot, &|_| panic!("nobody is to be reached")).map_err(|failure| format!("{failure:?}"))
     }
 
-    fn asked(line: &str) -> Asked {
+    fn asked(line: &str) -> OneshotPlan {
         let asked = try_asked(line).unwrap();
         // The laboratory draws the roles from the seed.
         assert_eq!(schedule::block(asked.plan.seed, 0, asked.plan.shape()).swapped, asked.swapped, "{line}");
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_what_iperf3_does() {
-        let Asked { plan, cell, swapped, remote, .. } = asked("-c 192.0.2.7");
+        let OneshotPlan { plan, cell, swapped, remote, .. } = asked("-c 192.0.2.7");
         assert_eq!((cell.test, cell.size, cell.flows, cell.rate, cell.nodelay), (Test::TcpStream, Bytes::new(131_072), 1, None, false));
         assert_eq!(
             (plan.end, plan.warmup, plan.progress),
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_the_letters() {
-        let Asked { plan, cell, remote, .. } = asked("-c [2001:db8::7]:5000 -w 64K -N -C reno -A 2,3 -O 1 -i 0 -P 8 -p 7000 --bidir");
+        let OneshotPlan { plan, cell, remote, .. } = asked("-c [2001:db8::7]:5000 -w 64K -N -C reno -A 2,3 -O 1 -i 0 -P 8 -p 7000 --bidir");
         assert_eq!(
             (cell.sndbuf, cell.rcvbuf, cell.nodelay, cell.cc.as_deref()),
             (Some(Bytes::new(65_536)), Some(Bytes::new(65_536)), true, Some("reno"))
@@ -311,10 +311,10 @@ mod tests {
 
     #[test]
     fn a_host_that_a_command_starts() {
-        let Asked { plan, cell, remote, address, .. } = asked("-c ssh:op@db1:2222 -p 7000 -t 1");
+        let OneshotPlan { plan, cell, remote, address, .. } = asked("-c ssh:op@db1:2222 -p 7000 -t 1");
         assert_eq!((plan.hosts["b"].to_string().as_str(), remote.as_str()), ("ssh:op@db1:2222", "ssh:op@db1:2222"));
         assert_eq!((cell.family, address), (Family::V4, None));
-        let Asked { cell, address, .. } = asked("-c slurm:n1,data=2001:db8::7 -t 1");
+        let OneshotPlan { cell, address, .. } = asked("-c slurm:n1,data=2001:db8::7 -t 1");
         assert_eq!((cell.family, address), (Family::V6, Some("2001:db8::7".parse().unwrap())));
         assert!(try_asked("-c ssh:-oX=y").unwrap_err().contains("cannot begin with '-'"));
     }

@@ -14,7 +14,7 @@ use model::trial::Outcome;
 use model::{Role, TrialRecord, Warning};
 use report::oneshot::{self, Intervals, Row, TrialFacts};
 
-use super::plan::Asked;
+use super::plan::OneshotPlan;
 use crate::args::OneshotArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -23,7 +23,7 @@ use crate::version;
 
 /// The listener of one trial.
 pub struct TrialPrinter<'a> {
-    asked: &'a Asked,
+    asked: &'a OneshotPlan,
     json: bool,
     verbose: bool,
     recorder: Option<Recorder>,
@@ -40,7 +40,7 @@ pub struct TrialPrinter<'a> {
 
 impl<'a> TrialPrinter<'a> {
     /// Nothing has happened yet.
-    pub fn new(asked: &'a Asked, args: &OneshotArgs, recorder: Option<Recorder>, interrupted: Arc<AtomicBool>) -> Self {
+    pub fn new(asked: &'a OneshotPlan, args: &OneshotArgs, recorder: Option<Recorder>, interrupted: Arc<AtomicBool>) -> Self {
         Self {
             asked,
             json: args.json,

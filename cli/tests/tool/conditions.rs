@@ -8,7 +8,7 @@ use model::condition::{Conditions, LoadUsage, ObservedConditions, Placement, Pri
 use model::end::EndReport;
 use model::run::Status;
 use model::trial::{Measured, Outcome, TrialRecord};
-use model::{Role, Unavailable, Warning};
+use model::{Refusal, Role, Warning};
 
 use crate::support::processes::{self, assert_nothing_left, traces};
 use crate::support::stored::Stored;
@@ -101,7 +101,7 @@ fn jobs_whose_program_is_missing_are_replaced_and_that_is_said() -> Result<(), S
             assert_eq!(replaced, ["compile", "format", "edit", "copy", "ask"].map(|job| (job, "built in")));
         }
     }
-    let absent = |warning: &&Warning| matches!(warning, Warning::Absent(Unavailable { what, .. }) if what.contains("host load"));
+    let absent = |warning: &&Warning| matches!(warning, Warning::Absent(Refusal { what, .. }) if what.contains("host load"));
     assert_eq!(stored.run().warnings.iter().filter(absent).count(), 1, "it is said once");
     answer
         .says("for some jobs of a host load is not available: it is not in PATH, and what did the job was another: 'compile' was built in");

@@ -92,14 +92,14 @@ fn only_the_pass_that_is_made_for_it_sees_something() -> Result<(), Skip> {
     for (_, measured) in trials(Pass::Clean)? {
         assert!(measured.observed.is_none());
     }
-    for pass in [Pass::Time, Pass::TimeReceiver, Pass::Wait, Pass::Count, Pass::Witness] {
+    for pass in [Pass::Time, Pass::TimeReceiver, Pass::Wait, Pass::Count, Pass::Chains] {
         let Ok(trials) = trials(pass) else { continue };
         for (_, measured) in trials {
             for (end, role) in ends(&measured).into_iter().zip([Role::Sender, Role::Receiver]) {
                 let seen = (end.profile.is_some(), end.waits.is_some(), end.counts.is_some());
                 // Chains that struck within one another spoil all of them, which is said.
-                let spoilt = pass == Pass::Witness && !end.refused.is_empty();
-                let counting = pass == Pass::Count || (pass == Pass::Witness && !spoilt);
+                let spoilt = pass == Pass::Chains && !end.refused.is_empty();
+                let counting = pass == Pass::Count || (pass == Pass::Chains && !spoilt);
                 let sampled = pass.samples() && pass.watches(role);
                 assert_eq!(seen, (sampled, pass == Pass::Wait, counting), "{pass}: {:?}", end.refused);
             }
@@ -191,7 +191,7 @@ fn each_cause_of_a_proof_is_found_in_its_row() -> Result<(), Skip> {
 
 fn a_datagram_is_one_call_of_each_on_its_way() -> Result<(), Skip> {
     let mut tiers = Vec::new();
-    for pass in [Pass::Count, Pass::Witness] {
+    for pass in [Pass::Count, Pass::Chains] {
         for (record, measured) in trials(pass)?.iter().filter(|(record, _)| record.cell.test == model::Test::UdpStream) {
             let counts = ends(measured)[0].counts.as_ref().unwrap();
             let sent = measured.sender.total.sent;

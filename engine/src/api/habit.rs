@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use model::Nanos;
 
-use super::{Api, Batching, Boxed, Moved, Transmit, TransmitPart, Wait, ZeroCopy};
+use super::{Api, Batching, Boxed, CallOutcome, Transmit, TransmitPart, Wait, ZeroCopy};
 use sys::clock;
 
 use crate::injection::Copier;
@@ -50,7 +50,7 @@ impl With {
 
 impl Transmit for With {
     #[inline(always)]
-    fn send(&mut self, from: usize) -> Moved {
+    fn send(&mut self, from: usize) -> CallOutcome {
         self.before_send();
         self.inner.send(from)
     }
@@ -58,7 +58,7 @@ impl Transmit for With {
 
 impl TransmitPart for With {
     #[inline(always)]
-    fn send_part(&mut self, from: usize, to: usize) -> Moved {
+    fn send_part(&mut self, from: usize, to: usize) -> CallOutcome {
         self.before_send();
         self.inner.send_part(from, to)
     }
@@ -66,14 +66,14 @@ impl TransmitPart for With {
 
 impl Api for With {
     #[inline(always)]
-    fn receive(&mut self, limit: usize) -> Moved {
+    fn receive(&mut self, limit: usize) -> CallOutcome {
         match &mut self.wait {
             None => self.inner.receive(limit),
             Some(wait) => wait.receive(&mut self.inner, limit),
         }
     }
 
-    fn receive_now(&mut self, limit: usize) -> Moved {
+    fn receive_now(&mut self, limit: usize) -> CallOutcome {
         self.inner.receive_now(limit)
     }
 
@@ -113,7 +113,7 @@ impl Api for With {
     }
 
     #[inline(always)]
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         self.inner.flush()
     }
 

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Api, Batching, Incoming, Moved, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
+use super::{Api, Batching, CallOutcome, Incoming, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
 
 /// A way of sending with a way of receiving.
 pub struct Halves<O, I> {
@@ -23,33 +23,33 @@ impl<O, I> std::fmt::Debug for Halves<O, I> {
 
 impl<O, I> Halves<O, I> {
     /// Puts two halves together that were opened at a place.
-    pub fn of(outgoing: O, incoming: I, place: Place<'_>) -> Self {
+    pub fn new(outgoing: O, incoming: I, place: Place<'_>) -> Self {
         Self { outgoing, incoming, socket: place.socket }
     }
 }
 
 impl<O: Outgoing, I> Transmit for Halves<O, I> {
     #[inline(always)]
-    fn send(&mut self, from: usize) -> Moved {
+    fn send(&mut self, from: usize) -> CallOutcome {
         self.outgoing.send_span(0, from, usize::MAX)
     }
 }
 
 impl<O: Outgoing, I> TransmitPart for Halves<O, I> {
     #[inline(always)]
-    fn send_part(&mut self, from: usize, to: usize) -> Moved {
+    fn send_part(&mut self, from: usize, to: usize) -> CallOutcome {
         self.outgoing.send_span(0, from, to)
     }
 }
 
 impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
     #[inline(always)]
-    fn receive(&mut self, limit: usize) -> Moved {
+    fn receive(&mut self, limit: usize) -> CallOutcome {
         self.incoming.receive(limit, true)
     }
 
     #[inline(always)]
-    fn receive_now(&mut self, limit: usize) -> Moved {
+    fn receive_now(&mut self, limit: usize) -> CallOutcome {
         self.incoming.receive(limit, false)
     }
 
@@ -89,7 +89,7 @@ impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
     }
 
     #[inline(always)]
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         self.outgoing.flush()
     }
 

@@ -35,7 +35,7 @@ pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_r
 pub(crate) use outgoing::{Completions, send_lent};
 pub use outgoing::{raw, tun};
 pub use place::{Passed, Place};
-pub use sys::Refusal;
+pub use sys::KernelRefusal;
 pub(crate) use sys::socket::{get_int, set_int};
 pub use wait::Wait;
 
@@ -44,9 +44,9 @@ pub use wait::Wait;
 /// The kernel's own convention, kept because the hot loop can test it in one
 /// comparison and a `Result` would be taken apart again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moved(pub isize);
+pub struct CallOutcome(pub isize);
 
-impl Moved {
+impl CallOutcome {
     /// Nothing is there, or no room: what a call that does not wait answers.
     pub(crate) const NOTHING: Self = Self(-(libc::EAGAIN as isize));
 
@@ -73,20 +73,20 @@ impl Moved {
 /// The call of the sending loop for each message.
 pub trait Transmit {
     /// Hands the message over, from its byte `from` on.
-    fn send(&mut self, from: usize) -> Moved;
+    fn send(&mut self, from: usize) -> CallOutcome;
 }
 
 /// The call for messages that are shorter than the longest.
 pub trait TransmitPart {
     /// Hands the message over, from its byte `from` up to `to`.
-    fn send_part(&mut self, from: usize, to: usize) -> Moved;
+    fn send_part(&mut self, from: usize, to: usize) -> CallOutcome;
 }
 
 /// A way of handing messages to the kernel.
 pub trait Outgoing {
     /// Hands over the message at `place` from its byte `from` up to `to`, as far as it has
     /// them, with a call of its own. A way that hands over one message a call has one place.
-    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved;
+    fn send_span(&mut self, place: usize, from: usize, to: usize) -> CallOutcome;
 
     /// The message at a place, to be marked. Where the cell stamps no message, all places
     /// may be one.
@@ -100,8 +100,8 @@ pub trait Outgoing {
     /// Hands over what it still holds back. Loops ask for it before they wait, and
     /// at the end of a part. The answer is an errno, or nothing.
     #[inline(always)]
-    fn flush(&mut self) -> Moved {
-        Moved(0)
+    fn flush(&mut self) -> CallOutcome {
+        CallOutcome(0)
     }
 
     /// Says that no message comes any more: over what has no socket for it.
@@ -138,7 +138,7 @@ pub trait Batching: Outgoing {
     fn set_length(&mut self, place: usize, length: usize);
 
     /// Hands over the messages at `places`, in this order.
-    fn send_batch(&mut self, places: Range<usize>) -> Handed;
+    fn send_batch(&mut self, places: Range<usize>) -> BatchOutcome;
 }
 
 /// A way of taking messages from the kernel.
@@ -146,7 +146,7 @@ pub trait Incoming {
     /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
     /// it. Where a call fetches many messages, they are handed out one by one. `wait` says
     /// whether to wait for it.
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved;
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome;
 
     /// The message that was received last.
     fn last(&self) -> &[u8];
@@ -192,14 +192,14 @@ pub trait Incoming {
 
 /// Messages that one hand-over of a batch moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Handed {
+pub struct BatchOutcome {
     /// Messages that went whole, from the first place on.
     pub messages: usize,
     /// Kernel calls that it took.
     pub calls: u64,
     /// The message after those, where they are not all: the bytes of it that
     /// went, 0 where it was not tried, a negated errno where it failed.
-    pub next: Moved,
+    pub next: CallOutcome,
 }
 
 /// A way of sending or of receiving before it is used.
@@ -234,10 +234,10 @@ pub trait Open: Sized {
 pub trait Api: Transmit + TransmitPart {
     /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
     /// it. Where a call fetches many messages, they are handed out one by one.
-    fn receive(&mut self, limit: usize) -> Moved;
+    fn receive(&mut self, limit: usize) -> CallOutcome;
 
     /// The same, without waiting.
-    fn receive_now(&mut self, limit: usize) -> Moved;
+    fn receive_now(&mut self, limit: usize) -> CallOutcome;
 
     /// The message, to be marked.
     fn message(&mut self) -> &mut [u8];
@@ -268,7 +268,7 @@ pub trait Api: Transmit + TransmitPart {
 
     /// Hands over what it still holds back. Loops ask for it before they wait, and
     /// at the end of a part. The answer is an errno, or nothing.
-    fn flush(&mut self) -> Moved;
+    fn flush(&mut self) -> CallOutcome;
 
     /// Says that no message comes any more: over what has no socket for it.
     fn end(&mut self);

@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use super::incoming::one_room::Recv;
 use super::outgoing::one_message::Send;
-use super::{Batching, Halves, Incoming, Moved, Open, Outgoing, Passed, Place, WithApi, ZeroCopy, incoming, outgoing};
+use super::{Batching, CallOutcome, Halves, Incoming, Open, Outgoing, Passed, Place, WithApi, ZeroCopy, incoming, outgoing};
 
 macro_rules! ways_of_sending {
     ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
@@ -88,8 +88,8 @@ where
     W: WithApi,
 {
     match work.is_plain() && outgoing.batching().is_none() {
-        true => work.run_plain(Halves::of(outgoing, incoming, place)),
-        false => work.run(Halves::of(Box::new(outgoing), Box::new(incoming), place)),
+        true => work.run_plain(Halves::new(outgoing, incoming, place)),
+        false => work.run(Halves::new(Box::new(outgoing), Box::new(incoming), place)),
     }
 }
 
@@ -132,11 +132,11 @@ pub fn open_exchange<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Out
         return with(Send::open(&place)?, Recv::open(&place)?, place, work);
     }
     let (outgoing, incoming) = (outgoing(&place)?, incoming(&place)?);
-    work.run(Halves::of(outgoing, incoming, place))
+    work.run(Halves::new(outgoing, incoming, place))
 }
 
 impl Outgoing for Box<dyn Outgoing> {
-    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, place: usize, from: usize, to: usize) -> CallOutcome {
         (**self).send_span(place, from, to)
     }
 
@@ -148,7 +148,7 @@ impl Outgoing for Box<dyn Outgoing> {
         (**self).batching()
     }
 
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         (**self).flush()
     }
 
@@ -170,7 +170,7 @@ impl Outgoing for Box<dyn Outgoing> {
 }
 
 impl Incoming for Box<dyn Incoming> {
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         (**self).receive(limit, wait)
     }
 

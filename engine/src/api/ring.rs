@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use io_uring::types::CancelBuilder;
 use io_uring::{IoUring, Probe, opcode};
 
-use super::Refusal;
+use super::KernelRefusal;
 
 const OLDER: &str = "this kernel's io_uring is older than that of Linux 6.0";
 
@@ -40,7 +40,7 @@ impl Ring {
                 Some(libc::ENOMEM) => "io_uring needs more locked memory: raise `ulimit -l`",
                 _ => "io_uring",
             };
-            Refusal::of(why, answer)
+            KernelRefusal::error(why, answer)
         };
         let mut builder = IoUring::builder();
         if polled {
@@ -49,7 +49,7 @@ impl Ring {
         let ring = builder.build(entries.max(1).next_power_of_two() as u32).map_err(refused)?;
         let mut probe = Probe::new();
         // A kernel that cannot be asked is older still (Linux 5.6).
-        ring.submitter().register_probe(&mut probe).map_err(|answer| Refusal::of(OLDER, answer))?;
+        ring.submitter().register_probe(&mut probe).map_err(|answer| KernelRefusal::error(OLDER, answer))?;
         check(&probe)?;
         Ok(Self(ring))
     }
@@ -90,7 +90,7 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::{Probe, Ring, check};
-    use crate::api::Refusal;
+    use crate::api::KernelRefusal;
 
     /// The refusal of a ring on a thread whose calls of this number a filter answers with `errno`.
     fn filtered(call: libc::c_long, errno: i32) -> (String, Option<i32>) {
@@ -111,7 +111,7 @@ mod tests {
             };
             assert!(set, "{}", std::io::Error::last_os_error());
             let refused = Ring::new(8, false).unwrap_err();
-            (refused.to_string(), Refusal::errno(&refused))
+            (refused.to_string(), KernelRefusal::errno(&refused))
         };
         std::thread::spawn(tried).join().unwrap()
     }

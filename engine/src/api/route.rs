@@ -42,7 +42,7 @@ impl Route {
     ///
     /// # Errors
     /// A refusal of the system, loopback, a device that is not of Ethernet.
-    pub fn of(socket: &OwnedFd) -> io::Result<Self> {
+    pub fn look_up(socket: &OwnedFd) -> io::Result<Self> {
         let ends = ends(socket)?;
         let mut netlink = Channel::open(Protocol::NetlinkRoute)?;
         let (device, hop) = route(&mut netlink, ends[1].ip())?;
@@ -128,7 +128,7 @@ mod tests {
         socket.connect(socket.local_addr().unwrap()).unwrap();
         let mut netlink = Channel::open(Protocol::NetlinkRoute).unwrap();
         assert_eq!(route(&mut netlink, "127.0.0.1".parse().unwrap()).unwrap(), (1, "127.0.0.1".parse().unwrap()));
-        let refused = Route::of(&socket.into()).unwrap_err();
+        let refused = Route::look_up(&socket.into()).unwrap_err();
         assert!(refused.to_string().contains("loopback is none"), "{refused}");
     }
 }

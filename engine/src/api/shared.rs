@@ -19,7 +19,7 @@ use model::Cell;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use sys::{Access, Mapping};
 
-use super::{Moved, memory_file};
+use super::{CallOutcome, memory_file};
 
 /// Bytes of the counters before each ring.
 const HEAD: usize = 4_096;
@@ -151,14 +151,14 @@ impl Ring {
     }
 
     /// Bytes that lie in the ring: at most its capacity, or the other end's counter is a lie.
-    fn held(&self, written: u64, read: u64) -> Result<usize, Moved> {
+    fn held(&self, written: u64, read: u64) -> Result<usize, CallOutcome> {
         let held = written.wrapping_sub(read);
-        if held <= self.capacity as u64 { Ok(held as usize) } else { Err(Moved(-(libc::EBADMSG as isize))) }
+        if held <= self.capacity as u64 { Ok(held as usize) } else { Err(CallOutcome(-(libc::EBADMSG as isize))) }
     }
 
     /// Room for the writer, of which it needs `wanted`: it looks at the reader's counter
     /// only where what it saw last does not do.
-    fn room(&mut self, wanted: usize) -> Result<usize, Moved> {
+    fn room(&mut self, wanted: usize) -> Result<usize, CallOutcome> {
         let room = self.capacity - self.held(self.own, self.other)?;
         if room >= wanted {
             return Ok(room);
@@ -168,7 +168,7 @@ impl Ring {
     }
 
     /// Bytes for the reader, of which it needs `wanted`.
-    fn there(&mut self, wanted: usize) -> Result<usize, Moved> {
+    fn there(&mut self, wanted: usize) -> Result<usize, CallOutcome> {
         let there = self.held(self.other, self.own)?;
         if there >= wanted {
             return Ok(there);
@@ -179,13 +179,13 @@ impl Ring {
 
     /// Writes as many bytes as there is room for, or a whole message with its length before
     /// it. Waits until there is room for some.
-    pub fn write(&mut self, bytes: &[u8], whole: bool) -> Moved {
+    pub fn write(&mut self, bytes: &[u8], whole: bool) -> CallOutcome {
         let wanted = if whole { LENGTH + bytes.len().next_multiple_of(LENGTH) } else { 1 };
         loop {
             match self.room(wanted) {
                 Err(lie) => return lie,
                 Ok(room) if room >= wanted => return self.put(bytes, room, whole),
-                Ok(_) if self.head().read_out.0.load(Ordering::Acquire) != 0 => return Moved(-(libc::EPIPE as isize)),
+                Ok(_) if self.head().read_out.0.load(Ordering::Acquire) != 0 => return CallOutcome(-(libc::EPIPE as isize)),
                 Ok(_) => {
                     let moved = self.sleep(|head| &head.writer_sleeps.0, |ring| ring.room(wanted).is_ok_and(|room| room < wanted));
                     if moved.0 < 0 {
@@ -196,7 +196,7 @@ impl Ring {
         }
     }
 
-    fn put(&mut self, bytes: &[u8], room: usize, whole: bool) -> Moved {
+    fn put(&mut self, bytes: &[u8], room: usize, whole: bool) -> CallOutcome {
         let length = if whole { bytes.len() } else { bytes.len().min(room) };
         let mut end = self.own;
         if whole {
@@ -208,12 +208,12 @@ impl Ring {
         self.own = end;
         self.head().written.0.store(end, Ordering::Release);
         self.wake(|head| &head.reader_sleeps.0);
-        Moved(length as isize)
+        CallOutcome(length as isize)
     }
 
     /// Reads as many bytes as there are and the room takes, or one message, of which what
     /// finds no room is lost. `wait` says whether to wait for some; 0 bytes are the end.
-    pub fn read(&mut self, room: &mut [u8], whole: bool, wait: bool) -> Moved {
+    pub fn read(&mut self, room: &mut [u8], whole: bool, wait: bool) -> CallOutcome {
         let wanted = if whole { LENGTH } else { 1 };
         loop {
             // What was written before the writer's end is there when that is seen.
@@ -221,8 +221,8 @@ impl Ring {
             match self.there(wanted) {
                 Err(lie) => return lie,
                 Ok(there) if there >= wanted => return self.get(room, there, whole),
-                Ok(_) if over => return Moved(0),
-                Ok(_) if !wait => return Moved::NOTHING,
+                Ok(_) if over => return CallOutcome(0),
+                Ok(_) if !wait => return CallOutcome::NOTHING,
                 Ok(_) => {
                     let moved = self.sleep(|head| &head.reader_sleeps.0, |ring| ring.there(wanted).is_ok_and(|there| there < wanted));
                     if moved.0 < 0 {
@@ -233,13 +233,13 @@ impl Ring {
         }
     }
 
-    fn get(&mut self, room: &mut [u8], there: usize, whole: bool) -> Moved {
+    fn get(&mut self, room: &mut [u8], there: usize, whole: bool) -> CallOutcome {
         let (length, taken, end) = if whole {
             let mut length = [0; LENGTH];
             self.copy_out(self.own, &mut length);
             let length = usize::try_from(u64::from_ne_bytes(length)).unwrap_or(usize::MAX);
             if length > there - LENGTH {
-                return Moved(-(libc::EBADMSG as isize));
+                return CallOutcome(-(libc::EBADMSG as isize));
             }
             (length.min(room.len()), LENGTH + length.next_multiple_of(LENGTH), LENGTH as u64)
         } else {
@@ -254,7 +254,7 @@ impl Ring {
         if self.held(self.other, self.own).is_ok_and(|held| held <= self.capacity / 2) {
             self.wake(|head| &head.writer_sleeps.0);
         }
-        Moved(length as isize)
+        CallOutcome(length as isize)
     }
 
     /// Says that nothing more will be written.
@@ -272,20 +272,20 @@ impl Ring {
     /// Sleeps while there is `nothing`, until it is woken or its patience is over. Where
     /// nobody wakes it, it asks again for a while.
     #[cold]
-    fn sleep(&mut self, word: fn(&Head) -> &AtomicU32, nothing: impl Fn(&mut Self) -> bool) -> Moved {
+    fn sleep(&mut self, word: fn(&Head) -> &AtomicU32, nothing: impl Fn(&mut Self) -> bool) -> CallOutcome {
         if !self.sleeps {
             let there = (0..SPINS).any(|_| {
                 hint::spin_loop();
                 !nothing(self)
             });
-            return if there { Moved(0) } else { Moved::NOTHING };
+            return if there { CallOutcome(0) } else { CallOutcome::NOTHING };
         }
         word(self.head()).store(1, Ordering::Relaxed);
         // Either this end sees what the other wrote, or the other sees that this one sleeps.
         fence(Ordering::SeqCst);
         let moved = match nothing(self) {
             true => futex_wait(word(self.head()), &self.patience),
-            false => Moved(0),
+            false => CallOutcome(0),
         };
         word(self.head()).store(0, Ordering::Relaxed);
         moved
@@ -305,15 +305,15 @@ impl Ring {
 
 /// Waits while the word is 1. The answer is an errno, or nothing where it was woken or
 /// the word is another.
-fn futex_wait(word: &AtomicU32, patience: &libc::timespec) -> Moved {
+fn futex_wait(word: &AtomicU32, patience: &libc::timespec) -> CallOutcome {
     // SAFETY: the word and the time outlive the call. It is shared between processes: no
     // private futex.
     let answer = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 1_u32, ptr::from_ref(patience)) };
-    match Moved::from_call(answer as isize).0 {
+    match CallOutcome::from_call(answer as isize).0 {
         // As a socket says it whose time limit has passed.
-        errno if errno == -(libc::ETIMEDOUT as isize) => Moved::NOTHING,
-        errno if errno == -(libc::EAGAIN as isize) => Moved(0),
-        other => Moved(other),
+        errno if errno == -(libc::ETIMEDOUT as isize) => CallOutcome::NOTHING,
+        errno if errno == -(libc::EAGAIN as isize) => CallOutcome(0),
+        other => CallOutcome(other),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{Cell, Nanos, Protocol, Waiting};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
-use super::{Api, Moved};
+use super::{Api, CallOutcome};
 use sys::clock;
 
 /// A way of waiting. A wait ends after its limit with nothing, so that the loop can look
@@ -52,23 +52,23 @@ impl Wait {
 
     /// Receives with an api once there is something.
     #[inline(always)]
-    pub fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> Moved {
+    pub fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> CallOutcome {
         match self {
             Self::Spin(look) => spin(api, limit, *look),
             Self::Select(select) => select.receive(limit, api.has_more(), |limit| api.receive_now(limit)),
             _ if api.has_more() => api.receive_now(limit),
             Self::Poll(fd, longest) => match polled(*fd, *longest) {
                 true => api.receive_now(limit),
-                false => Moved::NOTHING,
+                false => CallOutcome::NOTHING,
             },
             Self::Level(epoll, longest) => match woken(epoll, *longest) {
                 true => api.receive_now(limit),
-                false => Moved::NOTHING,
+                false => CallOutcome::NOTHING,
             },
             Self::Edge(epoll, longest) => {
                 let moved = api.receive_now(limit);
                 // What has come since then is an edge, too.
-                if moved.0 == Moved::NOTHING.0 && woken(epoll, *longest) { api.receive_now(limit) } else { moved }
+                if moved.0 == CallOutcome::NOTHING.0 && woken(epoll, *longest) { api.receive_now(limit) } else { moved }
             }
         }
     }
@@ -96,30 +96,30 @@ impl Select {
     }
 
     #[inline(always)]
-    fn receive(&mut self, limit: usize, has_more: bool, mut receive_now: impl FnMut(usize) -> Moved) -> Moved {
+    fn receive(&mut self, limit: usize, has_more: bool, mut receive_now: impl FnMut(usize) -> CallOutcome) -> CallOutcome {
         if self.rest > 0 || has_more {
             let asked = if self.rest > 0 { self.rest.min(limit) } else { limit };
             let moved = self.took(receive_now(asked), asked);
-            if moved != Moved::NOTHING {
+            if moved != CallOutcome::NOTHING {
                 return moved;
             }
         }
-        if selected(self.fd, self.longest) { self.took(receive_now(limit), limit) } else { Moved::NOTHING }
+        if selected(self.fd, self.longest) { self.took(receive_now(limit), limit) } else { CallOutcome::NOTHING }
     }
 
     #[inline(always)]
-    fn took(&mut self, moved: Moved, asked: usize) -> Moved {
+    fn took(&mut self, moved: CallOutcome, asked: usize) -> CallOutcome {
         self.rest = if self.bytes && moved.0 > 0 { asked.saturating_sub(moved.0 as usize) } else { 0 };
         moved
     }
 }
 
 #[inline(always)]
-fn spin<A: Api>(api: &mut A, limit: usize, look: Nanos) -> Moved {
+fn spin<A: Api>(api: &mut A, limit: usize, look: Nanos) -> CallOutcome {
     let mut since = None;
     loop {
         let moved = api.receive_now(limit);
-        if moved.0 != Moved::NOTHING.0 {
+        if moved.0 != CallOutcome::NOTHING.0 {
             return moved;
         }
         let now = clock::monotonic();
@@ -161,13 +161,13 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
-    use super::{Moved, Select};
+    use super::{CallOutcome, Select};
 
     /// Reads what is there, and notes how much was asked for.
-    fn reads<'a>(socket: &'a UnixStream, asked: &'a mut Vec<usize>) -> impl FnMut(usize) -> Moved {
+    fn reads<'a>(socket: &'a UnixStream, asked: &'a mut Vec<usize>) -> impl FnMut(usize) -> CallOutcome {
         |limit| {
             asked.push(limit);
-            (&*socket).read(&mut vec![0; limit]).map_or(Moved::NOTHING, |count| Moved(count as isize))
+            (&*socket).read(&mut vec![0; limit]).map_or(CallOutcome::NOTHING, |count| CallOutcome(count as isize))
         }
     }
 
@@ -183,9 +183,9 @@ mod tests {
                 near.write_all(&vec![1; sent]).unwrap();
                 taken.push(select.receive(8, false, reads(&far, &mut asked)));
             }
-            assert_eq!(taken, [Moved(5), Moved(3), Moved(3), Moved::NOTHING], "{asked:?}");
+            assert_eq!(taken, [CallOutcome(5), CallOutcome(3), CallOutcome(3), CallOutcome::NOTHING], "{asked:?}");
             near.write_all(&[1; 8]).unwrap();
-            assert_eq!(select.receive(8, false, reads(&far, &mut asked)), Moved(8));
+            assert_eq!(select.receive(8, false, reads(&far, &mut asked)), CallOutcome(8));
             assert_eq!(asked, asks);
         }
     }

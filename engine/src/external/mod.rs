@@ -26,8 +26,8 @@ use crate::stage::Part;
 use crate::timekeeper;
 use sys::clock;
 
-use page::{MOST_COUNTERS, Page, Said};
-use program::{Heard, Program};
+use page::{MOST_COUNTERS, Page, ProgramCounts};
+use program::{Program, WaitEnd};
 use tree::Look;
 
 /// The version of the contract that is spoken, the one of docs/endpoint.md.
@@ -47,7 +47,7 @@ const GUARD: Duration = Duration::from_millis(20);
 struct Reading {
     edge: Edge,
     look: Look,
-    said: Said,
+    said: ProgramCounts,
     irq: Option<Nanos>,
 }
 
@@ -165,12 +165,12 @@ impl Harness<'_> {
         loop {
             let step = if self.task.limits.bytes.is_some() { until.min(Instant::now() + GUARD) } else { until };
             match self.program.hear(step, self.control, self.deadline, true)? {
-                Heard::Host => return Ok(true),
-                Heard::Line(line) => {
+                WaitEnd::Host => return Ok(true),
+                WaitEnd::Line(line) => {
                     let said = program::quoted(&line);
                     return Err(self.program.fault(format!("said {said} while {meanwhile} was awaited and nothing was due of it")).into());
                 }
-                Heard::Time => self.check_limit()?,
+                WaitEnd::Time => self.check_limit()?,
             }
             if Instant::now() >= until {
                 return Ok(false);
@@ -210,7 +210,7 @@ impl Harness<'_> {
         let faults = self.program.end(self.task.role == Role::Sender);
         let flow = (self.task.role == Role::Sender).then_some(Window { start: begun, end: over });
         let counters = self.counters.iter().cloned().zip(self.page.counters(MOST_COUNTERS)).collect();
-        let seen = Seen { start, end, total, flow, threads, resident, faults, counters };
+        let seen = Observation { start, end, total, flow, threads, resident, faults, counters };
         seen.report(self.task, self.command)
     }
 
@@ -242,7 +242,7 @@ impl Harness<'_> {
 
     /// Has a sender stop and tells the host what it sent; returns its last counts and when it had
     /// stopped.
-    fn stop_sending(&mut self) -> Result<(Said, Nanos), EndpointError> {
+    fn stop_sending(&mut self) -> Result<(ProgramCounts, Nanos), EndpointError> {
         self.wait(Instant::now() + timekeeper::tail(&self.task.cell.conditions), "the end of the measured part")?;
         self.page.enter(Part::Drain);
         self.program.answer("done", STOP_LIMIT, self.control, self.deadline)?;
@@ -257,13 +257,13 @@ impl Harness<'_> {
     }
 
     /// Waits until a receiver has taken all that was sent, or its counts stand still.
-    fn receive_the_rest(&mut self) -> Result<(Said, Nanos), EndpointError> {
+    fn receive_the_rest(&mut self) -> Result<(ProgramCounts, Nanos), EndpointError> {
         if self.task.cell.protocol() == Protocol::Tcp {
             self.program.let_end();
         }
         let ToEndpoint::Drain(sent) = self.host("drain")? else { return Err(EndpointError::OutOfTurn { expected: "drain" }) };
         let announced = sent.messages.first().copied().unwrap_or(0);
-        let is_all = |said: Said| match self.task.cell.protocol() {
+        let is_all = |said: ProgramCounts| match self.task.cell.protocol() {
             Protocol::Tcp => said.bytes >= sent.bytes,
             Protocol::Udp => said.messages >= announced,
         };
@@ -286,10 +286,10 @@ impl Harness<'_> {
 }
 
 /// What was seen of a program from its start to its end.
-struct Seen {
+struct Observation {
     start: Reading,
     end: Reading,
-    total: Said,
+    total: ProgramCounts,
     flow: Option<Window>,
     threads: Vec<u32>,
     resident: Bytes,
@@ -297,7 +297,7 @@ struct Seen {
     counters: std::collections::BTreeMap<String, u64>,
 }
 
-impl Seen {
+impl Observation {
     fn report(mut self, task: &Task, command: Words) -> Result<EndReport, EndpointError> {
         let [before, after] = [self.start.said, self.end.said];
         check(command, task, &[before, after, self.total])?;
@@ -319,7 +319,7 @@ impl Seen {
             window: usage.window,
             flow: self.flow,
             counts: counts(task, before, after),
-            total: counts(task, Said::default(), self.total),
+            total: counts(task, ProgramCounts::default(), self.total),
             cpu_time: CpuTime { process: between.cpu, irq, kernel_threads: usage.ksoftirqd },
             user_cpu: None,
             switches: between.switches,
@@ -352,8 +352,8 @@ impl Seen {
 
 /// Counts of a part of the trial. What a receiver of a stream calls a message is its own affair: they
 /// are counted by their bytes.
-fn counts(task: &Task, before: Said, after: Said) -> Counts {
-    let since = |of: fn(&Said) -> u64| of(&after).saturating_sub(of(&before));
+fn counts(task: &Task, before: ProgramCounts, after: ProgramCounts) -> Counts {
+    let since = |of: fn(&ProgramCounts) -> u64| of(&after).saturating_sub(of(&before));
     let (said, bytes, calls) = (since(|said| said.messages), since(|said| said.bytes), since(|said| said.calls));
     let stream = task.role == Role::Receiver && task.cell.test == Test::TcpStream;
     let messages = if stream { bytes / task.cell.size.get().max(1) } else { said };
@@ -369,7 +369,7 @@ fn counts(task: &Task, before: Said, after: Said) -> Counts {
 ///
 /// # Errors
 /// What cannot be.
-fn check(command: Words, task: &Task, said: &[Said]) -> Result<(), ProgramError> {
+fn check(command: Words, task: &Task, said: &[ProgramCounts]) -> Result<(), ProgramError> {
     let fault = |did: String| Err(ProgramError::new(command, did));
     for (before, after) in said.iter().zip(said.iter().skip(1)) {
         if after.messages < before.messages || after.bytes < before.bytes {
@@ -419,18 +419,18 @@ fn resident(pid: u32) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::Test;
-    use super::{Said, check, counts};
+    use super::{ProgramCounts, check, counts};
     use crate::testing::task;
     use model::Role;
 
-    fn said(messages: u64, bytes: u64) -> Said {
-        Said { messages, bytes, ..Said::default() }
+    fn said(messages: u64, bytes: u64) -> ProgramCounts {
+        ProgramCounts { messages, bytes, ..ProgramCounts::default() }
     }
 
     #[test]
     fn counts_that_cannot_be_are_told() {
         let program = model::Program::new("x").unwrap();
-        let of = |role, test, said: &[Said]| check(program, &task(role, test), said).map_err(|error| error.to_string());
+        let of = |role, test, said: &[ProgramCounts]| check(program, &task(role, test), said).map_err(|error| error.to_string());
         let size = task(Role::Sender, Test::UdpStream).cell.size.get();
         let fine = [said(1, size), said(5, 5 * size), said(9, 9 * size)];
         assert_eq!(of(Role::Sender, Test::UdpStream, &fine), Ok(()));

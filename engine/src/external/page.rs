@@ -34,7 +34,7 @@ pub struct Page {
 
 /// What a program has written so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ProgramCounts {
     /// Messages.
     pub messages: u64,
     /// Their bytes.
@@ -72,10 +72,10 @@ impl Page {
     }
 
     /// What the program has written.
-    pub fn said(&self) -> Said {
+    pub fn said(&self) -> ProgramCounts {
         let at = |offset| self.word(offset).load(Ordering::Relaxed);
         // Messages first: a program that counts them last is never ahead of its bytes.
-        Said { messages: at(MESSAGES), bytes: at(BYTES), calls: at(CALLS), own_cpu: at(OWN_CPU) }
+        ProgramCounts { messages: at(MESSAGES), bytes: at(BYTES), calls: at(CALLS), own_cpu: at(OWN_CPU) }
     }
 
     /// The first `many` counters of the program's own.
@@ -92,7 +92,7 @@ impl Page {
 mod tests {
     use std::os::unix::fs::FileExt;
 
-    use super::{Page, Said};
+    use super::{Page, ProgramCounts};
     use crate::stage::Part;
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         file.read_exact_at(&mut stage, 0).unwrap();
         assert_eq!(stage, [2]);
         file.write_all_at(&[7u64, 448, 3, 9].map(u64::to_ne_bytes).concat(), 64).unwrap();
-        assert_eq!(page.said(), Said { messages: 7, bytes: 448, calls: 3, own_cpu: 9 });
+        assert_eq!(page.said(), ProgramCounts { messages: 7, bytes: 448, calls: 3, own_cpu: 9 });
         file.write_all_at(&[5u64, 6].map(u64::to_ne_bytes).concat(), 96).unwrap();
         assert_eq!(page.counters(3).collect::<Vec<_>>(), [5, 6, 0]);
     }
@@ -114,6 +114,6 @@ mod tests {
         let page = Page::new().unwrap();
         let file = std::fs::OpenOptions::new().write(true).open(page.path()).unwrap();
         assert!(file.set_len(0).is_err());
-        assert_eq!(page.said(), Said::default());
+        assert_eq!(page.said(), ProgramCounts::default());
     }
 }

@@ -46,7 +46,7 @@ pub struct Program {
 
 /// What ended a wait.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum WaitEnd {
     /// It said a line.
     Line(String),
     /// The host has said something.
@@ -148,12 +148,12 @@ impl Program {
         loop {
             // The host has nothing to say now but that it is gone.
             match self.hear(until, control, deadline, false)? {
-                Heard::Line(line) => match lines::after(&line, word) {
+                WaitEnd::Line(line) => match lines::after(&line, word) {
                     Some(rest) => return Ok(rest.to_owned()),
                     None => return Err(self.fault(format!("answered {} where `{word}` was due", quoted(&line))).into()),
                 },
-                Heard::Time => return Err(self.fault(format!("did not say `{word}` within {limit:?}")).into()),
-                Heard::Host => {}
+                WaitEnd::Time => return Err(self.fault(format!("did not say `{word}` within {limit:?}")).into()),
+                WaitEnd::Host => {}
             }
         }
     }
@@ -168,10 +168,10 @@ impl Program {
         control: &mut Receiver<ToEndpoint>,
         deadline: &Deadline,
         host: bool,
-    ) -> Result<Heard, EndpointError> {
+    ) -> Result<WaitEnd, EndpointError> {
         loop {
             match self.lines.take() {
-                Ok(Some(line)) => return Ok(Heard::Line(line)),
+                Ok(Some(line)) => return Ok(WaitEnd::Line(line)),
                 Ok(None) => {}
                 Err(Endless(begun)) => return Err(self.fault(format!("said {} and no end of the line", quoted(&begun))).into()),
             }
@@ -193,8 +193,8 @@ impl Program {
             };
             deadline.check()?;
             match woken {
-                Woken::Message => return Ok(Heard::Host),
-                Woken::Time if Instant::now() >= until => return Ok(Heard::Time),
+                Woken::Message => return Ok(WaitEnd::Host),
+                Woken::Time if Instant::now() >= until => return Ok(WaitEnd::Time),
                 Woken::Time => {}
                 Woken::Others(ready) => {
                     self.read();

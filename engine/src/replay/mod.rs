@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use model::program_workload::{LARGEST, MOST_CONNECTIONS};
 use model::replay::{Replay, Replayed};
-use model::{Protocol, Unavailable};
+use model::{Protocol, Refusal};
 
 use crate::scheduling::bind_to;
 
@@ -71,15 +71,15 @@ impl Ends<'_> {
 ///
 /// # Errors
 /// What the system refused, or a replay beyond the limits.
-pub fn run(replay: &Replay, ends: &Ends, warmup: Duration, length: Duration) -> Result<Replayed, Unavailable> {
+pub fn run(replay: &Replay, ends: &Ends, warmup: Duration, length: Duration) -> Result<Replayed, Refusal> {
     let mut pieces = replay.answer.iter().chain([&replay.request, &replay.read]);
     let answer = replay.answer.iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
     let sizes = pieces.all(|size| (1..=LARGEST).contains(size)) && answer <= MOST_ANSWER;
     let each = replay.each.is_empty() || replay.each.len() == replay.answer.len();
     if !sizes || !each || !(1..=MOST_CONNECTIONS).contains(&replay.connections) {
-        return Err(Unavailable::new("a replay", "its sizes or connections are beyond what is replayed", "Read the evidence alone"));
+        return Err(Refusal::new("a replay", "its sizes or connections are beyond what is replayed", "Read the evidence alone"));
     }
-    let refused = |error: io::Error| Unavailable::new("a replay", error.to_string(), "Read the evidence alone, or run as root");
+    let refused = |error: io::Error| Refusal::new("a replay", error.to_string(), "Read the evidence alone, or run as root");
     let shared = Shared::default();
     let [_, enter] = ends.enter;
     match replay.protocol {

@@ -17,7 +17,7 @@ use socket2::{SockAddr, SockRef};
 use super::{ENDED, LOOK, MEASURED, Shared, gone, nothing_came};
 use crate::api::headers::Headers;
 use crate::api::memory_file::memory_file;
-use crate::api::{Buffer, Completions, Moved, ZeroCopy, send_lent};
+use crate::api::{Buffer, CallOutcome, Completions, ZeroCopy, send_lent};
 use crate::scheduling::bind_to;
 use sys::clock::{monotonic, thread_cpu};
 
@@ -152,7 +152,7 @@ impl<'a> Answer<'a> {
 fn lend(connection: &TcpStream, piece: &[u8], notices: &mut Completions) -> io::Result<()> {
     let (mut left, mut refused) = (piece, 0);
     while !left.is_empty() {
-        let Moved(given) = send_lent(connection.as_raw_fd(), left, notices);
+        let CallOutcome(given) = send_lent(connection.as_raw_fd(), left, notices);
         if given >= 0 {
             left = &left[given.unsigned_abs()..];
             continue;
@@ -259,7 +259,7 @@ fn accept(replay: &Replay, listener: &TcpListener) -> io::Result<Connection> {
     stream.set_nodelay(replay.nodelay)?;
     buffers(replay, SockRef::from(&stream))?;
     let lends = replay.giving == Giving::ZeroCopy && replay.each.is_empty();
-    let notices = lends.then(|| Completions::of(stream.as_raw_fd())).transpose()?;
+    let notices = lends.then(|| Completions::enable(stream.as_raw_fd())).transpose()?;
     Ok(Connection { stream, got: 0, notices })
 }
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use model::replay::{Giving, Replay, Replayed, Taking};
-use model::{Nanos, Protocol, Unavailable};
+use model::{Nanos, Protocol, Refusal};
 
 use super::Ends;
 
@@ -9,7 +9,7 @@ fn replayed(replay: &Replay) -> Replayed {
     run(replay, Duration::from_millis(20), Duration::from_millis(60)).unwrap()
 }
 
-fn run(replay: &Replay, warmup: Duration, length: Duration) -> Result<Replayed, Unavailable> {
+fn run(replay: &Replay, warmup: Duration, length: Duration) -> Result<Replayed, Refusal> {
     super::run(replay, &Ends::LOOPBACK, warmup, length)
 }
 

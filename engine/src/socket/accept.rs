@@ -10,7 +10,7 @@ use model::control::Task;
 use nix::poll::{PollFd, PollFlags};
 use socket2::Socket;
 
-use super::cookie::{SHOWN, Shown, Word, flow_of};
+use super::cookie::{Proof, SHOWN, Word, flow_of};
 use super::{JOIN_LIMIT, Patience};
 use crate::error::{EndpointError, SocketError};
 
@@ -68,7 +68,7 @@ struct Stranger {
 }
 
 /// Result of listening to a stranger.
-enum Heard {
+enum Greeting {
     Nothing,
     /// The cookie is shown for this flow.
     Flow(u32),
@@ -106,18 +106,18 @@ impl Door<'_> {
     fn listen(&mut self, ready: impl Iterator<Item = usize>) {
         let ready: Vec<usize> = ready.collect();
         for (at, mut stranger) in std::mem::take(&mut self.pending).into_iter().enumerate() {
-            let heard = if ready.contains(&at) { stranger.listen(self.task) } else { Heard::Nothing };
+            let heard = if ready.contains(&at) { stranger.listen(self.task) } else { Greeting::Nothing };
             match heard {
-                Heard::Nothing if stranger.since.elapsed() < SHOW_LIMIT => self.pending.push_back(stranger),
-                Heard::Flow(flow) => self.take(flow, stranger.socket),
-                Heard::Nothing | Heard::Other => {}
+                Greeting::Nothing if stranger.since.elapsed() < SHOW_LIMIT => self.pending.push_back(stranger),
+                Greeting::Flow(flow) => self.take(flow, stranger.socket),
+                Greeting::Nothing | Greeting::Other => {}
             }
         }
     }
 
     /// Answers whoever has shown the cookie, and takes its connection.
     fn take(&mut self, flow: u32, socket: Socket) {
-        let answer = Shown { cookie: self.task.cookie, flow }.bytes(Word::Answer);
+        let answer = Proof { cookie: self.task.cookie, flow }.bytes(Word::Answer);
         let place = self.taken.get_mut(flow as usize).filter(|place| place.is_none());
         if let Some(place) = place
             // The first bytes of a connection fit into any send buffer.
@@ -148,16 +148,16 @@ fn leave_pingpong_mode(socket: &Socket) {
 
 impl Stranger {
     /// Reads the bytes of the cookie and not one more.
-    fn listen(&mut self, task: &Task) -> Heard {
+    fn listen(&mut self, task: &Task) -> Greeting {
         match (&self.socket).read(&mut self.bytes[self.length..]) {
             Ok(length @ 1..) => self.length += length,
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return Heard::Nothing,
-            _ => return Heard::Other,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return Greeting::Nothing,
+            _ => return Greeting::Other,
         }
         if self.length < SHOWN {
-            return Heard::Nothing;
+            return Greeting::Nothing;
         }
-        flow_of(task.cookie, &self.bytes).map_or(Heard::Other, Heard::Flow)
+        flow_of(task.cookie, &self.bytes).map_or(Greeting::Other, Greeting::Flow)
     }
 }
 

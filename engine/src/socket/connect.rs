@@ -10,7 +10,7 @@ use model::control::Task;
 use nix::poll::{PollFd, PollFlags};
 use socket2::{SockAddr, Socket};
 
-use super::cookie::{SHOWN, Shown, Word};
+use super::cookie::{Proof, SHOWN, Word};
 use super::{JOIN_LIMIT, Patience, shown};
 use crate::error::{EndpointError, SocketError};
 
@@ -55,14 +55,14 @@ enum State {
 struct Caller {
     socket: Socket,
     goal: SocketAddr,
-    shown: Shown,
+    shown: Proof,
     state: State,
     answer: [u8; SHOWN],
     length: usize,
 }
 
 impl Caller {
-    fn start(socket: Socket, goal: SocketAddr, shown: Shown) -> Result<Self, SocketError> {
+    fn start(socket: Socket, goal: SocketAddr, shown: Proof) -> Result<Self, SocketError> {
         let mut caller = Self { socket, goal, shown, state: State::Connecting, answer: [0; SHOWN], length: 0 };
         caller.socket.set_nonblocking(true).map_err(|answer| caller.failed(answer))?;
         match caller.socket.connect(&SockAddr::from(goal)) {

@@ -36,14 +36,14 @@ impl Word {
 
 /// Proof for one flow.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown {
+pub struct Proof {
     /// The trial's.
     pub cookie: Cookie,
     /// Counted from 0; those of the way back come after all of the way there.
     pub flow: u32,
 }
 
-impl Shown {
+impl Proof {
     /// Bytes that come first on a connection, or fill a datagram.
     pub fn bytes(self, word: Word) -> [u8; SHOWN] {
         let flow = self.flow.to_be_bytes();
@@ -72,32 +72,32 @@ pub fn name(cookie: Cookie) -> String {
 /// The flow for which `bytes` ask.
 pub fn flow_of(cookie: Cookie, bytes: &[u8]) -> Option<u32> {
     let flow: [u8; 4] = bytes.get(HASH..)?.try_into().ok()?;
-    let shown = Shown { cookie, flow: u32::from_be_bytes(flow) };
+    let shown = Proof { cookie, flow: u32::from_be_bytes(flow) };
     shown.is(bytes, Word::Ask).then_some(shown.flow)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cookie, SHOWN, Shown, Word, flow_of};
+    use super::{Cookie, Proof, SHOWN, Word, flow_of};
     use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
     const COOKIE: Cookie = Cookie(*b"0123456789abcdef");
 
     #[test]
     fn an_answer_is_as_long_as_what_asked_and_is_told_from_it() {
-        let shown = Shown { cookie: COOKIE, flow: 3 };
+        let shown = Proof { cookie: COOKIE, flow: 3 };
         let (ask, answer) = (shown.bytes(Word::Ask), shown.bytes(Word::Answer));
         assert_eq!(ask.len(), answer.len());
         assert!(shown.is(&ask, Word::Ask) && shown.is(&answer, Word::Answer));
         assert!(!shown.is(&ask, Word::Answer) && !shown.is(&answer, Word::Ask), "what is sent back is no answer");
-        assert!(!Shown { flow: 4, ..shown }.is(&ask, Word::Ask), "it belongs to one flow");
+        assert!(!Proof { flow: 4, ..shown }.is(&ask, Word::Ask), "it belongs to one flow");
         assert!(!shown.is(&ask[..SHOWN - 1], Word::Ask) && !shown.is(&[ask.as_slice(), &[0]].concat(), Word::Ask));
     }
 
     /// The first 16 bytes of `sha256sum` of the label, the cookie and the flow.
     #[test]
     fn it_is_the_hash_that_the_documentation_names() {
-        let shown = Shown { cookie: COOKIE, flow: 3 };
+        let shown = Proof { cookie: COOKIE, flow: 3 };
         assert_eq!(hex(shown.bytes(Word::Ask)), "d7b630d7dcea09560bb45da339d32e2100000003");
         assert_eq!(hex(shown.bytes(Word::Answer)), "09737d79e8e663a71f6198da4fb35d3600000003");
     }
@@ -109,7 +109,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_but_the_cookie_asks(flow in any::<u32>(), place in 0usize..16, change in 1u8..) {
-            let mut bytes = Shown { cookie: COOKIE, flow }.bytes(Word::Ask);
+            let mut bytes = Proof { cookie: COOKIE, flow }.bytes(Word::Ask);
             prop_assert_eq!(flow_of(COOKIE, &bytes), Some(flow));
             bytes[place] ^= change;
             prop_assert_eq!(flow_of(COOKIE, &bytes), None);
@@ -118,7 +118,7 @@ mod tests {
         #[test]
         fn the_cookie_does_not_go_over_the_wire(cookie in any::<[u8; 16]>(), flow in any::<u32>()) {
             for word in [Word::Ask, Word::Answer] {
-                let bytes = Shown { cookie: Cookie(cookie), flow }.bytes(word);
+                let bytes = Proof { cookie: Cookie(cookie), flow }.bytes(word);
                 prop_assert!(bytes[..16] != cookie);
                 prop_assert!(!cookie.windows(8).any(|piece| bytes[..16].windows(8).any(|shown| shown == piece)));
             }
@@ -127,7 +127,7 @@ mod tests {
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             prop_assert_eq!(flow_of(COOKIE, &bytes), None);
-            let shown = Shown { cookie: COOKIE, flow: 0 };
+            let shown = Proof { cookie: COOKIE, flow: 0 };
             prop_assert!(!shown.is(&bytes, Word::Ask) && !shown.is(&bytes, Word::Answer));
         }
     }

@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{TcpTlsRx, TcpTlsTx, TcpUlp, TlsCryptoInfo};
 
-use crate::api::Refusal;
+use crate::api::KernelRefusal;
 
 /// Bytes of a key.
 pub const KEY: usize = 16;
@@ -20,7 +20,7 @@ pub const KEY: usize = 16;
 /// # Errors
 /// A kernel without kTLS or without its cipher.
 pub fn secure(socket: impl AsFd, key: [u8; KEY], role: Role) -> io::Result<()> {
-    let refused = |what: &str, errno: Errno| Refusal::of(what, errno.into());
+    let refused = |what: &str, errno: Errno| KernelRefusal::error(what, errno.into());
     setsockopt(&socket, TcpUlp::default(), b"tls")
         .map_err(|errno| refused("this kernel has no TLS (CONFIG_TLS), or has not loaded it (`modprobe tls`)", errno))?;
     // A key must not meet the same numbers twice: each way has a salt of its own.

@@ -25,7 +25,7 @@ use crate::api::Passed;
 use crate::channel::Receiver;
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
-use cookie::Shown;
+use cookie::Proof;
 
 pub use options::{options, with_end};
 pub use passed::{End, pair};
@@ -39,14 +39,14 @@ const JOIN_LIMIT: Duration = Duration::from_secs(10);
 
 /// Sockets that are bound, one a flow, or the listener of all of them.
 #[derive(Debug)]
-pub struct Opened {
+pub struct BoundSockets {
     sockets: Vec<Socket>,
 }
 
 /// A flow for a traffic thread, of which the other end has shown,
 /// or been shown, the cookie.
 #[derive(Debug)]
-pub struct Joined {
+pub struct FlowEnd {
     /// Connected to the other end.
     pub socket: OwnedFd,
     /// Listener for transactions that each have a connection (`TCP_CRR`): what
@@ -61,13 +61,13 @@ pub struct Joined {
     pub sizes: Option<Vec<u32>>,
 }
 
-impl From<OwnedFd> for Joined {
+impl From<OwnedFd> for FlowEnd {
     fn from(socket: OwnedFd) -> Self {
         Self { socket, listener: None, passed: None, sizes: None }
     }
 }
 
-impl From<End> for Joined {
+impl From<End> for FlowEnd {
     fn from(End { socket, passed }: End) -> Self {
         Self { passed, ..Self::from(socket) }
     }
@@ -79,9 +79,9 @@ impl From<End> for Joined {
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn open(task: &Task) -> Result<Opened, SocketError> {
+pub fn open(task: &Task) -> Result<BoundSockets, SocketError> {
     let sockets = (0..sockets_of(task)).map(|number| open_one(task, number)).collect::<Result<_, _>>()?;
-    Ok(Opened { sockets })
+    Ok(BoundSockets { sockets })
 }
 
 /// All connections come to one listener, except where each transaction has one.
@@ -191,15 +191,15 @@ fn reuse(socket: &Socket, protocol: Protocol) -> Result<(), SocketError> {
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn addresses(opened: &Opened, task: &Task) -> Result<Vec<SocketAddr>, SocketError> {
+pub fn addresses(opened: &BoundSockets, task: &Task) -> Result<Vec<SocketAddr>, SocketError> {
     let one = transport(task) == Protocol::Tcp && task.cell.test != Test::TcpCrr;
     opened.sockets.iter().take(if one { 1 } else { usize::MAX }).map(address).collect()
 }
 
 /// The addresses of every flow that a connection of its own carries; none where one of
 /// them has no IP addresses.
-pub fn addresses_of_flows(flows: &[Joined], task: &Task) -> Vec<FlowAddresses> {
-    let one = |flow: &Joined| {
+pub fn addresses_of_flows(flows: &[FlowEnd], task: &Task) -> Vec<FlowAddresses> {
+    let one = |flow: &FlowEnd| {
         let socket = SockRef::from(&flow.socket);
         let [local, remote] = [socket.local_addr(), socket.peer_addr()].map(|address| address.ok().and_then(|address| address.as_socket()));
         // What a descriptor carries does not go between them.
@@ -228,12 +228,12 @@ fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
 /// # Errors
 /// A refusal of the system, that nobody came, or the loss of the host.
 pub fn join(
-    opened: Opened,
+    opened: BoundSockets,
     task: &Task,
     peers: &[SocketAddr],
     control: &Receiver<ToEndpoint>,
     deadline: &Deadline,
-) -> Result<Vec<Joined>, EndpointError> {
+) -> Result<Vec<FlowEnd>, EndpointError> {
     let sockets = opened.sockets;
     let patience = Patience { control, deadline, until: Instant::now() + JOIN_LIMIT };
     let (flows, connects) = (flows_of(task) as usize, task.cell.test.listener() != task.role);
@@ -264,7 +264,7 @@ pub fn join(
     // It takes milliseconds: a short trial could be over before they are there.
     let sends = task.role == Role::Sender || task.cell.bidirectional;
     let sizes = task.cell.mix.as_ref().filter(|_| sends).map(Mix::sequence);
-    let joined = |end: End| Joined { listener: listeners.next().map(Into::into), sizes: sizes.clone(), ..Joined::from(end) };
+    let joined = |end: End| FlowEnd { listener: listeners.next().map(Into::into), sizes: sizes.clone(), ..FlowEnd::from(end) };
     Ok(ends.into_iter().map(joined).collect())
 }
 
@@ -296,8 +296,8 @@ fn listens(task: &Task) -> bool {
     transport(task) == Protocol::Tcp && task.cell.test.listener() == task.role
 }
 
-fn shown(task: &Task, flow: usize) -> Shown {
-    Shown { cookie: task.cookie, flow: flow as u32 }
+fn shown(task: &Task, flow: usize) -> Proof {
+    Proof { cookie: task.cookie, flow: flow as u32 }
 }
 
 /// Waits for sockets as long as the host lives and the trial has time.

@@ -22,7 +22,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socketpair
 use nix::unistd::geteuid;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::cookie::{self, SHOWN, Shown, Word};
+use super::cookie::{self, Proof, SHOWN, Word};
 use super::{JOIN_LIMIT, Patience, listens, role_of, shown, vsock};
 use crate::api::{Passed, shared};
 use crate::error::{EndpointError, SocketError};
@@ -123,7 +123,7 @@ impl Door {
             let over = task.cell.api.over();
             let made = make(over, role_of(task, flow as usize), caller.into(), shared::ring_bytes(&task.cell));
             let (ours, theirs, caller) = made.map_err(|answer| SocketError::new(format!("make {over}"), answer))?;
-            let answer = Shown { cookie: task.cookie, flow }.bytes(Word::Answer);
+            let answer = Proof { cookie: task.cookie, flow }.bytes(Word::Answer);
             send_with(caller.as_ref().unwrap_or(&ours.socket), &answer, theirs.as_ref())
                 .map_err(|answer| SocketError::new(format!("pass an end of {over}"), answer))?;
             *place = Some(ours);
@@ -163,7 +163,7 @@ fn make(over: Over, role: Role, joined: OwnedFd, ring: usize) -> io::Result<(End
 }
 
 /// Comes to the other end's door for a flow and takes what is passed there.
-fn take(path: &Path, shown: Shown, over: Over, patience: &Patience<'_>) -> Result<End, EndpointError> {
+fn take(path: &Path, shown: Proof, over: Over, patience: &Patience<'_>) -> Result<End, EndpointError> {
     let failed = |answer| SocketError::new(format!("take an end of {over} at {}", path.display()), answer);
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None).map_err(failed)?;
     SockAddr::unix(path).and_then(|address| socket.connect(&address)).map_err(|answer| match answer.kind() {
@@ -269,7 +269,7 @@ mod tests {
     fn a_descriptor_goes_with_the_answer() {
         let (here, there) = UnixStream::pair().unwrap();
         let (mut reads, writes) = std::io::pipe().unwrap();
-        let shown = super::Shown { cookie: model::control::Cookie([7; 16]), flow: 3 }.bytes(Word::Answer);
+        let shown = super::Proof { cookie: model::control::Cookie([7; 16]), flow: 3 }.bytes(Word::Answer);
         send_with(&here.into(), &shown, Some(&writes.into())).unwrap();
         let (bytes, passed) = receive_with(&there.into()).unwrap();
         std::fs::File::from(passed.unwrap()).write_all(b"x").unwrap();

@@ -13,8 +13,8 @@ use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::{SockAddr, SockRef, Socket};
 
-use super::cookie::{SHOWN, Shown, Word};
-use super::{JOIN_LIMIT, Joined, Patience, shown, transport};
+use super::cookie::{Proof, SHOWN, Word};
+use super::{FlowEnd, JOIN_LIMIT, Patience, shown, transport};
 use crate::channel::{Receiver, Woken};
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
@@ -63,7 +63,7 @@ pub(super) fn ask(sockets: Vec<Socket>, goals: &[SocketAddr], task: &Task, patie
 struct Asking {
     socket: Socket,
     goal: SocketAddr,
-    shown: Shown,
+    shown: Proof,
     asked: u32,
     answered: u32,
     /// The system's last answer.
@@ -138,7 +138,7 @@ pub(super) fn answer(sockets: Vec<Socket>, task: &Task, patience: &Patience<'_>)
 
 /// Looks at what has come; true when the cookie was among it. Nothing is sent
 /// to anybody else, and whatever else has come is thrown away.
-fn bind_to_asker(socket: &Socket, shown: Shown) -> Result<bool, SocketError> {
+fn bind_to_asker(socket: &Socket, shown: Proof) -> Result<bool, SocketError> {
     let mut bound = false;
     for _ in 0..AT_ONCE {
         let mut room = [MaybeUninit::uninit(); SHOWN + 1];
@@ -178,7 +178,12 @@ fn take(socket: &impl AsFd, flags: libc::c_int) -> io::Result<([u8; SHOWN + 1], 
 ///
 /// # Errors
 /// The loss of the host, or that the trial has taken too long.
-pub fn greet(joined: &[Joined], task: &Task, control: &mut Receiver<ToEndpoint>, deadline: &Deadline) -> Result<ToEndpoint, EndpointError> {
+pub fn greet(
+    joined: &[FlowEnd],
+    task: &Task,
+    control: &mut Receiver<ToEndpoint>,
+    deadline: &Deadline,
+) -> Result<ToEndpoint, EndpointError> {
     let mut watched: Vec<usize> = if transport(task) == Protocol::Udp { (0..joined.len()).collect() } else { Vec::new() };
     loop {
         let sockets: Vec<PollFd<'_>> = watched.iter().map(|flow| readable(&joined[*flow].socket)).collect();
@@ -198,7 +203,7 @@ pub fn greet(joined: &[Joined], task: &Task, control: &mut Receiver<ToEndpoint>,
 
 /// Throws away what is left of the greetings. The other end may already send:
 /// nothing behind its first message is touched.
-pub fn forget_greetings(joined: &[Joined], task: &Task) {
+pub fn forget_greetings(joined: &[FlowEnd], task: &Task) {
     if transport(task) == Protocol::Udp {
         for (flow, joined) in joined.iter().enumerate() {
             take_greetings(joined, shown(task, flow), false);
@@ -207,7 +212,7 @@ pub fn forget_greetings(joined: &[Joined], task: &Task) {
 }
 
 /// Takes greetings up to the first message; false when there is one.
-fn take_greetings(joined: &Joined, shown: Shown, answer: bool) -> bool {
+fn take_greetings(joined: &FlowEnd, shown: Proof, answer: bool) -> bool {
     for _ in 0..AT_ONCE {
         match take(&joined.socket, libc::MSG_PEEK) {
             Ok((bytes, length)) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::api::Refusal;
+use crate::api::KernelRefusal;
 
 /// The machine's own address (`VMADDR_CID_LOCAL`).
 const LOCAL: u32 = libc::VMADDR_CID_LOCAL;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A kernel without VSOCK or its loopback.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let lack = "this kernel has no loopback of VSOCK (CONFIG_VSOCKETS_LOOPBACK), or has not loaded it (`modprobe vsock_loopback`)";
-    let refused = |answer| Refusal::of(lack, answer);
+    let refused = |answer| KernelRefusal::error(lack, answer);
     let open = || Socket::new(Domain::VSOCK, Type::STREAM, None).map_err(refused);
     let listener = open()?;
     listener.bind(&SockAddr::vsock(libc::VMADDR_CID_ANY, libc::VMADDR_PORT_ANY)).map_err(refused)?;

@@ -9,7 +9,7 @@ use super::late::MARK;
 use super::trouble::{Trouble, Verdict, flush, readable};
 use super::whole::send_rest;
 use super::{Allowance, DRAIN_LIMIT, Done, Trial, sum};
-use crate::api::{Api, Moved};
+use crate::api::{Api, CallOutcome};
 use crate::stage::Part;
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
@@ -71,7 +71,7 @@ impl Answerer {
         counts
     }
 
-    fn request_is_whole(&mut self, moved: Moved) -> bool {
+    fn request_is_whole(&mut self, moved: CallOutcome) -> bool {
         if self.datagrams {
             return true;
         }

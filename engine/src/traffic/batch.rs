@@ -14,7 +14,7 @@ use super::send::send_parts;
 use super::trouble::{Trouble, Verdict};
 use super::whole::send_rest;
 use super::{Done, Trial, stamp};
-use crate::api::{Api, Batching, Moved, Transmit, work_for};
+use crate::api::{Api, Batching, CallOutcome, Transmit, work_for};
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 use sys::clock;
@@ -131,7 +131,7 @@ impl<F: Fill> Batches<F> {
 
     /// Sees to the message that ended a call before its last.
     #[cold]
-    fn finish(&mut self, api: &mut dyn Batching, moved: Moved, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
+    fn finish(&mut self, api: &mut dyn Batching, moved: CallOutcome, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
         if moved.0 < 0 {
             return trouble.judge(moved, counts.calls, counts);
         }
@@ -160,7 +160,7 @@ struct AtPlace<'a> {
 }
 
 impl Transmit for AtPlace<'_> {
-    fn send(&mut self, from: usize) -> Moved {
+    fn send(&mut self, from: usize) -> CallOutcome {
         self.api.send_span(self.place, from, usize::MAX)
     }
 }
@@ -311,7 +311,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
     use super::{Batches, Fill, Mixed, Offered, Same};
-    use crate::api::{Batching, Handed, Moved, Outgoing};
+    use crate::api::{BatchOutcome, Batching, CallOutcome, Outgoing};
     use crate::stage::{Part, Stage};
     use crate::traffic::mix::Sequence;
     use crate::traffic::stamp;
@@ -354,16 +354,16 @@ mod tests {
             &mut self.memory[place]
         }
 
-        fn send_span(&mut self, place: usize, from: usize, _: usize) -> Moved {
+        fn send_span(&mut self, place: usize, from: usize, _: usize) -> CallOutcome {
             let errno = self.answers.last().and_then(|answer| if let Fails(errno) = answer { Some(*errno) } else { None });
             if let Some(errno) = errno {
                 self.answers.pop();
-                return Moved(-(errno as isize));
+                return CallOutcome(-(errno as isize));
             }
             self.calls += 1;
             self.went.push(self.memory[place]);
             self.bytes += self.lengths[place] - from;
-            Moved((self.lengths[place] - from) as isize)
+            CallOutcome((self.lengths[place] - from) as isize)
         }
     }
 
@@ -376,7 +376,7 @@ mod tests {
             self.lengths[place] = length;
         }
 
-        fn send_batch(&mut self, places: Range<usize>) -> Handed {
+        fn send_batch(&mut self, places: Range<usize>) -> BatchOutcome {
             assert!(!places.is_empty() && places.end <= self.capacity());
             let (taken, next) = match self.answers.pop() {
                 None => (places.len(), 0),
@@ -385,7 +385,7 @@ mod tests {
                     let whole = usize::from(places.len() > 1);
                     (whole, (self.lengths[places.start + whole] / 2) as isize)
                 }
-                Some(Fails(errno)) => return Handed { next: Moved(-(errno as isize)), ..Handed::default() },
+                Some(Fails(errno)) => return BatchOutcome { next: CallOutcome(-(errno as isize)), ..BatchOutcome::default() },
             };
             self.calls += 1;
             for place in places.start..places.start + taken {
@@ -393,7 +393,7 @@ mod tests {
                 self.bytes += self.lengths[place];
             }
             self.bytes += next as usize;
-            Handed { messages: taken, calls: 1, next: Moved(next) }
+            BatchOutcome { messages: taken, calls: 1, next: CallOutcome(next) }
         }
     }
 

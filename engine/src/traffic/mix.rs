@@ -7,7 +7,7 @@ use super::send::send_parts;
 use super::trouble::{Trouble, Verdict};
 use super::whole::finish;
 use super::{Done, Trial};
-use crate::api::{Api, Moved, Transmit, TransmitPart};
+use crate::api::{Api, CallOutcome, Transmit, TransmitPart};
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
@@ -70,7 +70,7 @@ struct Shortened<'a, A> {
 }
 
 impl<A: TransmitPart> Transmit for Shortened<'_, A> {
-    fn send(&mut self, from: usize) -> Moved {
+    fn send(&mut self, from: usize) -> CallOutcome {
         self.api.send_part(from, self.size)
     }
 }
@@ -112,7 +112,7 @@ pub fn send_mix_until<A: TransmitPart>(api: &mut A, sequence: &mut Sequence, sta
 #[cfg(test)]
 mod tests {
     use super::{Sequence, send_mix_until};
-    use crate::api::{Moved, TransmitPart};
+    use crate::api::{CallOutcome, TransmitPart};
     use crate::stage::{Part, Stage};
     use model::Mix;
     use proptest::prelude::{prop, prop_assert_eq, proptest};
@@ -129,9 +129,9 @@ mod tests {
     }
 
     impl TransmitPart for Played {
-        fn send_part(&mut self, from: usize, to: usize) -> Moved {
+        fn send_part(&mut self, from: usize, to: usize) -> CallOutcome {
             self.calls.push((from, to));
-            Moved(if self.answers.is_empty() { (to - from) as isize } else { self.answers.remove(0) })
+            CallOutcome(if self.answers.is_empty() { (to - from) as isize } else { self.answers.remove(0) })
         }
     }
 

@@ -33,7 +33,7 @@ use crate::edge::{EdgeReader, Usage};
 use crate::injection::{self, Copier};
 use crate::recorder::Recorder;
 use crate::socket;
-pub use crate::socket::Joined;
+pub use crate::socket::FlowEnd;
 use crate::stage::Stage;
 
 pub use batch::{Batches, Fill, Same};
@@ -109,8 +109,8 @@ struct Done {
 ///
 /// # Errors
 /// A refusal of the system that keeps the api from working here.
-pub fn run(task: &Task, flow: Joined, stage: &Stage, said: &dyn Fn(Step)) -> io::Result<Traffic> {
-    let Joined { socket, listener, passed, sizes } = flow;
+pub fn run(task: &Task, flow: FlowEnd, stage: &Stage, said: &dyn Fn(Step)) -> io::Result<Traffic> {
+    let FlowEnd { socket, listener, passed, sizes } = flow;
     let place = Place::new(&task.cell, socket, socket::longest_wait(task)).with_passed(passed, task.role);
     let asked = AsAsked { listener, sizes, task, stage, said };
     match (task.cell.test.is_stream(), task.role) {

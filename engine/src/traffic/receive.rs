@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(1);
 
 /// Reasons for which a receiving loop returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum LoopEnd {
     /// The trial went on to another part, or all of this one has come.
     Part,
     /// Nothing more will come.
@@ -49,13 +49,13 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let to_the_last = extent.is_counted() && !DATAGRAMS;
     let came = receive_first(api, first_room, trial, to_the_last);
     let (first, measured) = trial.take_first(came);
-    let mut ended = Ended::Part;
+    let mut ended = LoopEnd::Part;
     let mut receive = |api: &mut A, part, enough: u64, leave: Allowance| {
         let left = enough.saturating_sub(progress(&leave.so_far));
         let (counts, how) = receive_while::<A, DATAGRAMS>(api, room, stage, part, left);
         let left = left.saturating_sub(progress(&counts));
-        if !to_the_last || left == 0 || how == Ended::Over || ended == Ended::Over || !stage.is(Part::Drain) {
-            ended = if ended == Ended::Over { ended } else { how };
+        if !to_the_last || left == 0 || how == LoopEnd::Over || ended == LoopEnd::Over || !stage.is(Part::Drain) {
+            ended = if ended == LoopEnd::Over { ended } else { how };
             return counts;
         }
         let came = came.bytes + leave.so_far.bytes + counts.bytes > 0;
@@ -70,14 +70,14 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let enough = all.saturating_sub(progress(&before) + progress(&measured));
     let mut counts = sum(measured, trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave)));
     let mut end = trial.edges.end();
-    if extent.is_counted() && DATAGRAMS && ended == Ended::Part && stage.is(Part::Drain) {
+    if extent.is_counted() && DATAGRAMS && ended == LoopEnd::Part && stage.is(Part::Drain) {
         let rest = take_counted(api, room, trial, before.messages + counts.messages, |_, _| {});
-        (counts, end, ended) = (sum(counts, rest.counts), rest.end.unwrap_or(end), Ended::Over);
+        (counts, end, ended) = (sum(counts, rest.counts), rest.end.unwrap_or(end), LoopEnd::Over);
     }
     let so_far = sum(before, counts);
     let rest = match ended {
-        Ended::Over => Counts::default(),
-        Ended::Part => drain::<A, DATAGRAMS>(api, room, trial, so_far.messages, counts.bytes > 0, |_, _| {}),
+        LoopEnd::Over => Counts::default(),
+        LoopEnd::Part => drain::<A, DATAGRAMS>(api, room, trial, so_far.messages, counts.bytes > 0, |_, _| {}),
     };
     Done { usage: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
@@ -102,11 +102,11 @@ fn receive_first<A: Api>(api: &mut A, room: usize, trial: &Trial, to_the_last: b
 }
 
 /// Receives while the trial is in `part`, until `enough` datagrams or bytes.
-fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, Ended) {
+fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let (mut messages, mut bytes, mut short) = (0u64, 0u64, 0u64);
-    let mut ended = Ended::Part;
+    let mut ended = LoopEnd::Part;
     while stage.is(part) && (if DATAGRAMS { messages } else { bytes }) < enough {
         let limit = if DATAGRAMS { room } else { room.min((enough - bytes) as usize) };
         let moved = api.receive(limit);
@@ -116,7 +116,7 @@ fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage:
             bytes += alike * moved.0 as u64;
             short += alike * u64::from(moved.0 < room as isize);
         } else if trouble.judge(moved, messages, &mut counts) == Verdict::Over {
-            ended = Ended::Over;
+            ended = LoopEnd::Over;
             break;
         }
     }
@@ -127,7 +127,7 @@ fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage:
 /// Receives what is left of a stream, in the measured part, after its end was
 /// announced. `came` says whether anything had come by then: a connection that
 /// carries nothing is not waited for as long.
-fn receive_rest<A: Api>(api: &mut A, room: usize, enough: u64, came: bool) -> (Counts, Ended) {
+fn receive_rest<A: Api>(api: &mut A, room: usize, enough: u64, came: bool) -> (Counts, LoopEnd) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let mut silence = Silence::default();
@@ -140,10 +140,10 @@ fn receive_rest<A: Api>(api: &mut A, room: usize, enough: u64, came: bool) -> (C
         }
         let patience = if came || counts.bytes > 0 { DRAIN_LIMIT } else { LAST_PATIENCE };
         if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over || !silence.is_within(patience) {
-            return (counts, Ended::Over);
+            return (counts, LoopEnd::Over);
         }
     }
-    (counts, Ended::Part)
+    (counts, LoopEnd::Part)
 }
 
 /// Time without a message. The clock is read only while none comes.
@@ -187,7 +187,7 @@ pub(super) fn take_counted<A: Api>(api: &mut A, room: usize, trial: &Trial, so_f
             rest = Rest { counts: sum(rest.counts, more), end: Some(trial.edges.end()) };
         }
         let all = so_far + rest.counts.messages >= announced;
-        if all || ended == Ended::Over || !readable(api.waits_on(), trial.task.silence.into()) {
+        if all || ended == LoopEnd::Over || !readable(api.waits_on(), trial.task.silence.into()) {
             return rest;
         }
     }
@@ -195,7 +195,7 @@ pub(super) fn take_counted<A: Api>(api: &mut A, room: usize, trial: &Trial, so_f
 
 /// Takes the messages that wait to be read; `note` sees the length of each, which is
 /// still in the api's room.
-fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize)) -> (Counts, Ended) {
+fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize)) -> (Counts, LoopEnd) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     loop {
@@ -205,7 +205,7 @@ fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize
             note(api, moved.0 as usize);
         } else {
             let over = trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over;
-            return (counts, if over { Ended::Over } else { Ended::Part });
+            return (counts, if over { LoopEnd::Over } else { LoopEnd::Part });
         }
     }
 }

@@ -7,7 +7,7 @@ use model::end::Counts;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::api::{Api, Moved};
+use crate::api::{Api, CallOutcome};
 
 /// Failures in a row after which a loop gives up: an interface that went away
 /// would otherwise keep it busy to the end of the trial.
@@ -34,7 +34,7 @@ impl Trouble {
     /// Judges a call that moved nothing. `progress` is what the loop has moved
     /// so far: failures with successes between them are not in a row.
     #[cold]
-    pub fn judge(&mut self, moved: Moved, progress: u64, counts: &mut Counts) -> Verdict {
+    pub fn judge(&mut self, moved: CallOutcome, progress: u64, counts: &mut Counts) -> Verdict {
         let errno = match moved.0 {
             0 => return Verdict::Over,
             negative => -negative as i32,

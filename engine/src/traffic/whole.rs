@@ -6,7 +6,7 @@ use model::end::Counts;
 
 use super::DRAIN_LIMIT;
 use super::trouble::{Trouble, Verdict};
-use crate::api::{Moved, Transmit};
+use crate::api::{CallOutcome, Transmit};
 
 /// Sends what is left of a message of which `done` bytes are sent, so that
 /// messages stay whole. Counts calls, short calls and bytes; the message is the
@@ -43,7 +43,7 @@ pub fn send_rest<A: Transmit>(
 pub(super) fn finish<A: Transmit>(
     api: &mut A,
     size: usize,
-    moved: Moved,
+    moved: CallOutcome,
     whole: u64,
     counts: &mut Counts,
     trouble: &mut Trouble,

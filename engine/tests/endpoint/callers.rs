@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-use engine::cookie::{SHOWN as LENGTH, Shown, Word};
+use engine::cookie::{Proof, SHOWN as LENGTH, Word};
 use model::control::{Cookie, FromEndpoint, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
@@ -39,8 +39,8 @@ fn a_service_that_is_no_other_end_gets_what_asks_and_no_more() {
     let services: [(&str, Service); 5] = [
         ("an echo", |ask| ask.to_vec()),
         ("a greeting", |_| b"220 mail.example.org ESMTP ready".to_vec()),
-        ("the cookie of another trial", |_| Shown { cookie: Cookie([9; 16]), flow: 0 }.bytes(Word::Answer).to_vec()),
-        ("the answer of another flow", |_| Shown { cookie: COOKIE, flow: 1 }.bytes(Word::Answer).to_vec()),
+        ("the cookie of another trial", |_| Proof { cookie: Cookie([9; 16]), flow: 0 }.bytes(Word::Answer).to_vec()),
+        ("the answer of another flow", |_| Proof { cookie: COOKIE, flow: 1 }.bytes(Word::Answer).to_vec()),
         ("its end", |_| Vec::new()),
     ];
     for test in [Test::TcpStream, Test::TcpMaerts, Test::TcpRr, Test::TcpCrr] {
@@ -142,7 +142,7 @@ fn flows_join_at_the_same_time() {
     }
     // Only now, and the last first.
     for (stream, flow) in streams.iter_mut().rev() {
-        stream.write_all(&Shown { flow: *flow, ..SHOWN }.bytes(Word::Answer)).unwrap();
+        stream.write_all(&Proof { flow: *flow, ..SHOWN }.bytes(Word::Answer)).unwrap();
     }
     assert_eq!(sender.hear(), FromEndpoint::Connected);
     let mut flows: Vec<u32> = streams.iter().map(|(_, flow)| *flow).collect();

@@ -7,7 +7,7 @@ use model::trial::Windows;
 use model::{Cell, Family, Nanos, Test};
 
 use crate::support::cell;
-use crate::support::several::{Said, several, tasks};
+use crate::support::several::{EndOutcome, several, tasks};
 
 const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(40));
 const COUNT: TrialEnd = TrialEnd::Messages(60);
@@ -41,7 +41,7 @@ fn assert_adds_up(report: &EndReport) {
 
 /// The bytes that each flow sent are those that came of it, apart from datagrams that
 /// were lost. Holds whatever CPU time the flows had.
-fn assert_flows_agree(test: Test, [sender, receiver]: &[Said; 2]) {
+fn assert_flows_agree(test: Test, [sender, receiver]: &[EndOutcome; 2]) {
     assert_adds_up(&sender.report);
     assert_adds_up(&receiver.report);
     let (announced, total) = (sender.sent.as_ref().unwrap(), sender.report.total);
@@ -138,7 +138,7 @@ fn a_number_of_messages_is_measured_from_its_first_at_both_ends() {
         for (messages, flows) in [(1, 1), (1, 2), (100, 1)] {
             let cell = Cell { flows, ..cell(test, Family::V4, SIZE) };
             let said = several(tasks(&cell, TrialEnd::Messages(messages), Nanos::from_millis(0)));
-            for Said { report, .. } in said {
+            for EndOutcome { report, .. } in said {
                 let (counts, all) = (report.counts, messages * u64::from(flows));
                 assert_eq!((counts.messages, report.total.messages), (all, all), "{test} {messages} {flows}: {} {counts:?}", report.role);
                 let ways = if test.is_stream() { 1 } else { 2 };
@@ -167,7 +167,7 @@ fn both_ends_of_many_flows_measure_one_time() {
 }
 
 /// What one end sent is what came at the other, each way by itself.
-fn assert_both_ways_agree(test: Test, [one, other]: &[Said; 2]) {
+fn assert_both_ways_agree(test: Test, [one, other]: &[EndOutcome; 2]) {
     for (from, to) in [(one, other), (other, one)] {
         let sent = from.sent.as_ref().unwrap();
         let (out, back) = (from.report.total, from.report.back.unwrap().total);

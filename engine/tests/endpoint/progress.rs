@@ -6,13 +6,13 @@ use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Protocol, Test};
 
 use crate::support::cell;
-use crate::support::several::{Said, several, tasks};
+use crate::support::several::{EndOutcome, several, tasks};
 
 const WARMUP: Nanos = Nanos::from_millis(10);
 const INTERVAL: Nanos = Nanos::from_millis(20);
 const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(130));
 
-fn with_progress(cell: &Cell, end: TrialEnd) -> [Said; 2] {
+fn with_progress(cell: &Cell, end: TrialEnd) -> [EndOutcome; 2] {
     several(tasks(cell, end, WARMUP).map(|task| Task { progress: Some(INTERVAL), ..task }))
 }
 
@@ -33,7 +33,7 @@ fn add(sum: Counts, one: &Counts) -> Counts {
 }
 
 /// The intervals cover the window without gaps and add up to it.
-fn assert_adds_up(said: &Said, what: &str) {
+fn assert_adds_up(said: &EndOutcome, what: &str) {
     let (report, told) = (&said.report, &said.report.progress);
     assert_eq!((told[0].interval.start, told[told.len() - 1].interval.end), (report.window.start, report.window.end), "{what}");
     assert!(told.windows(2).all(|two| two[0].interval.end == two[1].interval.start), "{what}: {told:?}");

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use engine::cookie::{SHOWN as LENGTH, Shown, Word};
+use engine::cookie::{Proof, SHOWN as LENGTH, Word};
 use model::control::{Cookie, FromEndpoint, Sent, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
@@ -57,8 +57,8 @@ fn silent_and_garbage_connections_do_not_hold_up_the_right_ones() {
             stream.write_all(bytes).unwrap();
             stream
         };
-        let wrong = Shown { cookie: Cookie([9; 16]), flow: 0 };
-        let beyond = Shown { cookie: COOKIE, flow: FLOWS };
+        let wrong = Proof { cookie: Cookie([9; 16]), flow: 0 };
+        let beyond = Proof { cookie: COOKIE, flow: FLOWS };
         let mut strangers: Vec<TcpStream> = (0..80).map(|_| say(b"")).collect();
         strangers.extend([
             say(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"),
@@ -97,7 +97,7 @@ fn forged() -> Vec<Vec<u8>> {
     let ask = SHOWN.bytes(Word::Ask);
     let one_bit = |at: usize| ask.iter().enumerate().map(|(place, byte)| byte ^ u8::from(place == at)).collect();
     let mut all: Vec<Vec<u8>> = (0..LENGTH).map(one_bit).collect();
-    all.push(Shown { flow: 1, ..SHOWN }.bytes(Word::Ask).to_vec());
+    all.push(Proof { flow: 1, ..SHOWN }.bytes(Word::Ask).to_vec());
     all.push(SHOWN.bytes(Word::Answer).to_vec());
     all.push(COOKIE.0.to_vec());
     all.push([&ask[..], b"x"].concat());

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::traffic::{Joined, Traffic};
+use engine::traffic::{FlowEnd, Traffic};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, OfferedRate, Role, Test};
 
@@ -14,7 +14,7 @@ use crate::flow::{BY_TIME, Flow, task, times};
 use crate::support::{cell, loopback};
 
 /// The first connection of a flow: the requester's end, the answerer's with its listener.
-fn joined(family: Family, from: Option<IpAddr>) -> (TcpStream, Joined, SocketAddr) {
+fn joined(family: Family, from: Option<IpAddr>) -> (TcpStream, FlowEnd, SocketAddr) {
     let listener = TcpListener::bind((loopback(family), 0)).unwrap();
     let address = listener.local_addr().unwrap();
     // As an endpoint sets it, before anybody comes.
@@ -25,7 +25,7 @@ fn joined(family: Family, from: Option<IpAddr>) -> (TcpStream, Joined, SocketAdd
     }
     socket.connect(&address.into()).unwrap();
     let accepted = listener.accept().unwrap().0;
-    (socket.into(), Joined { listener: Some(listener.into()), ..Joined::from(OwnedFd::from(accepted)) }, address)
+    (socket.into(), FlowEnd { listener: Some(listener.into()), ..FlowEnd::from(OwnedFd::from(accepted)) }, address)
 }
 
 fn crr(family: Family, size: u64) -> Cell {

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use engine::stage::{Part, Stage};
-use engine::traffic::{self, Extent, Joined, Traffic};
+use engine::traffic::{self, Extent, FlowEnd, Traffic};
 use model::control::Task;
 use model::end::Counts;
 use model::plan::TrialEnd;
@@ -41,7 +41,7 @@ pub struct Flow {
 
 impl Flow {
     /// Without a warm-up: it is measured from its start.
-    pub fn start(task: Task, joined: impl Into<Joined>) -> Self {
+    pub fn start(task: Task, joined: impl Into<FlowEnd>) -> Self {
         let joined = joined.into();
         let stage = Arc::new(Stage::starting_in(Extent::for_task(&task).warmup_part));
         stage.enter(Part::Measure);

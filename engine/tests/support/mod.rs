@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use engine::channel::{self, ChannelError, Receiver};
-use engine::cookie::{self, Shown, Word};
+use engine::cookie::{self, Proof, Word};
 use model::cell::default_read_size;
 use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, Limits, Sent, Task, ToEndpoint};
 use model::end::EndReport;
@@ -202,7 +202,7 @@ impl Endpoint {
 }
 
 /// What is shown for the first flow.
-pub const SHOWN: Shown = Shown { cookie: COOKIE, flow: 0 };
+pub const SHOWN: Proof = Proof { cookie: COOKIE, flow: 0 };
 
 /// Plays the side that connects; the socket is bound to the other end afterwards.
 pub fn show_cookie(socket: &UdpSocket, address: SocketAddr) {

@@ -8,7 +8,7 @@ use super::{Endpoint, let_flow, task};
 
 /// What one end said.
 #[derive(Debug)]
-pub struct Said {
+pub struct EndOutcome {
     pub report: EndReport,
     /// What it announced, if it sends.
     pub sent: Option<Sent>,
@@ -22,7 +22,7 @@ pub fn tasks(cell: &Cell, end: TrialEnd, warmup: Nanos) -> [Task; 2] {
 }
 
 /// Runs a trial between two endpoints of this process.
-pub fn several(tasks: [Task; 2]) -> [Said; 2] {
+pub fn several(tasks: [Task; 2]) -> [EndOutcome; 2] {
     let ((mut sender, sending), (mut receiver, receiving)) = (Endpoint::start(), Endpoint::start());
     let said = several_between(&mut sender, &mut receiver, tasks);
     for served in [sending, receiving] {
@@ -32,7 +32,7 @@ pub fn several(tasks: [Task; 2]) -> [Said; 2] {
 }
 
 /// Runs a trial between two endpoints.
-pub fn several_between(sender: &mut Endpoint, receiver: &mut Endpoint, tasks: [Task; 2]) -> [Said; 2] {
+pub fn several_between(sender: &mut Endpoint, receiver: &mut Endpoint, tasks: [Task; 2]) -> [EndOutcome; 2] {
     let (both_send, end) = (tasks[0].cell.bidirectional, tasks[0].end);
     join(sender, receiver, tasks);
     let_flow(sender, receiver, end);
@@ -42,9 +42,9 @@ pub fn several_between(sender: &mut Endpoint, receiver: &mut Endpoint, tasks: [T
     receiver.tell(&ToEndpoint::Drain(there.clone()));
     sender.tell(&ToEndpoint::Drain(back.clone().unwrap_or_else(|| there.clone())));
     let report = hear_report(receiver, &mut told_back);
-    let received = Said { report, sent: back, progress: told_back };
+    let received = EndOutcome { report, sent: back, progress: told_back };
     let report = hear_report(sender, &mut told);
-    [Said { report, sent: Some(there), progress: told }, received]
+    [EndOutcome { report, sent: Some(there), progress: told }, received]
 }
 
 /// Prepares and joins two endpoints.

@@ -13,7 +13,7 @@ use nix::unistd::geteuid;
 
 /// A capability that an agent may be asked to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept(Capability);
+pub struct KeptCapability(Capability);
 
 /// Capabilities with a use in an agent, by name, and that use.
 const USEFUL: [(&str, Capability); 5] = [
@@ -26,7 +26,7 @@ const USEFUL: [(&str, Capability); 5] = [
     ("net_raw", Capability::CAP_NET_RAW),
 ];
 
-impl FromStr for Kept {
+impl FromStr for KeptCapability {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
@@ -46,7 +46,7 @@ impl FromStr for Kept {
 ///
 /// # Errors
 /// The system's refusal: then the agent must not serve.
-pub fn drop_all_but(kept: &[Kept]) -> Result<bool, CapsError> {
+pub fn drop_all_but(kept: &[KeptCapability]) -> Result<bool, CapsError> {
     if !geteuid().is_root() {
         return Ok(false);
     }
@@ -70,12 +70,12 @@ pub fn drop_all_but(kept: &[Kept]) -> Result<bool, CapsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::Kept;
+    use super::KeptCapability;
 
     #[test]
     fn capabilities_are_known_by_either_name() {
-        assert_eq!("perfmon".parse::<Kept>(), "CAP_PERFMON".parse());
-        let error = "sys_admin".parse::<Kept>().unwrap_err();
+        assert_eq!("perfmon".parse::<KeptCapability>(), "CAP_PERFMON".parse());
+        let error = "sys_admin".parse::<KeptCapability>().unwrap_err();
         assert!(error.contains("'sys_admin'") && error.contains("perfmon, bpf, syslog"), "{error}");
     }
 }

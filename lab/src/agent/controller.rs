@@ -12,7 +12,7 @@ use model::control::{FromHost, Task, ToEndpoint, ToHost};
 use model::frame::{Decoder, encode};
 use serde::Serialize;
 
-use super::limit::{Allowance, Origin, Refused, TRIAL_SLACK, check_local, check_peers};
+use super::limit::{Allowance, LimitRefusal, Origin, TRIAL_SLACK, check_local, check_peers};
 use super::machine::MachineTurn;
 use super::queue::{Bell, Ticket};
 use super::served::{IDLE, Presence, Served};
@@ -194,7 +194,7 @@ impl Controller<'_> {
         }
     }
 
-    fn check_task(&self, task: &mut Task) -> Result<(), Refused> {
+    fn check_task(&self, task: &mut Task) -> Result<(), LimitRefusal> {
         check_local(task.local, self.origin)?;
         self.allowance.apply(task)
     }
@@ -244,14 +244,14 @@ impl Controller<'_> {
                     way.near.extend(frame(&ToHost::Endpoint(ToEndpoint::Prepare(task)))?);
                     Ok(())
                 }
-                Err(Refused(why)) => refuse(way, &why),
+                Err(LimitRefusal(why)) => refuse(way, &why),
             },
             ToHost::Endpoint(ToEndpoint::Connect { ref peers }) => match check_peers(peers, self.origin) {
                 Ok(()) => {
                     way.near.extend_from_slice(bytes);
                     Ok(())
                 }
-                Err(Refused(why)) => refuse(way, &why),
+                Err(LimitRefusal(why)) => refuse(way, &why),
             },
             ToHost::Arm(_) => refuse(
                 way,

@@ -51,7 +51,7 @@ struct Ports {
 
 /// Reason why a trial is not allowed, and what to do.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Refused(pub String);
+pub struct LimitRefusal(pub String);
 
 impl Allowance {
     /// `ports` is the first and the last; `None`: the kernel chooses.
@@ -68,7 +68,7 @@ impl Allowance {
 
     /// Refuses a task that is planned to take more than is allowed, has the
     /// endpoint keep the limits whatever happens, and gives it its ports.
-    pub fn apply(&self, task: &mut Task) -> Result<(), Refused> {
+    pub fn apply(&self, task: &mut Task) -> Result<(), LimitRefusal> {
         self.check_time(task)?;
         self.check_bytes(task)?;
         check_memory(task)?;
@@ -89,7 +89,7 @@ impl Allowance {
 
     /// Puts the operator's program in the place of its name. Where the other end is a program,
     /// it shows no cookie: then only an agent whose operator lists programs takes part.
-    fn choose_program(&self, task: &mut Task) -> Result<(), Refused> {
+    fn choose_program(&self, task: &mut Task) -> Result<(), LimitRefusal> {
         let (own, other) = (task.cell.external(task.role), task.cell.external(task.role.other()));
         let Programs::Listed(listed) = &self.programs else {
             task.program = own;
@@ -97,14 +97,14 @@ impl Allowance {
         };
         task.program = None;
         if listed.is_empty() && (own.is_some() || other.is_some()) {
-            return Err(Refused(
+            return Err(LimitRefusal(
                 "an external endpoint was asked for, and this agent lists none: start it with --endpoint NAME=PROGRAM".to_owned(),
             ));
         }
         let Some(name) = own.map(Program::command) else { return Ok(()) };
         let known = listed.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         let refused = || {
-            Refused(format!(
+            LimitRefusal(format!(
                 "run '{name}': an agent runs only what its operator listed with --endpoint, by name and without arguments; here: {known}"
             ))
         };
@@ -112,7 +112,7 @@ impl Allowance {
         Ok(())
     }
 
-    fn check_time(&self, task: &Task) -> Result<(), Refused> {
+    fn check_time(&self, task: &Task) -> Result<(), LimitRefusal> {
         let planned = match task.end {
             TrialEnd::Length(length) => task.warmup + length,
             TrialEnd::Messages(_) => task.warmup,
@@ -120,19 +120,19 @@ impl Allowance {
         match self.limits.time {
             Some(limit) if planned > limit => {
                 let remedy = "make trials shorter, or start the agent with a longer --limit-time";
-                Err(Refused(format!("a trial of {planned}, warm-up included, was asked for, but the agent allows {limit}: {remedy}")))
+                Err(LimitRefusal(format!("a trial of {planned}, warm-up included, was asked for, but the agent allows {limit}: {remedy}")))
             }
             _ => Ok(()),
         }
     }
 
-    fn check_bytes(&self, task: &Task) -> Result<(), Refused> {
+    fn check_bytes(&self, task: &Task) -> Result<(), LimitRefusal> {
         let TrialEnd::Messages(messages) = task.end else { return Ok(()) };
         match self.limits.bytes {
             Some(limit) if messages.saturating_mul(task.cell.size.get()) > limit.get() => {
                 let planned = format!("{messages} messages of {} bytes", task.cell.size);
                 let remedy = "send fewer, or start the agent with a larger --limit-bytes";
-                Err(Refused(format!("{planned} were asked for, but the agent allows {limit} bytes: {remedy}")))
+                Err(LimitRefusal(format!("{planned} were asked for, but the agent allows {limit} bytes: {remedy}")))
             }
             _ => Ok(()),
         }
@@ -140,7 +140,7 @@ impl Allowance {
 }
 
 /// Refuses what would take more memory than any trial needs.
-fn check_memory(task: &Task) -> Result<(), Refused> {
+fn check_memory(task: &Task) -> Result<(), LimitRefusal> {
     let cell = &task.cell;
     let a_flow = cell.size.get().saturating_add(cell.read_size.get());
     let wanted = Bytes::new(a_flow.saturating_mul(ways(task).into()));
@@ -149,7 +149,7 @@ fn check_memory(task: &Task) -> Result<(), Refused> {
     }
     let (flows, size, read_size) = (cell.flows, cell.size, cell.read_size);
     let asked = format!("{flows} flows with messages of {size} and reads of {read_size} need buffers of {wanted}");
-    Err(Refused(format!("{asked}, but an agent allows one end {MOST_MEMORY}: take fewer flows, or smaller messages")))
+    Err(LimitRefusal(format!("{asked}, but an agent allows one end {MOST_MEMORY}: take fewer flows, or smaller messages")))
 }
 
 /// The congestion controls that the kernel has loaded.
@@ -160,9 +160,9 @@ fn available_congestion_controls() -> String {
 
 /// Refuses a congestion control that is not loaded: for root the kernel would look
 /// for a module of that name.
-fn check_congestion_control(task: &Task, available: &str) -> Result<(), Refused> {
+fn check_congestion_control(task: &Task, available: &str) -> Result<(), LimitRefusal> {
     match &task.cell.cc {
-        Some(name) if !available.split_whitespace().any(|known| known == name) => Err(Refused(format!(
+        Some(name) if !available.split_whitespace().any(|known| known == name) => Err(LimitRefusal(format!(
             "the congestion control '{name}' is not loaded on the agent's machine, which has {}; load it there (modprobe tcp_{name})",
             available.split_whitespace().collect::<Vec<_>>().join(", ")
         ))),
@@ -178,12 +178,12 @@ fn ways(task: &Task) -> u32 {
 impl Ports {
     /// As many in a row as the task may need, after those of the trial before,
     /// so that one just closed has time to rest.
-    fn give(&self, task: &mut Task) -> Result<(), Refused> {
+    fn give(&self, task: &mut Task) -> Result<(), LimitRefusal> {
         let wanted = ways(task);
         if wanted > self.count {
             let (first, count) = (self.first, self.count);
             let remedy = "start the agent with more of them (--data-ports)";
-            return Err(Refused(format!("{wanted} flows need a port each, but the agent has {count}, from {first}: {remedy}")));
+            return Err(LimitRefusal(format!("{wanted} flows need a port each, but the agent has {count}, from {first}: {remedy}")));
         }
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let start = if *next + wanted > self.count { 0 } else { *next };
@@ -232,21 +232,21 @@ impl Origin {
 
 /// Refuses the address of an endpoint that only this machine can reach, unless
 /// the controller is here itself.
-pub fn check_local(local: SocketAddr, origin: Origin) -> Result<(), Refused> {
+pub fn check_local(local: SocketAddr, origin: Origin) -> Result<(), LimitRefusal> {
     if (1..FIRST_UNPRIVILEGED).contains(&local.port()) {
-        return Err(Refused(format!(
+        return Err(LimitRefusal(format!(
             "bind an endpoint to port {}: ports below {FIRST_UNPRIVILEGED} are for the machine's services",
             local.port()
         )));
     }
     match local.ip().to_canonical() {
-        ip if ip.is_multicast() || is_broadcast(ip) => Err(Refused(format!("bind an endpoint to {ip}: that is the address of many"))),
+        ip if ip.is_multicast() || is_broadcast(ip) => Err(LimitRefusal(format!("bind an endpoint to {ip}: that is the address of many"))),
         // It is loopback's too.
         ip if ip.is_unspecified() && origin != Origin::Here => {
-            Err(Refused(format!("bind an endpoint to {ip}: that is every address, loopback's among them")))
+            Err(LimitRefusal(format!("bind an endpoint to {ip}: that is every address, loopback's among them")))
         }
         ip if ip.is_loopback() => match origin.refuses_loopback() {
-            Some(why) => Err(Refused(format!("bind an endpoint to {ip}: {why}"))),
+            Some(why) => Err(LimitRefusal(format!("bind an endpoint to {ip}: {why}"))),
             None => Ok(()),
         },
         _ => Ok(()),
@@ -255,11 +255,11 @@ pub fn check_local(local: SocketAddr, origin: Origin) -> Result<(), Refused> {
 
 /// Refuses other ends that are not one machine's, or that only this machine can
 /// reach, unless the controller is here itself.
-pub fn check_peers(peers: &[SocketAddr], origin: Origin) -> Result<(), Refused> {
+pub fn check_peers(peers: &[SocketAddr], origin: Origin) -> Result<(), LimitRefusal> {
     peers.iter().try_for_each(|peer| check_peer(peer.ip().to_canonical(), origin))
 }
 
-fn check_peer(ip: IpAddr, origin: Origin) -> Result<(), Refused> {
+fn check_peer(ip: IpAddr, origin: Origin) -> Result<(), LimitRefusal> {
     let why = match ip {
         ip if ip.is_multicast() || is_broadcast(ip) => {
             Some("that is the address of many; name the other host by an address that both reach")
@@ -269,7 +269,7 @@ fn check_peer(ip: IpAddr, origin: Origin) -> Result<(), Refused> {
         ip if ip.is_loopback() => origin.refuses_loopback(),
         _ => None,
     };
-    why.map_or(Ok(()), |why| Err(Refused(format!("aim messages at {ip}: {why}"))))
+    why.map_or(Ok(()), |why| Err(LimitRefusal(format!("aim messages at {ip}: {why}"))))
 }
 
 const fn is_broadcast(ip: IpAddr) -> bool {

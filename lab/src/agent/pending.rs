@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Refusal, Verdict, Wants};
+use crate::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, RefusalMessage, Verdict, Wants};
 use crate::hex::Hex;
 use model::frame::{Frames, encode};
 use nix::poll::PollFd;
@@ -82,10 +82,10 @@ pub enum Outcome {
 }
 
 /// Result of a message of one of them.
-enum Said {
+enum Step {
     More,
     Admit,
-    Refuse(Refusal),
+    Refuse(RefusalMessage),
 }
 
 impl Pending {
@@ -173,7 +173,7 @@ impl Pending {
             Some(identity) if first[0] == TLS_HANDSHAKE => self.link.start_tls(identity.accept().map_err(LinkError::Tls)?),
             None if first[0] == TLS_HANDSHAKE => {
                 let why = "it speaks TLS, and this agent was given no certificate; start the agent with --tls-cert, --tls-key and --tls-ca";
-                return self.refuse(Refusal::new(tool(), why.to_owned()));
+                return self.refuse(RefusalMessage::new(tool(), why.to_owned()));
             }
             _ => {}
         }
@@ -186,25 +186,25 @@ impl Pending {
             let frame = match self.frames.take() {
                 Ok(None) => return Ok(Outcome::Stays),
                 Ok(Some(frame)) => frame,
-                Err(error) => return self.refuse(Refusal::new(tool(), format!("it does not speak as a controller does: {error}"))),
+                Err(error) => return self.refuse(RefusalMessage::new(tool(), format!("it does not speak as a controller does: {error}"))),
             };
             let body = &frame[4..];
             let said = match &self.stage {
                 Stage::Proof(said) => check(&self.link, self.peer, terms, said, body).map(|verdict| {
                     self.link.queue(&verdict);
-                    Said::Admit
+                    Step::Admit
                 }),
                 _ => self.hello(terms, body),
             };
-            match said.unwrap_or_else(|why| Said::Refuse(refusal(why))) {
-                Said::More => {}
-                Said::Admit => return Ok(Outcome::Admitted),
-                Said::Refuse(why) => return self.refuse(why),
+            match said.unwrap_or_else(|why| Step::Refuse(refusal(why))) {
+                Step::More => {}
+                Step::Admit => return Ok(Outcome::Admitted),
+                Step::Refuse(why) => return self.refuse(why),
             }
         }
     }
 
-    fn hello(&mut self, terms: &Terms, body: &[u8]) -> Result<Said, GreetingError> {
+    fn hello(&mut self, terms: &Terms, body: &[u8]) -> Result<Step, GreetingError> {
         let hello = ClientHello::parse(body)?;
         let Credentials { secret, tls, trust_loopback, .. } = &terms.credentials;
         // A tunnel, or a proxy, makes a stranger look like this machine.
@@ -227,16 +227,16 @@ impl Pending {
         Ok(match wants {
             Wants::Nothing => {
                 self.link.queue(&frame(&Verdict { admitted: true, proof: None })?);
-                Said::Admit
+                Step::Admit
             }
             Wants::Proof => {
                 self.stage = Stage::Proof(Box::new((hello, answer)));
-                Said::More
+                Step::More
             }
         })
     }
 
-    fn refuse(&mut self, refusal: Refusal) -> Result<Outcome, LinkError> {
+    fn refuse(&mut self, refusal: RefusalMessage) -> Result<Outcome, LinkError> {
         if let Ok(frame) = encode(&refusal) {
             self.link.queue(&frame);
         }
@@ -279,9 +279,9 @@ fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, GreetingError> {
     encode(message).map_err(|error| GreetingError::Refused(error.to_string()))
 }
 
-pub(super) fn refusal(error: GreetingError) -> Refusal {
+pub(super) fn refusal(error: GreetingError) -> RefusalMessage {
     let words = match error {
-        GreetingError::Busy(words) => return Refusal::busy(tool(), words),
+        GreetingError::Busy(words) => return RefusalMessage::busy(tool(), words),
         GreetingError::Foreign(words) => format!("it does not speak as a controller does: {words}"),
         GreetingError::Version { theirs, tool } => {
             let (ours, here) = (model::control::CONTROL_VERSION, crate::tool());
@@ -290,5 +290,5 @@ pub(super) fn refusal(error: GreetingError) -> Refusal {
         }
         GreetingError::Refused(words) => words,
     };
-    Refusal::new(tool(), words)
+    RefusalMessage::new(tool(), words)
 }

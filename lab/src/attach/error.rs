@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use model::Unavailable;
+use model::Refusal;
 
 /// A program that cannot be observed.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub enum AttachError {
     },
     /// Nothing can be looked at.
     #[error("{} is not available: {}. {}", .0.what, .0.answer, .0.remedy)]
-    Refused(#[from] Unavailable),
+    Refused(#[from] Refusal),
     /// Whoever stores the windows could not.
     #[error("{0}")]
     Listener(Box<dyn std::error::Error + Send + Sync>),

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use model::attach::{ATTACH_FORMAT, Attachment, Look, WindowRecord};
 use model::run::Status;
-use model::{Nanos, Unavailable};
+use model::{Nanos, Refusal};
 use profile::kernel_names::KernelNames;
 use profile::messages::{Detail, MessageRecorder};
 use profile::own_code::{BOUNDS, Names};
@@ -56,7 +56,7 @@ const WINDOWS: [Nanos; 2] = [Nanos::from_millis(100), Nanos::from_millis(1000)];
 
 /// What a user asks for.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct Settings {
     /// The program.
     pub target: Target,
     /// The target in words, for the record.
@@ -101,13 +101,13 @@ pub trait Listener {
 ///
 /// # Errors
 /// When the program or its requests cannot be observed at all, or the listener fails.
-pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Result<Status, AttachError> {
+pub fn run(asked: &Settings, stop: &AtomicBool, listener: &mut dyn Listener) -> Result<Status, AttachError> {
     let program = Program::find(&asked.target)?;
     let counter = Counter::open(&asked.source, stop)?;
     let processes = program.processes();
     let first = *processes.first().ok_or(AttachError::Ended)?;
     let mut refused = Vec::new();
-    let mut note = |refusal: Unavailable| {
+    let mut note = |refusal: Refusal| {
         refused.push(refusal);
     };
     let sums = match MessageRecorder::open(&processes, Detail::Sums) {
@@ -126,7 +126,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
     // Other sources need no counter in clean windows.
     let sums = sums.filter(|_| asked.source == Source::Sends);
     let symbols = KernelNames::read().map_err(&mut note).ok();
-    let cpus = online().map_err(|error| Unavailable::new("CPUs", error.to_string(), "Mount sysfs"))?;
+    let cpus = online().map_err(|error| Refusal::new("CPUs", error.to_string(), "Mount sysfs"))?;
     let cost = cost::of_sample(cpus.first().copied().unwrap_or(0)).map_err(&mut note).ok();
     let mut looks = vec![Look::Clean];
     looks.extend(symbols.is_some().then_some(Look::Time));
@@ -161,7 +161,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
         arms: asked.switch.as_ref().map_or_else(Vec::new, |_| vec!["a".to_owned(), "b".to_owned()]),
         refused: Vec::new(),
     };
-    let own = program::cpus(&program::ThreadReading::of(&processes).threads(), &cpus);
+    let own = program::cpus(&program::ThreadReading::take(&processes).threads(), &cpus);
     let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, names: None, stop };
     // Of a program that can be switched nobody knows yet in which state it is.
     let priced = asked.priced && asked.period.is_none() && asked.switch.is_none();
@@ -199,7 +199,7 @@ pub fn preview(target: &Target, time: Option<Nanos>, window: Option<Nanos>, swit
     let looks = Look::ALL.len() as u64 * if switched { 2 } else { 1 };
     Ok(Preview {
         program: program::name(first),
-        threads: program::ThreadReading::of(&processes).threads().len(),
+        threads: program::ThreadReading::take(&processes).threads().len(),
         window: window.unwrap_or_else(|| window_length(time, looks)),
         processes,
     })
@@ -207,7 +207,7 @@ pub fn preview(target: &Target, time: Option<Nanos>, window: Option<Nanos>, swit
 
 /// Goes through blocks until something ends it.
 fn observe(
-    asked: &Asked,
+    asked: &Settings,
     looks: &[Look],
     instruments: &mut Instruments,
     run: &Attachment,

@@ -31,7 +31,7 @@ pub fn affinity(processes: &[u32], online: &[u32]) -> Vec<u32> {
     if peers.is_empty() {
         return Vec::new();
     }
-    let own = program::cpus(&program::ThreadReading::of(&peers).threads(), online);
+    let own = program::cpus(&program::ThreadReading::take(&peers).threads(), online);
     if own.len() < online.len() { own } else { Vec::new() }
 }
 

@@ -12,7 +12,7 @@ use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
 use super::AttachError;
-use model::Unavailable;
+use model::Refusal;
 
 use sys::process::{self, Scheduling, Stat, TICK};
 
@@ -119,7 +119,7 @@ fn allowed(thread: u32) -> Option<Vec<u32>> {
 }
 
 /// Arguments of a process, and whether the longest were cut.
-pub fn arguments(pid: u32) -> (Vec<String>, Option<Unavailable>) {
+pub fn arguments(pid: u32) -> (Vec<String>, Option<Refusal>) {
     let mut bytes = Vec::new();
     let read = File::open(format!("/proc/{pid}/cmdline")).and_then(|file| file.take(LONGEST_ARGUMENTS + 1).read_to_end(&mut bytes));
     // A process that ends meanwhile has none.
@@ -127,7 +127,7 @@ pub fn arguments(pid: u32) -> (Vec<String>, Option<Unavailable>) {
     kept_arguments(bytes)
 }
 
-fn kept_arguments(mut bytes: Vec<u8>) -> (Vec<String>, Option<Unavailable>) {
+fn kept_arguments(mut bytes: Vec<u8>) -> (Vec<String>, Option<Refusal>) {
     let cut = bytes.len() as u64 > LONGEST_ARGUMENTS;
     bytes.truncate(LONGEST_ARGUMENTS as usize);
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
@@ -136,12 +136,12 @@ fn kept_arguments(mut bytes: Vec<u8>) -> (Vec<String>, Option<Unavailable>) {
 }
 
 /// What is beyond a bound of docs/security.md and is left out.
-pub fn beyond(what: &str, most: &str, remedy: &str) -> Unavailable {
-    Unavailable::new(what, format!("the first {most} are looked at; what is beyond them is left out"), remedy)
+pub fn beyond(what: &str, most: &str, remedy: &str) -> Refusal {
+    Refusal::new(what, format!("the first {most} are looked at; what is beyond them is left out"), remedy)
 }
 
 /// Bounds that this many processes and threads reach.
-pub fn at_bounds(processes: usize, threads: usize) -> Vec<Unavailable> {
+pub fn at_bounds(processes: usize, threads: usize) -> Vec<Refusal> {
     let remedy = "Observe a part of the program: --pid of one of its processes, or --cgroup of a smaller unit";
     [("processes", processes, MOST_PROCESSES), ("threads", threads, MOST_THREADS)]
         .into_iter()
@@ -191,7 +191,7 @@ pub struct CpuReading(BTreeMap<u32, [u64; 2]>);
 
 impl CpuReading {
     /// Reads them; processes that are gone are left out.
-    pub fn of(processes: &[u32]) -> Self {
+    pub fn take(processes: &[u32]) -> Self {
         let mut this = Self::default();
         this.add(processes);
         this
@@ -234,7 +234,7 @@ pub struct ThreadReading {
 
 impl ThreadReading {
     /// Reads them; threads that are gone are left out.
-    pub fn of(processes: &[u32]) -> Self {
+    pub fn take(processes: &[u32]) -> Self {
         let all = processes.iter().flat_map(|pid| process::threads(*pid).into_iter().map(move |thread| (*pid, thread)));
         let threads = all.take(MOST_THREADS).map(|(pid, thread)| (thread, Scheduling::of(pid, thread))).collect();
         Self { processes: processes.len() as u32, threads }
@@ -284,13 +284,13 @@ mod tests {
         let own = std::process::id();
         let program = Program::find(&Target::Pid(own)).unwrap();
         assert_eq!(program.processes().first(), Some(&own));
-        let (clocks, threads) = (CpuReading::of(&[own]), ThreadReading::of(&[own]));
+        let (clocks, threads) = (CpuReading::take(&[own]), ThreadReading::take(&[own]));
         let begun = std::time::Instant::now();
         while begun.elapsed().as_millis() < 20 {
             std::hint::black_box(begun.elapsed());
         }
-        let [cpu, ended] = CpuReading::of(&[own]).since(&clocks);
-        let seen = ThreadReading::of(&[own]).since(&threads, [cpu, ended]);
+        let [cpu, ended] = CpuReading::take(&[own]).since(&clocks);
+        let seen = ThreadReading::take(&[own]).since(&threads, [cpu, ended]);
         assert!(cpu.get() > 1_000_000 && seen.threads >= 1 && !name(own).is_empty(), "{seen:?}");
         assert!(Program::find(&Target::Pid(u32::MAX)).is_err());
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::replay::Ends;
 use model::replay::{Replay, Replayed};
-use model::{Nanos, Unavailable};
+use model::{Nanos, Refusal};
 
 use super::Shuffle;
 use crate::session::Bare;
@@ -19,12 +19,12 @@ const LONG_WARM_UP: Duration = Duration::from_millis(150);
 ///
 /// # Errors
 /// What the system refused.
-pub fn blocks(all: &[Replay], blocks: u32, length: Nanos, seed: u64, stop: &AtomicBool) -> Result<Vec<Vec<Replayed>>, Unavailable> {
+pub fn blocks(all: &[Replay], blocks: u32, length: Nanos, seed: u64, stop: &AtomicBool) -> Result<Vec<Vec<Replayed>>, Refusal> {
     let mut random = Shuffle(seed | 1);
     let warm_up = if all.iter().all(|one| one.nodelay) { WARM_UP } else { LONG_WARM_UP };
     let mut found = Vec::new();
     let hosts = all.iter().map(|one| one.link.as_ref().map(Bare::make).transpose()).collect::<Result<Vec<_>, _>>();
-    let hosts = hosts.map_err(|error| Unavailable::new("a replay over a link", error.to_string(), "Read the evidence alone"))?;
+    let hosts = hosts.map_err(|error| Refusal::new("a replay over a link", error.to_string(), "Read the evidence alone"))?;
     for _ in 0..blocks {
         let mut order: Vec<usize> = (0..all.len()).collect();
         random.shuffle(&mut order);

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread;
 
 use engine::tcp_info;
-use model::Unavailable;
+use model::Refusal;
 use model::attach::{Connection, Device, Sockets};
 use model::link::Offload;
 use model::order::Order;
@@ -58,11 +58,11 @@ const STATES: [&str; 12] = [
 ///
 /// # Errors
 /// When their descriptors, the namespace or the kernel's answer cannot be had.
-pub fn of(processes: &[u32]) -> Result<(Sockets, Option<Unavailable>), Unavailable> {
+pub fn of(processes: &[u32]) -> Result<(Sockets, Option<Refusal>), Refusal> {
     let Some(first) = processes.first() else { return Ok((Sockets::default(), None)) };
     let Inodes { found: inodes, denied, cut } = inodes(processes, MOST_FILES);
     if inodes.is_empty() && denied {
-        return Err(Unavailable::new(MECHANISM, format!("/proc/{first}/fd: EACCES"), "Run as root or as the program's user"));
+        return Err(Refusal::new(MECHANISM, format!("/proc/{first}/fd: EACCES"), "Run as root or as the program's user"));
     }
     let sockets = in_namespace(*first, |mut found| {
         found.retain(|one| inodes.contains(&one.inode));
@@ -78,7 +78,7 @@ pub fn of(processes: &[u32]) -> Result<(Sockets, Option<Unavailable>), Unavailab
 ///
 /// # Errors
 /// When the namespace or the kernel's answer cannot be had.
-pub fn of_peers(processes: &[u32]) -> Result<HashSet<u32>, Unavailable> {
+pub fn of_peers(processes: &[u32]) -> Result<HashSet<u32>, Refusal> {
     let Some(first) = processes.first() else { return Ok(HashSet::new()) };
     let own = inodes(processes, MOST_FILES).found;
     in_namespace(*first, |found| {
@@ -123,7 +123,7 @@ fn other_ends(all: &[Ends<'_>], own: &HashSet<u32>) -> HashSet<u32> {
 }
 
 /// What `make` makes of all sockets, in the network namespace of a process: there it knows its devices.
-fn in_namespace<T: Send>(process: u32, make: impl FnOnce(Vec<Found>) -> T + Send) -> Result<T, Unavailable> {
+fn in_namespace<T: Send>(process: u32, make: impl FnOnce(Vec<Found>) -> T + Send) -> Result<T, Refusal> {
     let namespace = File::open(format!("/proc/{process}/ns/net"));
     // A thread of its own enters the namespace, and takes it along when it ends.
     let asked = thread::scope(|scope| {
@@ -137,7 +137,7 @@ fn in_namespace<T: Send>(process: u32, make: impl FnOnce(Vec<Found>) -> T + Send
         };
         scope.spawn(ask).join()
     });
-    let refused = |answer: String| Unavailable::new(MECHANISM, answer, "Run as root; every other figure is there without it");
+    let refused = |answer: String| Refusal::new(MECHANISM, answer, "Run as root; every other figure is there without it");
     asked.unwrap_or_else(|_| Err("the asking thread ended early".to_owned())).map_err(refused)
 }
 

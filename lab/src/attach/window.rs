@@ -8,7 +8,7 @@ use model::attach::{Attachment, Look, OwnCount, WindowRecord};
 use model::end::Window;
 use model::order::Gather;
 use model::profile::Waits;
-use model::{Nanos, Unavailable};
+use model::{Nanos, Refusal};
 use profile::Who;
 use profile::kernel_names::KernelNames;
 use profile::messages::{Detail, Edge, MessageRecorder};
@@ -82,7 +82,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
         refused.push(refusal);
     }
     let watch = switch_on(instruments, run, look, &processes, &mut refused);
-    let threads = ThreadReading::of(&processes);
+    let threads = ThreadReading::take(&processes);
     let ticks = counters::cpu().ok();
     let own = count(instruments, run, &mut refused);
     if own.is_some() {
@@ -90,12 +90,12 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     }
     let totals = instruments.sums.as_ref().map(MessageRecorder::totals);
     let edge = watch.as_ref().and_then(Watch::edge);
-    let cpu = CpuReading::of(&processes);
+    let cpu = CpuReading::take(&processes);
     let start = monotonic();
     pass(run.window, start, instruments.stop);
     let end = monotonic();
     // What was read last is read first: looking for processes takes longer than all the rest.
-    let mut cpu_after = CpuReading::of(&processes);
+    let mut cpu_after = CpuReading::take(&processes);
     let edges = edge.zip(watch.as_ref().and_then(Watch::edge));
     let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));
     let own = own.and_then(|own| Some(count(instruments, run, &mut refused)?.since(own)));
@@ -106,7 +106,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     cpu_after.add(&after);
     let cpu = cpu_after.since(&cpu);
     let stolen = counters::cpu().ok().zip(ticks).map_or(0.0, |(now, then)| now.since(&then).stolen());
-    let threads_after = ThreadReading::of(&after);
+    let threads_after = ThreadReading::take(&after);
     refused.extend(program::at_bounds(after.len(), threads_after.threads().len()));
     let window = Window { start, end };
     let clocks = threads_after.since(&threads, cpu);
@@ -116,7 +116,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     let all: Vec<u32> = processes.iter().chain(&after).copied().collect::<BTreeSet<_>>().into_iter().collect();
     let symbols = if look == Look::Time { instruments.symbols.as_mut() } else { None };
     let symbols = symbols.map(|names| names.up_to_date(&mut refused)).transpose().map_err(|refusal| refused.push(refusal)).ok().flatten();
-    let seen = Seen { symbols, processes: all, threads: threads_after.threads(), window, edges };
+    let seen = WindowContext { symbols, processes: all, threads: threads_after.threads(), window, edges };
     match watch.map(|watch| switch_off(watch, &seen, instruments.names.as_mut(), &mut record)).transpose() {
         Ok(left_out) => refused.extend(left_out.flatten()),
         Err(refusal) => refused.push(refusal),
@@ -141,7 +141,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
 }
 
 /// What a window needs to be made sense of.
-struct Seen<'a> {
+struct WindowContext<'a> {
     symbols: Option<&'a Symbols>,
     processes: Vec<u32>,
     threads: Vec<u32>,
@@ -150,10 +150,10 @@ struct Seen<'a> {
     edges: Option<(Edge, Edge)>,
 }
 
-fn count(instruments: &mut Instruments, run: &Attachment, refused: &mut Vec<Unavailable>) -> Option<OwnCount> {
+fn count(instruments: &mut Instruments, run: &Attachment, refused: &mut Vec<Refusal>) -> Option<OwnCount> {
     let counted = instruments.counter.as_mut()?.read();
     let refusal =
-        |error: std::io::Error| Unavailable::new("requests", format!("{}: {error}", run.requests), "The window has no figure per request");
+        |error: std::io::Error| Refusal::new("requests", format!("{}: {error}", run.requests), "The window has no figure per request");
     counted.map_err(|error| refused.push(refusal(error))).ok()
 }
 
@@ -167,7 +167,7 @@ fn pass(length: Nanos, start: Nanos, stop: &AtomicBool) {
     }
 }
 
-fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes: &[u32], refused: &mut Vec<Unavailable>) -> Option<Watch> {
+fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes: &[u32], refused: &mut Vec<Refusal>) -> Option<Watch> {
     let longest = run.window + EDGES;
     let watch = match look {
         Look::Clean => return None,
@@ -178,10 +178,10 @@ fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes:
     watch.map_err(|refusal| refused.push(refusal)).ok()
 }
 
-fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
+fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Refusal> {
     let [process] = processes else {
         let answer = format!("it has {} processes", processes.len());
-        return Err(Unavailable::new(
+        return Err(Refusal::new(
             "waits of all threads",
             answer,
             "Attach to one of them to have its waits; switches and run delay are counted for all",
@@ -190,12 +190,12 @@ fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
     Ok(Watch::Waits(Box::new(WaitRecorder::open(Who::Process(*process), longest)?)))
 }
 
-fn samples(cpus: &[u32], run: &Attachment, processes: &[u32], refused: &mut Vec<Unavailable>) -> Result<Watch, Unavailable> {
+fn samples(cpus: &[u32], run: &Attachment, processes: &[u32], refused: &mut Vec<Refusal>) -> Result<Watch, Refusal> {
     let subject = Subject {
         process: processes.first().copied().unwrap_or(0),
         // The timer of a CPU that the program does not use costs the task that wakes that CPU.
         cpus: cpus.iter().copied().collect(),
-        tasks: ThreadReading::of(processes).threads().into_iter().map(Target::Thread).collect(),
+        tasks: ThreadReading::take(processes).threads().into_iter().map(Target::Thread).collect(),
         kernel_threads: BTreeMap::new(),
         period: run.period,
         longest: run.window + EDGES,
@@ -204,7 +204,12 @@ fn samples(cpus: &[u32], run: &Attachment, processes: &[u32], refused: &mut Vec<
 }
 
 /// Makes of an instrument what it saw; returns what was left out of it.
-fn switch_off(watch: Watch, seen: &Seen, names: Option<&mut Names>, record: &mut WindowRecord) -> Result<Option<Unavailable>, Unavailable> {
+fn switch_off(
+    watch: Watch,
+    seen: &WindowContext,
+    names: Option<&mut Names>,
+    record: &mut WindowRecord,
+) -> Result<Option<Refusal>, Refusal> {
     let mut left_out = None;
     match watch {
         Watch::Samples(watch) => {
@@ -228,13 +233,13 @@ fn switch_off(watch: Watch, seen: &Seen, names: Option<&mut Names>, record: &mut
 
 /// The waits of all threads together: those that never left a CPU waited for nothing, those of
 /// which nothing was seen slept all the time.
-fn waits_of_all(recorder: WaitRecorder, seen: &Seen) -> Result<Waits, Unavailable> {
+fn waits_of_all(recorder: WaitRecorder, seen: &WindowContext) -> Result<Waits, Refusal> {
     let log = recorder.finish()?;
     let known = log.threads();
     let of_interest: BTreeSet<u32> = seen.threads.iter().chain(&known).copied().into_set();
     if of_interest.len() > MOST_THREADS {
         let answer = format!("it has {} threads, more than {MOST_THREADS}", of_interest.len());
-        return Err(Unavailable::new("waits of all threads", answer, "Switches and run delay are counted for all"));
+        return Err(Refusal::new("waits of all threads", answer, "Switches and run delay are counted for all"));
     }
     let mut sum = Waits::default();
     for thread in of_interest {

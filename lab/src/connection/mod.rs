@@ -104,14 +104,14 @@ pub struct Connected {
     /// Cipher of the connection; `None` without encryption.
     pub cipher: Option<String>,
     /// Reason for the end of the connection, once it ended.
-    pub ended: Ended,
+    pub ended: EndReason,
 }
 
 /// Reason for the end of a connection, for whoever sees `stream` end.
 #[derive(Debug, Clone, Default)]
-pub struct Ended(Arc<OnceLock<String>>);
+pub struct EndReason(Arc<OnceLock<String>>);
 
-impl Ended {
+impl EndReason {
     /// In words; `None` while it lasts, or when this side ended it.
     pub fn reason(&self) -> Option<&str> {
         self.0.get().map(String::as_str)

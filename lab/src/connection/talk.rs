@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::link::{Filled, Link, LinkError, timeout};
 use super::proof::{Side, Transcript, random};
 use super::pump::{End, Pump, Through};
-use super::{AttemptError, Credentials, Ended, tls};
+use super::{AttemptError, Credentials, EndReason, tls};
 use crate::tool;
 
 /// Something that this machine lacks for a connection.
@@ -34,13 +34,13 @@ pub(super) fn pass_frames(
     link: Link,
     frames: Frames,
     in_words: impl FnOnce(&End) -> Option<String> + Send + 'static,
-) -> Result<(UnixStream, Ended), Lacking> {
+) -> Result<(UnixStream, EndReason), Lacking> {
     let failed = |what| move |answer| Lacking { what, answer };
     let (stream, near) = UnixStream::pair().map_err(failed("make a pair of sockets"))?;
     near.set_nonblocking(true).map_err(failed("set a socket"))?;
     let to = File::from(OwnedFd::from(near));
     let from = to.try_clone().map_err(failed("duplicate a socket"))?;
-    let ended = Ended::default();
+    let ended = EndReason::default();
     let reason = ended.clone();
     thread::Builder::new()
         .name("nettoll-wire".to_owned())

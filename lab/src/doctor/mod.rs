@@ -19,7 +19,7 @@ mod perf;
 mod socket;
 mod ways;
 
-use model::Unavailable;
+use model::Refusal;
 use model::check::{Check, Need, State};
 
 /// Tries everything and says what is there, area by area in the order of
@@ -48,9 +48,9 @@ pub fn examine() -> Vec<Check> {
 
 /// The first refusal of this machine that leaves a study without receipts; `None` where it
 /// can make them.
-pub fn no_receipts() -> Option<Unavailable> {
+pub fn no_receipts() -> Option<Refusal> {
     perf::of_receipts().into_iter().find_map(|check| match check.state {
-        State::Absent { answer, remedy } => Some(Unavailable { what: check.name, answer, remedy }),
+        State::Absent { answer, remedy } => Some(Refusal { what: check.name, answer, remedy }),
         State::Present { .. } => None,
     })
 }

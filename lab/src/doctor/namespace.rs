@@ -2,7 +2,7 @@
 
 use model::check::{Area, Check, Need};
 use nix::errno::Errno;
-use profile::probe::scratch::{Refusal, Step};
+use profile::probe::scratch::{ProbeRefusal, Step};
 
 use super::answer::{Subject, errno, said, setting, shown};
 use super::scratch::{Findings, is_root};
@@ -36,7 +36,7 @@ fn link(subject: Subject, scratch: &Findings) -> Check {
 }
 
 /// The step that was refused, and by what.
-pub(super) fn answer(flags: &str, refusal: &Refusal) -> String {
+pub(super) fn answer(flags: &str, refusal: &ProbeRefusal) -> String {
     let tried = match refusal.step {
         Step::Fork => "fork".to_owned(),
         Step::DropRights => "setresuid(nobody)".to_owned(),

@@ -7,7 +7,7 @@ use model::BitRate;
 use model::control::Shape;
 use netlink_packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST};
 use nix::unistd::geteuid;
-use profile::probe::scratch::{Isolation, Refusal, Step, ask};
+use profile::probe::scratch::{Isolation, ProbeRefusal, Step, ask};
 
 use crate::host::link;
 use crate::host::netlink::{bytes, emit, nest, text};
@@ -19,9 +19,9 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// The answers, where there were any.
 pub(super) struct Findings {
     /// With the caller's rights: what root uses.
-    pub with_rights: Result<Vec<io::Result<()>>, Refusal>,
+    pub with_rights: Result<Vec<io::Result<()>>, ProbeRefusal>,
     /// Without: what everybody else uses.
-    pub without_rights: Result<Vec<io::Result<()>>, Refusal>,
+    pub without_rights: Result<Vec<io::Result<()>>, ProbeRefusal>,
 }
 
 impl Findings {
@@ -31,7 +31,7 @@ impl Findings {
     }
 
     /// The way that a study by this user takes: root's where that is open.
-    pub(super) const fn best(&self) -> Result<&Vec<io::Result<()>>, &Refusal> {
+    pub(super) const fn best(&self) -> Result<&Vec<io::Result<()>>, &ProbeRefusal> {
         match (&self.with_rights, &self.without_rights) {
             (Ok(answers), _) | (Err(_), Ok(answers)) => Ok(answers),
             (Err(_), Err(refusal)) => Err(refusal),
@@ -41,10 +41,10 @@ impl Findings {
 
 /// Root asks on behalf of others, where it can: the root of a user namespace
 /// may know no other user.
-fn without_rights(requests: &[Request]) -> Result<Vec<io::Result<()>>, Refusal> {
+fn without_rights(requests: &[Request]) -> Result<Vec<io::Result<()>>, ProbeRefusal> {
     if is_root() {
         match ask(Isolation::UserAndNetworkOfNobody, requests, LIMIT) {
-            Err(Refusal { step: Step::DropRights, .. }) => {}
+            Err(ProbeRefusal { step: Step::DropRights, .. }) => {}
             asked => return asked,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use engine::api::Refusal;
+use engine::api::KernelRefusal;
 use engine::ways::{try_receiving, try_sending};
 use model::check::{Area, Check, Need};
 use model::{Api, Over, Receive};
@@ -86,7 +86,7 @@ fn check(name: String, door: Door, tried: io::Result<()>) -> Check {
 }
 
 fn remedy(door: Door, answer: &io::Error) -> String {
-    let remedy = match (door, Refusal::errno(answer).map(Errno::from_raw)) {
+    let remedy = match (door, KernelRefusal::errno(answer).map(Errno::from_raw)) {
         (Door::Raw, Some(Errno::EPERM | Errno::EACCES)) => {
             "Run as root, or in a user namespace with a network of its own (`unshare -Urn`): studies make one for their hosts."
         }

@@ -7,7 +7,7 @@ use model::plan::FleetHost;
 
 use crate::connection::Credentials;
 use crate::remote::{HostError, RemoteHost};
-use crate::session::Known;
+use crate::session::KnownHost;
 
 /// A host that is there, with its facts.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Member {
     /// The host.
     pub host: RemoteHost,
     /// What sessions with it need.
-    pub known: Known,
+    pub known: KnownHost,
 }
 
 impl Member {
@@ -30,7 +30,7 @@ impl Member {
             other => return Err(host.unexpected("CPUs", &other)),
         };
         let facts = HostFacts { name: host.name().to_owned(), ..HostFacts::default() };
-        Ok(Self { host, known: Known { facts, offered } })
+        Ok(Self { host, known: KnownHost { facts, offered } })
     }
 
     /// Gathers the facts of the host, in this controller's turn; `device` is the one that its

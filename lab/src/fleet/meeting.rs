@@ -14,12 +14,12 @@ use model::{Plan, Role, TrialRecord};
 use super::host::Member;
 use crate::error::TrialError;
 use crate::event::Listener;
-use crate::session::{NotJoined, Session};
+use crate::session::{JoinFailure, Session};
 use crate::trial::{self, TrialSpec};
 
 /// A meeting that is over.
 #[derive(Debug)]
-pub(super) struct Met {
+pub(super) struct MeetingOutcome {
     /// The hosts' places in the fleet.
     pub hosts: [usize; 2],
     /// The hosts, or how each was lost.
@@ -45,7 +45,7 @@ pub(super) fn run(
     meeting: Meeting,
     round: u32,
     listener: &mut dyn Listener,
-) -> Met {
+) -> MeetingOutcome {
     let pair = plan.of_pair(meeting.hosts.map(|host| &fleet.hosts[host].at));
     let known = members.each_ref().map(|member| member.known.clone());
     let hosts = members.map(|member| member.host);
@@ -57,7 +57,7 @@ pub(super) fn run(
             (session.into_hosts(), warnings, end)
         }
         Err(refused) => {
-            let NotJoined { hosts, error } = *refused;
+            let JoinFailure { hosts, error } = *refused;
             let error = TrialError::from(error);
             running.fail(0, &error);
             (hosts, Vec::new(), End::Failed { done: 0, error })
@@ -79,7 +79,7 @@ pub(super) fn run(
         }
     });
     let hosts = meeting.hosts;
-    let met = |missed, stopped, listener| Met { hosts, members: checked, records, warnings, missed, stopped, listener };
+    let met = |missed, stopped, listener| MeetingOutcome { hosts, members: checked, records, warnings, missed, stopped, listener };
     match end {
         End::Done => met(None, false, None),
         End::Stopped => met(None, true, None),

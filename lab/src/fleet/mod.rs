@@ -18,7 +18,7 @@ use model::plan::{ApprovedPlan, FleetPlan, RETRY_ROUNDS};
 use model::run::Status;
 use model::trial::Outcome;
 use model::warning::Warning;
-use model::{Plan, TrialRecord, Unavailable};
+use model::{Plan, Refusal, TrialRecord};
 
 use crate::connection::Credentials;
 use crate::event::{Event, Listener};
@@ -26,7 +26,7 @@ use crate::host_diff;
 use crate::study::{Past, Resumed, StudyError};
 use crate::threads::{Stop, on_threads};
 use host::Member;
-use meeting::Met;
+use meeting::MeetingOutcome;
 use rest::Rest;
 
 #[cfg(doc)]
@@ -321,7 +321,7 @@ impl Fleet<'_> {
     }
 
     /// Takes note of a meeting that is over: its trials are told, its hosts are free again.
-    fn put_back(&mut self, met: Met, missed: &mut Vec<Meeting>) -> Result<ControlFlow<()>, StudyError> {
+    fn put_back(&mut self, met: MeetingOutcome, missed: &mut Vec<Meeting>) -> Result<ControlFlow<()>, StudyError> {
         for (host, member) in met.hosts.into_iter().zip(met.members) {
             self.places[host] = match member {
                 Ok(member) => Place { member: Some(member), ..Place::default() },
@@ -375,7 +375,7 @@ impl Fleet<'_> {
     fn note_absent(&mut self) {
         for (place, host) in self.places.iter().zip(&self.fleet.hosts) {
             if let Some(error) = &place.error {
-                let warning = Warning::Absent(Unavailable {
+                let warning = Warning::Absent(Refusal {
                     what: format!("host {} of the fleet", host.name),
                     answer: error.clone(),
                     remedy: "It is looked for again in later rounds; its pairs are missing until then.".to_owned(),

@@ -26,7 +26,7 @@ pub(super) struct Rest {
 }
 
 /// A meeting of the plan, with its stored trials.
-struct Known {
+struct MeetingState {
     meeting: Meeting,
     /// Whether each of its slots was measured, in its own round.
     measured: Vec<bool>,
@@ -68,7 +68,7 @@ impl Rest {
 struct Past<'a> {
     cells: &'a [Cell],
     hosts: HashMap<&'a str, usize>,
-    rounds: Vec<Vec<Known>>,
+    rounds: Vec<Vec<MeetingState>>,
     /// Place of each host's meeting in each round.
     meeting_of: Vec<HashMap<usize, usize>>,
     /// Trials measured beyond the plan's rounds, in place of some that were missed.
@@ -79,9 +79,9 @@ struct Past<'a> {
 
 impl<'a> Past<'a> {
     fn new(plan: &'a Plan) -> Self {
-        let known = |meeting: Meeting| Known { measured: vec![false; meeting.slots.len()], meeting, seen: false };
-        let rounds: Vec<Vec<Known>> = schedule(plan).into_iter().map(|round| round.into_iter().map(known).collect()).collect();
-        let meetings = |round: &Vec<Known>| {
+        let known = |meeting: Meeting| MeetingState { measured: vec![false; meeting.slots.len()], meeting, seen: false };
+        let rounds: Vec<Vec<MeetingState>> = schedule(plan).into_iter().map(|round| round.into_iter().map(known).collect()).collect();
+        let meetings = |round: &Vec<MeetingState>| {
             round.iter().enumerate().flat_map(|(at, known)| known.meeting.hosts.map(|host| (host, at))).collect::<HashMap<_, _>>()
         };
         let names = plan.fleet.iter().flat_map(|fleet| fleet.hosts.iter().enumerate());

@@ -8,7 +8,7 @@
 //! kernel ends them all.
 //!
 //! ```text
-//! keeper -> __load runner -> __load cage (process 1) -> __load unit x n -> cc, troff, ed, cp, ps ...
+//! host process -> __load runner -> __load cage (process 1) -> __load unit x n -> cc, troff, ed, cp, ps ...
 //! ```
 
 pub mod job;

@@ -38,7 +38,7 @@ impl Mark {
 
 /// What a unit says of its ended jobs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Said {
+struct JobCounts {
     jobs: u64,
     /// Their CPU time in the user's code and in the kernel.
     user: Nanos,
@@ -50,7 +50,7 @@ struct Said {
 pub struct Watched {
     /// Its id, as `/proc` names it; that of another pid namespace than this process's.
     process: u32,
-    said: Arc<Mutex<Said>>,
+    said: Arc<Mutex<JobCounts>>,
 }
 
 /// Returns the words by which a unit says what its ended jobs took.
@@ -73,13 +73,14 @@ impl Watched {
     /// # Errors
     /// A thread that cannot be started.
     pub fn start<R: Read + Send + 'static>(process: u32, output: BufReader<R>) -> std::io::Result<Self> {
-        let said = Arc::new(Mutex::new(Said::default()));
+        let said = Arc::new(Mutex::new(JobCounts::default()));
         let heard = Arc::clone(&said);
         thread::Builder::new().stack_size(128 << 10).spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 let mut words = line.split(' ').skip(1).map_while(|word| word.parse().ok()).map(Nanos::new);
                 let mut said = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                *said = Said { jobs: said.jobs + 1, user: words.next().unwrap_or(said.user), system: words.next().unwrap_or(said.system) };
+                *said =
+                    JobCounts { jobs: said.jobs + 1, user: words.next().unwrap_or(said.user), system: words.next().unwrap_or(said.system) };
             }
         })?;
         Ok(Self { process, said })
@@ -90,7 +91,7 @@ impl Watched {
         self.said().jobs
     }
 
-    fn said(&self) -> Said {
+    fn said(&self) -> JobCounts {
         *self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -32,7 +32,7 @@ const AT_A_TIME: usize = 32;
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
 pub(super) struct Mover {
-    passage: LinkEmulator<Vec<u8>>,
+    emulator: LinkEmulator<Vec<u8>>,
     files: Vec<File>,
     shared: Arc<Shared>,
     held: u64,
@@ -44,7 +44,7 @@ pub(super) struct Mover {
 
 impl Mover {
     pub fn new(wire: Wire, seed: u64, files: Vec<File>, shared: Arc<Shared>) -> Self {
-        Self { passage: LinkEmulator::new(wire, seed), files, shared, held: 0, room: vec![0; LONGEST], late_ns: 0, untaken: 0 }
+        Self { emulator: LinkEmulator::new(wire, seed), files, shared, held: 0, room: vec![0; LONGEST], late_ns: 0, untaken: 0 }
     }
 
     pub fn run(mut self) {
@@ -63,7 +63,7 @@ impl Mover {
     fn turn(&mut self) -> Result<(), String> {
         let now = monotonic();
         let mut moved = false;
-        while let Some(frame) = self.passage.take(now) {
+        while let Some(frame) = self.emulator.take(now) {
             moved = true;
             self.deliver(frame);
         }
@@ -99,7 +99,7 @@ impl Mover {
                     let frame = self.room[..length].to_vec();
                     // A frame is far shorter than 4 GiB.
                     let counted = u32::try_from(length).unwrap_or(u32::MAX);
-                    if self.passage.hand(now, end, counted, frame) {
+                    if self.emulator.hand(now, end, counted, frame) {
                         self.held += length as u64;
                     }
                 }
@@ -112,7 +112,7 @@ impl Mover {
     }
 
     fn sleep(&mut self, now: Nanos) -> Result<(), String> {
-        let due = self.passage.next_at().map_or(LONGEST_SLEEP, |at| Duration::from(at.since(now)));
+        let due = self.emulator.next_at().map_or(LONGEST_SLEEP, |at| Duration::from(at.since(now)));
         let wanted = if self.held < MOST_HELD { PollFlags::POLLIN } else { PollFlags::empty() };
         let mut files: Vec<PollFd> = self.files.iter().map(|file| PollFd::new(file.as_fd(), wanted)).collect();
         match ppoll(&mut files, Some(TimeSpec::from_duration(due.min(LONGEST_SLEEP))), None) {
@@ -122,7 +122,7 @@ impl Mover {
     }
 
     fn publish(&self) {
-        let [a, b] = End::BOTH.map(|end| *self.passage.tally(end));
+        let [a, b] = End::BOTH.map(|end| *self.emulator.tally(end));
         let counters = WireCounters {
             handed: a.handed + b.handed,
             dropped: a.refused + b.refused + self.untaken,

@@ -66,7 +66,7 @@ impl RemoteHost {
             true => {
                 let id = crate::greeting::AgentId { tool: String::new(), id: crate::hex::Hex([7; 16]) };
                 let at = HostPlace::Agent(peer.to_string().parse().unwrap());
-                let ended = connection::Ended::default();
+                let ended = connection::EndReason::default();
                 Far::Agent(Box::new(Agent { id, at, local: peer, peer, addresses: Vec::new(), cipher: None, ended, stream }))
             }
             false => Far::Process(std::process::Command::new("true").spawn().unwrap()),

@@ -8,7 +8,7 @@ use model::condition::Placement;
 use model::control::CpuPlace;
 use model::warning::Warning;
 
-use super::{Place, Session, index};
+use super::{EndCpus, Session, index};
 use crate::remote::HostError;
 
 /// The CPUs of each end, the best first; none of them empty where the hosts
@@ -101,7 +101,7 @@ impl Session {
     ///
     /// # Errors
     /// CPUs that the hosts do not have.
-    pub fn arrange(&mut self, placement: Placement, swapped: bool) -> Result<[Place; 2], HostError> {
+    pub fn arrange(&mut self, placement: Placement, swapped: bool) -> Result<[EndCpus; 2], HostError> {
         let before = self.places.clone();
         let one_machine = self.is_one_machine();
         match placement {
@@ -138,7 +138,7 @@ impl Session {
     }
 
     /// Gives the ends back what [`Self::arrange`] returned.
-    pub fn rearrange(&mut self, before: [Place; 2]) {
+    pub fn rearrange(&mut self, before: [EndCpus; 2]) {
         self.places = before;
     }
 
@@ -152,7 +152,7 @@ impl Session {
 
     /// Takes the kernel threads of a CPU that both ends share from both.
     fn part(&mut self) {
-        let [Place { cpus: a, .. }, Place { cpus: b, .. }] = &mut self.places;
+        let [EndCpus { cpus: a, .. }, EndCpus { cpus: b, .. }] = &mut self.places;
         if !overlap(&[a.clone(), b.clone()]) {
             return;
         }

@@ -5,11 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use model::control::{FromHost, LinkEnd, ToHost, WireEnd, WireTask};
 use model::plan::{Link, LinkKind};
 use model::warning::Warning;
-use model::{Family, Unavailable};
+use model::{Family, Refusal};
 
 use super::{Found, Pair, Way, Ways};
 use crate::host::link::{FAR_MAC, LOOPBACK, NEAR_MAC, end_shape};
-use crate::refusal::Refusal;
 use crate::remote::{HostError, RemoteHost};
 
 /// The device at each end of the link.
@@ -153,7 +152,7 @@ fn make_link(mut hosts: [RemoteHost; 2], isolation: &str, link: &Link, seed: u64
 
 fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
     let names: Vec<&str> = unset.iter().map(|(name, _)| name.as_str()).collect();
-    Warning::Absent(Unavailable {
+    Warning::Absent(Refusal {
         what: format!("setting {} in the hosts' namespaces", names.join(", ")),
         answer: answer.to_owned(),
         remedy: "Trials may see traces of earlier ones (saved metrics, address checks); a writable /proc/sys mends it.".to_owned(),

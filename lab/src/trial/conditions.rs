@@ -5,13 +5,13 @@ use model::condition::{BackgroundReply, BackgroundRequest, LoadUsage, ObservedCo
 use model::control::{FromHost, ToHost};
 use model::trial::Measured;
 use model::warning::Warning;
-use model::{Role, Unavailable};
+use model::{Refusal, Role};
 
 use super::talk::Both;
 use super::{Trial, TrialSpec};
 use crate::error::TrialError;
 use crate::remote::{HostError, RemoteHost};
-use crate::session::{Place, Session};
+use crate::session::{EndCpus, Session};
 
 /// Both roles, in the order in which hosts are told: the receiver has to be there first.
 const ROLES: [Role; 2] = [Role::Receiver, Role::Sender];
@@ -20,7 +20,7 @@ const ROLES: [Role; 2] = [Role::Receiver, Role::Sender];
 #[derive(Debug, Default)]
 pub struct Conditions {
     /// Places of the ends before.
-    places: Option<[Place; 2]>,
+    places: Option<[EndCpus; 2]>,
     /// The device whose packets are steered, and the CPU to which.
     steered: Option<(String, u32)>,
     /// `true` if a load was asked for.
@@ -151,14 +151,14 @@ pub fn store(taken: ObservedConditions, measured: &mut Measured) {
 fn absences(load: &LoadUsage) -> Vec<Warning> {
     let words: Vec<String> = load.replaced.iter().map(|replaced| format!("'{}' was {}", replaced.job, replaced.by)).collect();
     let replaced = (!words.is_empty()).then(|| {
-        Warning::Absent(Unavailable {
+        Warning::Absent(Refusal {
             what: "the usual program for some jobs of a host load".to_owned(),
             answer: format!("it is not in PATH, and what did the job was another: {}", words.join(", ")),
             remedy: "Install cc, troff, ed, cp and ps to compare with loads elsewhere.".to_owned(),
         })
     });
     let not_caged = load.not_caged.iter().map(|answer| {
-        Warning::Absent(Unavailable {
+        Warning::Absent(Refusal {
             what: "a pid namespace for the units of a host load".to_owned(),
             answer: answer.clone(),
             remedy: "Run as root; without it, what a killed load had just started ends a moment later.".to_owned(),

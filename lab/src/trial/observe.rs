@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::Unavailable;
+use model::Refusal;
 use model::control::{FromHost, Observe, ToHost};
 use model::plan::receipt::{PERIOD, of_pass, period_for};
 use model::trial::Observed;
@@ -44,7 +44,7 @@ impl Trial<'_> {
             FromHost::NotObserved(refused) => Ok(Some(refused)),
             other => Err(other),
         };
-        let answers: Both<Option<Unavailable>> = self.hear_answers(read, "the start of watching")?;
+        let answers: Both<Option<Refusal>> = self.hear_answers(read, "the start of watching")?;
         for (role, refused) in [(Role::Sender, answers.sender), (Role::Receiver, answers.receiver)] {
             if let Some(refused) = refused {
                 return Err(TrialError::NotObserved { name: self.host(role).name().to_owned(), refused });

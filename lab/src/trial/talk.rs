@@ -9,7 +9,7 @@ use super::Trial;
 use crate::error::TrialError;
 use crate::event::Event;
 use crate::refusal::Refusal;
-use crate::remote::{self, Heard, HostError, RemoteHost, SLOW_ROUNDS};
+use crate::remote::{self, EndpointMessage, HostError, RemoteHost, SLOW_ROUNDS};
 use crate::session::turn;
 
 /// Time that both ends may take for a step that needs no traffic; over a slow
@@ -98,7 +98,7 @@ impl Trial<'_> {
         &mut self,
         deadline: Instant,
         awaited: &'static str,
-        pick: impl Fn(Heard) -> Result<T, Heard>,
+        pick: impl Fn(EndpointMessage) -> Result<T, EndpointMessage>,
     ) -> Result<Both<T>, TrialError> {
         let mut said = Both { sender: None, receiver: None };
         loop {
@@ -112,7 +112,7 @@ impl Trial<'_> {
     }
 
     /// Returns what either end says next next to its progress, which is passed on.
-    pub fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, Heard), TrialError> {
+    pub fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, EndpointMessage), TrialError> {
         loop {
             let now = Instant::now();
             let left = deadline.min(self.end).saturating_duration_since(now);
@@ -129,7 +129,7 @@ impl Trial<'_> {
             };
             let role = if (at == 0) == swapped { Role::Receiver } else { Role::Sender };
             match heard {
-                Heard::Said(FromEndpoint::Progress(progress)) => {
+                EndpointMessage::Said(FromEndpoint::Progress(progress)) => {
                     let flow = self.listener.hear(&Event::Progress { role, progress: &progress }).map_err(TrialError::Listener)?;
                     turn::heed(flow)?;
                 }
@@ -144,11 +144,13 @@ impl Trial<'_> {
         Refusal::new(tried, "", "a path far slower than thought? Ask for less in one trial").into()
     }
 
-    pub fn out_of_turn(&mut self, role: Role, awaited: &str, heard: &Heard) -> HostError {
+    pub fn out_of_turn(&mut self, role: Role, awaited: &str, heard: &EndpointMessage) -> HostError {
         let host = self.host(role);
         match heard {
-            Heard::Gone(status) => host.endpoint_error(format!("it ended while {awaited} was awaited ({status}); did something kill it?")),
-            Heard::Said(other) => host.unexpected(awaited, other),
+            EndpointMessage::Gone(status) => {
+                host.endpoint_error(format!("it ended while {awaited} was awaited ({status}); did something kill it?"))
+            }
+            EndpointMessage::Said(other) => host.unexpected(awaited, other),
         }
     }
 }

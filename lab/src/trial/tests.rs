@@ -17,7 +17,7 @@ use super::{TrialSpec, run};
 use crate::event::Quiet;
 use crate::host::link::LOOPBACK;
 use crate::remote::RemoteHost;
-use crate::session::{Known, Session};
+use crate::session::{KnownHost, Session};
 use sys::clock;
 
 /// When an agent that is asked for its turn gives it.
@@ -127,7 +127,8 @@ fn trials(number: usize, test: Test, stamp: bool, turn: Turn) -> (Vec<u32>, u32)
     let plan = made::plan("x", vec![Cell { stamp, ..Cell::plain(test, Bytes::new(64)) }]);
     let (a, playing_a) = played("a", "192.0.2.1", Turn::AtOnce, false);
     let (b, playing_b) = played("b", "192.0.2.2", turn, true);
-    let known = ["a", "b"].map(|name| Known { facts: HostFacts { boot: name.to_owned(), ..HostFacts::default() }, offered: Vec::new() });
+    let known =
+        ["a", "b"].map(|name| KnownHost { facts: HostFacts { boot: name.to_owned(), ..HostFacts::default() }, offered: Vec::new() });
     let mut session = Session::join([a, b], &known, &plan).map_err(|failed| failed.error.to_string()).unwrap();
     let each = |_| {
         let before = session.hosts()[1].rounds();
@@ -162,7 +163,8 @@ fn commands_with_the_question_for_a_turn_go_out_again_where_they_were_refused() 
 fn windows_are_stored_with_what_both_have_of_the_time() {
     let plan = made::plan("x", vec![Cell::plain(Test::UdpStream, Bytes::new(64))]);
     let hosts = [played("a", "192.0.2.1", Turn::AtOnce, false), played("b", "192.0.2.2", Turn::AtOnce, true)].map(|(host, _)| host);
-    let known = ["a", "b"].map(|name| Known { facts: HostFacts { boot: name.to_owned(), ..HostFacts::default() }, offered: Vec::new() });
+    let known =
+        ["a", "b"].map(|name| KnownHost { facts: HostFacts { boot: name.to_owned(), ..HostFacts::default() }, offered: Vec::new() });
     let mut session = Session::join(hosts, &known, &plan).map_err(|failed| failed.error.to_string()).unwrap();
     let done = run(&mut session, TrialSpec::clean(&plan, &plan.cells[0], false), &mut Quiet).unwrap();
     // The ends that are played measure for no time.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use lab::agent::{Agent as Opened, AgentError, Listen, Settings};
 use lab::connection::{Credentials, Secret};
-use lab::greeting::{AgentId, Answer, ClientHello, Proof, Refusal, Verdict, Wants};
+use lab::greeting::{AgentId, Answer, ClientHello, Proof, RefusalMessage, Verdict, Wants};
 use lab::hex::Hex;
 use model::control::{FromHost, Limits, ToHost};
 
@@ -137,7 +137,7 @@ fn a_replayed_handshake_is_refused() -> Result<(), Skip> {
     thief.send(&forth);
     let answer: Answer = thief.hear();
     assert_eq!(answer.wants, Wants::Proof);
-    says(&thief.hear::<Refusal>().refused, &["does not know the agent's secret"]);
+    says(&thief.hear::<RefusalMessage>().refused, &["does not know the agent's secret"]);
     assert_eq!(thief.rest(), b"");
     Ok(())
 }

@@ -29,7 +29,7 @@ pub struct Message {
 
 /// What is kept of a message.
 #[derive(Debug)]
-struct Kept {
+struct MessageRecord {
     total: Counts,
     lines: [u64; 3],
     course: usize,
@@ -45,7 +45,7 @@ struct Course {
 /// A region under way.
 #[derive(Debug, Default)]
 pub struct Region {
-    kept: Vec<Kept>,
+    kept: Vec<MessageRecord>,
     courses: Vec<Course>,
     by_hash: HashMap<u64, usize>,
 }
@@ -56,7 +56,7 @@ impl Region {
         let hash = hash(&message);
         let next = self.courses.len();
         let course = *self.by_hash.entry(hash).or_insert(next);
-        self.kept.push(Kept { total: message.total, lines: message.lines, course });
+        self.kept.push(MessageRecord { total: message.total, lines: message.lines, course });
         if course < next {
             self.courses[course].messages += 1;
         } else if next < MOST_COURSES {

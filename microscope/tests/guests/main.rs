@@ -18,7 +18,7 @@ use attribution::exact::{Accesses, Measured};
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
 use microscope::kernel::Kernel;
-use microscope::{Asked, Counting, Failed, measure, scenario};
+use microscope::{Counting, Failed, Request, measure, scenario};
 use testkit::claims::{self, Skip};
 
 testkit::claims!(
@@ -59,8 +59,8 @@ fn lab() -> Result<&'static Lab, Skip> {
     LAB.get_or_init(|| open().map_err(|why| why.to_string())).as_ref().map_err(|why| Skip(why.clone()))
 }
 
-fn asked(lab: &Lab, names: &[&str], sizes: &[u64]) -> Asked {
-    Asked {
+fn asked(lab: &Lab, names: &[&str], sizes: &[u64]) -> Request {
+    Request {
         kernel: lab.kernel.clone(),
         scenarios: scenario::named(&scenario::builtin().unwrap(), names.iter().copied()).unwrap(),
         sizes: sizes.to_vec(),
@@ -72,7 +72,7 @@ fn asked(lab: &Lab, names: &[&str], sizes: &[u64]) -> Asked {
     }
 }
 
-fn measured(lab: &Lab, asked: &Asked) -> Measured {
+fn measured(lab: &Lab, asked: &Request) -> Measured {
     measure(&lab.cache, &lab.emulator, asked).unwrap_or_else(|why| panic!("{why}"))
 }
 
@@ -138,7 +138,7 @@ fn callbacks_count_what_inline_code_counts() -> Result<(), Skip> {
     let lab = lab()?;
     let inline = twice()?[0].region("udp-112").unwrap();
     let counting = Counting { lines: false, accesses: Accesses::Callback, executions_by_callback: true };
-    let other = measured(lab, &Asked { counting, ..asked(lab, &["udp"], &[112]) });
+    let other = measured(lab, &Request { counting, ..asked(lab, &["udp"], &[112]) });
     let other = other.region("udp-112").unwrap();
     let differ: Vec<_> = inline.rows.functions.iter().filter(|row| !other.rows.functions.contains(row)).collect();
     assert!(differ.is_empty() && inline.total == other.total, "{differ:?}");
@@ -148,7 +148,7 @@ fn callbacks_count_what_inline_code_counts() -> Result<(), Skip> {
 
 fn a_kernel_that_panics_is_told_with_its_console() -> Result<(), Skip> {
     let lab = lab()?;
-    let asked = Asked { append: "rdinit=/none root=/dev/none".to_owned(), ..asked(lab, &["getppid"], &[1]) };
+    let asked = Request { append: "rdinit=/none root=/dev/none".to_owned(), ..asked(lab, &["getppid"], &[1]) };
     let why = measure(&lab.cache, &lab.emulator, &asked).unwrap_err();
     assert!(matches!(&why, Failed::Guest { what, tail } if what == "panicked" && tail.contains("Kernel panic")), "{why}");
     Ok(())

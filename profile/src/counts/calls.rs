@@ -1,6 +1,6 @@
 //! Counting tracepoints, and calls of functions at their entries, by a BPF program at each.
 
-use model::Unavailable;
+use model::Refusal;
 use model::profile::{CallCounts, CountTier};
 
 use crate::probe::btf;
@@ -20,7 +20,7 @@ pub struct CallCounter {
     /// Each at the place of its number in the array.
     programs: Vec<(String, CountTier, Attached)>,
     refused: Vec<(String, String)>,
-    notes: Vec<Unavailable>,
+    notes: Vec<Refusal>,
 }
 
 impl CallCounter {
@@ -31,7 +31,7 @@ impl CallCounter {
     ///
     /// # Errors
     /// When nothing can be counted.
-    pub fn open(who: Who, tracepoints: &[&str], functions: &[&str], done: &mut dyn FnMut()) -> Result<Self, Unavailable> {
+    pub fn open(who: Who, tracepoints: &[&str], functions: &[&str], done: &mut dyn FnMut()) -> Result<Self, Refusal> {
         let array = Map::numbers((tracepoints.len() + functions.len()).max(1), EVENTS)?;
         let mut this = Self { filter: Filter::new(who), array, programs: Vec::new(), refused: Vec::new(), notes: Vec::new() };
         this.add_events(tracepoints);
@@ -55,7 +55,7 @@ impl CallCounter {
     }
 
     /// A kernel that refuses the first function that it knows refuses all, and no other is tried.
-    fn add_entries(&mut self, names: &[&str], done: &mut dyn FnMut()) -> Result<(), Unavailable> {
+    fn add_entries(&mut self, names: &[&str], done: &mut dyn FnMut()) -> Result<(), Refusal> {
         let types = read_limited(btf::KERNEL).map_err(|error| {
             refused_call(ENTRIES, btf::KERNEL, &error, "Use a kernel with CONFIG_DEBUG_INFO_BTF; counts come from tracepoints without it")
         })?;
@@ -65,7 +65,7 @@ impl CallCounter {
         for name in names {
             let added = match ids.get(name) {
                 Some(id) => self.add(name, CountTier::Fentry, ProgramKind::FunctionEntry(*id), None),
-                None => Err(Unavailable::new(ENTRIES, format!("{}: no function of that name", btf::KERNEL), "")),
+                None => Err(Refusal::new(ENTRIES, format!("{}: no function of that name", btf::KERNEL), "")),
             };
             match added {
                 Ok(()) => {}
@@ -77,7 +77,7 @@ impl CallCounter {
         Ok(())
     }
 
-    fn add(&mut self, name: &str, tier: CountTier, kind: ProgramKind, tracepoint: Option<&str>) -> Result<(), Unavailable> {
+    fn add(&mut self, name: &str, tier: CountTier, kind: ProgramKind, tracepoint: Option<&str>) -> Result<(), Refusal> {
         let mechanism = if tracepoint.is_some() { EVENTS } else { ENTRIES };
         let mut asm = Assembler::default();
         let done = asm.label();
@@ -91,7 +91,7 @@ impl CallCounter {
     }
 
     /// Returns what cannot be counted as a whole: tracepoints, or functions.
-    pub fn notes(&self) -> &[Unavailable] {
+    pub fn notes(&self) -> &[Refusal] {
         &self.notes
     }
 

@@ -8,7 +8,7 @@ use super::table::StackRule;
 use crate::symbols::Symbols;
 use bpf::asm::{Assembler, Helper, Reg, Test};
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Scratch, Who, emit_count};
-use model::Unavailable;
+use model::Refusal;
 use sys::errno_name;
 
 const MECHANISM: &str = "call chains at tracepoints";
@@ -31,7 +31,7 @@ pub struct StackCounter {
     chains: Map<Hash>,
     failures: Map<Numbers>,
     _scratch: Map<Scratch>,
-    events: Vec<(&'static str, Result<Attached, Unavailable>)>,
+    events: Vec<(&'static str, Result<Attached, Refusal>)>,
 }
 
 impl StackCounter {
@@ -39,13 +39,13 @@ impl StackCounter {
     ///
     /// # Errors
     /// When not one of them loads: the first one's refusal.
-    pub fn open(who: Who, table: &'static [StackRule]) -> Result<Self, Unavailable> {
+    pub fn open(who: Who, table: &'static [StackRule]) -> Result<Self, Refusal> {
         let names: BTreeSet<&'static str> = table.iter().map(|row| row.event).collect();
         let chains = Map::hash(KEY, 8, CHAINS, MECHANISM)?;
         let failures = Map::numbers(2, MECHANISM)?;
         let scratch = Map::scratch(KEY, names.len().max(1), MECHANISM)?;
         let filter = Filter::new(who);
-        let mut events: Vec<(&'static str, Result<Attached, Unavailable>)> = Vec::new();
+        let mut events: Vec<(&'static str, Result<Attached, Refusal>)> = Vec::new();
         for (place, name) in names.into_iter().enumerate() {
             let code = program(filter, place as i32, &chains, &failures, &scratch);
             let event = name.split_once(':').map_or(name, |(_, event)| event);
@@ -66,11 +66,11 @@ impl StackCounter {
     ///
     /// # Errors
     /// When the chains cannot be read.
-    pub fn chains(&self) -> Result<Vec<Chain>, Unavailable> {
+    pub fn chains(&self) -> Result<Vec<Chain>, Refusal> {
         let entries = self
             .chains
             .entries(CHAINS)
-            .map_err(|error| Unavailable::new(MECHANISM, format!("bpf(MAP_GET_NEXT_KEY): {}", errno_name(&error)), "Repeat the trial"))?;
+            .map_err(|error| Refusal::new(MECHANISM, format!("bpf(MAP_GET_NEXT_KEY): {}", errno_name(&error)), "Repeat the trial"))?;
         Ok(entries.iter().filter_map(|(key, value)| self.chain(key, value)).collect())
     }
 
@@ -87,14 +87,14 @@ impl StackCounter {
     /// # Errors
     /// When the chains cannot be read, or some were not kept: any count could
     /// then be too low.
-    pub fn counts(&self, symbols: &Symbols) -> Result<CallCounts, Unavailable> {
+    pub fn counts(&self, symbols: &Symbols) -> Result<CallCounts, Refusal> {
         let missed: u64 = self.events.iter().filter_map(|(_, event)| event.as_ref().ok()).map(Attached::missed).sum();
         let (no_chain, no_room) = (self.failures.number_at(NO_CHAIN), self.failures.number_at(NO_ROOM));
         if missed + no_chain + no_room > 0 {
             let answer = format!(
                 "of some events there is no chain: {missed} struck within another, {no_chain} had none, for {no_room} there was no room"
             );
-            return Err(Unavailable::new(MECHANISM, answer, "Repeat the trial with fewer messages"));
+            return Err(Refusal::new(MECHANISM, answer, "Repeat the trial with fewer messages"));
         }
         let named: Vec<NamedChain> = self.chains()?.iter().map(|chain| NamedChain::new(chain, symbols)).collect();
         let mut counts = CallCounts::default();

@@ -15,7 +15,7 @@ mod program;
 use std::io;
 
 use model::attach::{CHILDREN, Messages, Totals};
-use model::{Nanos, Unavailable};
+use model::{Nanos, Refusal};
 
 use crate::probe::btf;
 use crate::system::read_limited;
@@ -63,7 +63,7 @@ pub struct MessageRecorder {
     sums: Map<Numbers>,
     queue: Option<Map<Queue>>,
     programs: Vec<Attached>,
-    notes: Vec<Unavailable>,
+    notes: Vec<Refusal>,
 }
 
 impl MessageRecorder {
@@ -71,7 +71,7 @@ impl MessageRecorder {
     ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(processes: &[u32], detail: Detail) -> Result<Self, Unavailable> {
+    pub fn open(processes: &[u32], detail: Detail) -> Result<Self, Refusal> {
         let types = read_limited(btf::KERNEL).map_err(|error| {
             let remedy = "Use a kernel with CONFIG_DEBUG_INFO_BTF; without it, sockets and samples alone are shown";
             refused_call(MECHANISM, btf::KERNEL, &error, remedy)
@@ -95,7 +95,7 @@ impl MessageRecorder {
         // Ids of children are the kernel's own, which this process would not know in a container.
         if filter.translates() {
             let answer = "this process has process ids of its own namespace";
-            this.notes.push(Unavailable::new(CHILDREN, answer, "Run outside the container"));
+            this.notes.push(Refusal::new(CHILDREN, answer, "Run outside the container"));
         } else {
             match program::at_fork(&parts).map(|code| attach(&types, "sched_process_fork", &code)) {
                 Some(Ok(program)) => programs.push(program),
@@ -108,7 +108,7 @@ impl MessageRecorder {
     }
 
     /// Returns what is not as it could be. The recorder works nonetheless.
-    pub fn notes(&self) -> &[Unavailable] {
+    pub fn notes(&self) -> &[Refusal] {
         &self.notes
     }
 
@@ -116,7 +116,7 @@ impl MessageRecorder {
     ///
     /// # Errors
     /// When there are too many.
-    pub fn add(&self, process: u32) -> Result<(), Unavailable> {
+    pub fn add(&self, process: u32) -> Result<(), Refusal> {
         let key = u64::from(process).to_ne_bytes();
         self.members
             .set(&key, &key)
@@ -152,12 +152,12 @@ impl MessageRecorder {
     ///
     /// # Errors
     /// When the calls cannot be read, or the kernel passed some over.
-    pub fn finish(mut self, from: &Edge, to: &Edge) -> Result<Messages, Unavailable> {
+    pub fn finish(mut self, from: &Edge, to: &Edge) -> Result<Messages, Refusal> {
         let missed: u64 = self.programs.iter().map(Attached::missed).sum();
         self.programs.clear();
         if missed > 0 {
             let answer = format!("the kernel passed over {missed} calls");
-            return Err(Unavailable::new(MECHANISM, answer, "Observe again; the sums would be too small"));
+            return Err(Refusal::new(MECHANISM, answer, "Observe again; the sums would be too small"));
         }
         let (mut events, mut taken) = (Vec::new(), 0);
         if let Some(queue) = &self.queue {
@@ -175,10 +175,10 @@ impl MessageRecorder {
     }
 }
 
-fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]]) -> Result<Attached, Unavailable> {
+fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]]) -> Result<Attached, Refusal> {
     let name = format!("btf_trace_{tracepoint}");
     let id = btf::typedef_id(types, &name).ok_or_else(|| {
-        Unavailable::new(
+        Refusal::new(
             MECHANISM,
             format!("this kernel has no tracepoint {tracepoint}"),
             "Use Linux 6.3 or later; sockets and samples are shown without it",
@@ -187,6 +187,6 @@ fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]]) -> Result<Attached, 
     Program::load(code, ProgramKind::TypedTracepoint(id), MECHANISM)?.attach(None, MECHANISM)
 }
 
-fn unreadable(error: &io::Error) -> Unavailable {
-    Unavailable::new(MECHANISM, format!("bpf(MAP_LOOKUP_AND_DELETE_ELEM): {}", errno_name(error)), "Observe again")
+fn unreadable(error: &io::Error) -> Refusal {
+    Refusal::new(MECHANISM, format!("bpf(MAP_LOOKUP_AND_DELETE_ELEM): {}", errno_name(error)), "Observe again")
 }

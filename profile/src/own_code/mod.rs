@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use model::Unavailable;
+use model::Refusal;
 use model::attach::OwnCode;
 use model::end::Window;
 use model::order::Order;
@@ -113,7 +113,7 @@ impl<'a> Names<'a> {
 
     /// Samples of the tasks within the window in user code, by function, and what was left out because
     /// of the bounds; samples of processes that have ended have no names.
-    pub fn of_samples(&mut self, recordings: &[Recording], tasks: Tasks, window: Window) -> (OwnCode, Option<Unavailable>) {
+    pub fn of_samples(&mut self, recordings: &[Recording], tasks: Tasks, window: Window) -> (OwnCode, Option<Refusal>) {
         let mut processes: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
         let exits = |address: u64| recordings.first().is_some_and(|recording| recording.code.follows_system_call(address));
         for record in recordings.iter().flat_map(Recording::records) {
@@ -127,7 +127,7 @@ impl<'a> Names<'a> {
     }
 
     /// Samples by process and address, by function.
-    fn of_addresses(&mut self, processes: &BTreeMap<u32, BTreeMap<u64, u64>>) -> (OwnCode, Option<Unavailable>) {
+    fn of_addresses(&mut self, processes: &BTreeMap<u32, BTreeMap<u64, u64>>) -> (OwnCode, Option<Refusal>) {
         let mut naming = Naming { stop: self.stop, until: Instant::now() + self.bounds.time, maps: self.bounds.maps, left_out: None };
         let (mut named, mut unnamed): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
         for (number, (pid, samples)) in processes.iter().enumerate() {
@@ -157,7 +157,7 @@ impl<'a> Names<'a> {
         functions.order_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let rest = functions.split_off(functions.len().min(KEPT)).into_iter().map(|(_, count)| count).sum();
         let remedy = "Samples in the rest of its own code have no name";
-        let left_out = naming.left_out.map(|why| Unavailable::new("names of all own code", why, remedy));
+        let left_out = naming.left_out.map(|why| Refusal::new("names of all own code", why, remedy));
         (OwnCode { functions, rest, unnamed }, left_out)
     }
 

@@ -38,7 +38,7 @@ pub enum Step {
 
 /// Failure to put any question.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ProbeRefusal {
     /// The step that was refused.
     pub step: Step,
     /// Answer of the system.
@@ -51,8 +51,8 @@ pub struct Refusal {
 ///
 /// # Errors
 /// When the namespaces cannot be entered.
-pub fn ask(isolation: Isolation, requests: &[Vec<u8>], limit: Duration) -> Result<Vec<io::Result<()>>, Refusal> {
-    let failed = |step| move |answer| Refusal { step, answer };
+pub fn ask(isolation: Isolation, requests: &[Vec<u8>], limit: Duration) -> Result<Vec<io::Result<()>>, ProbeRefusal> {
+    let failed = |step| move |answer| ProbeRefusal { step, answer };
     let (ours, theirs) = io::pipe().map_err(failed(Step::Fork))?;
     // SAFETY: the child calls only async-signal-safe functions and system calls, allocates
     // nothing, and leaves through `_exit`, so the locks of threads that it lacks do not matter.
@@ -72,13 +72,13 @@ pub fn ask(isolation: Isolation, requests: &[Vec<u8>], limit: Duration) -> Resul
 }
 
 /// Tells the codes of the steps from those of the requests.
-fn sort(codes: &[i32], requests: usize) -> Result<Vec<io::Result<()>>, Refusal> {
+fn sort(codes: &[i32], requests: usize) -> Result<Vec<io::Result<()>>, ProbeRefusal> {
     const STEPS: [Step; 3] = [Step::DropRights, Step::Unshare, Step::Netlink];
     if let Some((step, code)) = STEPS.into_iter().zip(codes).find(|(_, code)| **code != 0) {
-        return Err(Refusal { step, answer: io::Error::from_raw_os_error(*code) });
+        return Err(ProbeRefusal { step, answer: io::Error::from_raw_os_error(*code) });
     }
     if codes.len() != STEPS.len() + requests {
-        return Err(Refusal { step: Step::Silence, answer: io::ErrorKind::TimedOut.into() });
+        return Err(ProbeRefusal { step: Step::Silence, answer: io::ErrorKind::TimedOut.into() });
     }
     let answer = |code: &i32| if *code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(*code)) };
     Ok(codes[STEPS.len()..].iter().map(answer).collect())

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use model::profile::SampleSource;
-use model::{Nanos, Unavailable};
+use model::{Nanos, Refusal};
 use nix::unistd::gettid;
 
 use super::{Sampler, Settings, Target};
@@ -29,13 +29,13 @@ const STEP: u32 = 64;
 ///
 /// # Errors
 /// When nothing can be sampled here, or the thread cannot be bound to `cpu`.
-pub fn of_sample(cpu: u32) -> Result<Nanos, Unavailable> {
+pub fn of_sample(cpu: u32) -> Result<Nanos, Refusal> {
     // A thread of its own, which may be bound without moving anybody.
     let measured = thread::scope(|scope| scope.spawn(|| measure(cpu)).join());
-    measured.unwrap_or_else(|_| Err(Unavailable::new("the cost of a sample", "the measuring thread ended early", "Give a period")))
+    measured.unwrap_or_else(|_| Err(Refusal::new("the cost of a sample", "the measuring thread ended early", "Give a period")))
 }
 
-fn measure(cpu: u32) -> Result<Nanos, Unavailable> {
+fn measure(cpu: u32) -> Result<Nanos, Refusal> {
     let refused = |tried: &str, error: std::io::Error| refused_call("the cost of a sample", tried, &error, "Give a period");
     bind_this_thread(cpu).map_err(|error| refused("sched_setaffinity", error))?;
     let sockets = UnixDatagram::pair().map_err(|error| refused("socketpair", error))?;
@@ -55,7 +55,7 @@ fn measure(cpu: u32) -> Result<Nanos, Unavailable> {
 }
 
 /// A sampler of the whole CPU, or of this thread where that is refused.
-fn started(cpu: u32) -> Result<Sampler, Unavailable> {
+fn started(cpu: u32) -> Result<Sampler, Refusal> {
     let settings =
         |target| Settings { source: Some(SampleSource::CpuClock), period: PERIOD, ..Settings::new(target, Nanos::from(RUN * 4)) };
     let whole = Sampler::open(&settings(Target::Cpu { cpu, process: std::process::id() }));

@@ -18,7 +18,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use crate::perf;
-use model::Unavailable;
+use model::Refusal;
 use sys::refused_call;
 
 pub use open::{COUNTERS, Layout};
@@ -26,16 +26,16 @@ pub use record::{Recording, Tasks};
 pub use settings::{PERIOD, Settings, Target};
 
 use crate::symbols::CodeMap;
-use open::Opened;
+use open::SamplerEvents;
 use switches::Switches;
 
 /// A sampler of one process, thread or CPU. Dropped, it is gone from the kernel.
 #[derive(Debug)]
 pub struct Sampler {
-    opened: Opened,
+    opened: SamplerEvents,
     switches: Option<Switches>,
     code: CodeMap,
-    notes: Vec<Unavailable>,
+    notes: Vec<Refusal>,
 }
 
 impl Sampler {
@@ -45,7 +45,7 @@ impl Sampler {
     ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(settings: &Settings) -> Result<Self, Unavailable> {
+    pub fn open(settings: &Settings) -> Result<Self, Refusal> {
         let (opened, mut notes) = open::open(settings)?;
         let switches = open_switches(settings).map_err(|refusal| notes.push(refusal)).ok();
         let code = match settings.target {
@@ -60,7 +60,7 @@ impl Sampler {
 
     /// Returns what is not as it could be, such as a machine without cycle counters.
     /// The sampler works nonetheless.
-    pub fn notes(&self) -> &[Unavailable] {
+    pub fn notes(&self) -> &[Refusal] {
         &self.notes
     }
 
@@ -68,7 +68,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn start(&mut self) -> Result<(), Unavailable> {
+    pub fn start(&mut self) -> Result<(), Refusal> {
         let enable = |place: &open::Place| perf::enable(place.leader.as_fd());
         self.opened.places.iter().try_for_each(enable).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))
     }
@@ -78,7 +78,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When a ring is not what the kernel promises.
-    pub fn finish(mut self) -> Result<Recording, Unavailable> {
+    pub fn finish(mut self) -> Result<Recording, Refusal> {
         for place in &self.opened.places {
             perf::disable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_DISABLE)", &error))?;
         }
@@ -94,17 +94,17 @@ impl Sampler {
         self.opened.watch_cpus(&mut self.notes);
         let followed = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
         let (switches, forks) = followed.map_or((None, Vec::new()), |followed| (Some(followed.switches), followed.forks));
-        let Opened { source, period, layout, .. } = self.opened;
+        let SamplerEvents { source, period, layout, .. } = self.opened;
         Ok(Recording { source, period, layout, rings, lost, counted, switches, forks, code: self.code, notes: self.notes })
     }
 }
 
-fn open_switches(settings: &Settings) -> Result<Switches, Unavailable> {
+fn open_switches(settings: &Settings) -> Result<Switches, Refusal> {
     let (task, cpus) = open::task_and_cpus(settings.target)?;
     let cpu = if let Target::Cpu { cpu, .. } = settings.target { Some(cpu) } else { settings.cpu };
     Switches::open(task, &cpus, settings.longest, cpu)
 }
 
-fn refused(tried: &str, error: &io::Error) -> Unavailable {
+fn refused(tried: &str, error: &io::Error) -> Refusal {
     refused_call("sampling", tried, error, "Repeat the trial")
 }

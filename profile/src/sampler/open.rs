@@ -8,7 +8,7 @@ use model::profile::SampleSource;
 use super::ring::Ring;
 use super::settings::{RING_LEAST, Settings, Target};
 use crate::perf::{self, Attributes};
-use model::Unavailable;
+use model::Refusal;
 use sys::cpu::online;
 use sys::{errno_name, refused_call};
 
@@ -42,7 +42,7 @@ pub struct Place {
 
 /// Everything opened for one sampler.
 #[derive(Debug)]
-pub struct Opened {
+pub struct SamplerEvents {
     pub source: SampleSource,
     pub period: u64,
     pub layout: Layout,
@@ -51,9 +51,9 @@ pub struct Opened {
     cpus: Vec<u32>,
 }
 
-impl Opened {
+impl SamplerEvents {
     /// Notes a change of the CPUs: work on a CPU that came later was not sampled.
-    pub fn watch_cpus(&self, notes: &mut Vec<Unavailable>) {
+    pub fn watch_cpus(&self, notes: &mut Vec<Refusal>) {
         if self.cpus.is_empty() {
             return;
         }
@@ -62,7 +62,7 @@ impl Opened {
             Ok(now) => format!("online at the start: {:?}, at the end: {now:?}", self.cpus),
             Err(error) => format!("/sys/devices/system/cpu/online: {}", errno_name(&error)),
         };
-        notes.push(Unavailable::new("sampling on every CPU", answer, "Repeat the trial without taking CPUs off or on"));
+        notes.push(Refusal::new("sampling on every CPU", answer, "Repeat the trial without taking CPUs off or on"));
     }
 }
 
@@ -77,7 +77,7 @@ const fn clock(target: Target) -> SampleSource {
 
 /// Opens what the settings ask for: cycles where they are available, a clock
 /// otherwise, and says in the notes what is missing.
-pub fn open(settings: &Settings) -> Result<(Opened, Vec<Unavailable>), Unavailable> {
+pub fn open(settings: &Settings) -> Result<(SamplerEvents, Vec<Refusal>), Refusal> {
     let mut notes = Vec::new();
     if matches!(settings.source, None | Some(SampleSource::Cycles)) {
         for counters in [true, false] {
@@ -100,7 +100,7 @@ pub fn open(settings: &Settings) -> Result<(Opened, Vec<Unavailable>), Unavailab
 const COUNTERS_IN_SAMPLES: &str = "instructions and cache misses in samples";
 
 /// The task of a target, `None` for all, and the CPUs that it is looked for on; `None` for any.
-pub fn task_and_cpus(target: Target) -> Result<(Option<u32>, Vec<Option<u32>>), Unavailable> {
+pub fn task_and_cpus(target: Target) -> Result<(Option<u32>, Vec<Option<u32>>), Refusal> {
     Ok(match target {
         Target::Process(pid) => {
             let cpus = online().map_err(|error| cpus_unknown(&error))?;
@@ -111,7 +111,7 @@ pub fn task_and_cpus(target: Target) -> Result<(Option<u32>, Vec<Option<u32>>), 
     })
 }
 
-fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mut Vec<Unavailable>) -> Result<Opened, Unavailable> {
+fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mut Vec<Refusal>) -> Result<SamplerEvents, Refusal> {
     let (task, everywhere) = task_and_cpus(settings.target)?;
     let mut layout = Layout { reads: counters, ..Layout::default() };
     let mut places = Vec::new();
@@ -127,7 +127,7 @@ fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mu
     }
     let period = attributes(settings, source, counters).period;
     let cpus = if matches!(settings.target, Target::Process(_)) { everywhere.into_iter().flatten().collect() } else { Vec::new() };
-    Ok(Opened { source, period, layout, places, cpus })
+    Ok(SamplerEvents { source, period, layout, places, cpus })
 }
 
 /// The distance of samples on the CPU of a target: a little more than the period on three of four
@@ -179,7 +179,7 @@ fn open_members(
     attributes: &Attributes,
     counts_lost: bool,
     layout: &mut Layout,
-) -> Result<Vec<OwnedFd>, Unavailable> {
+) -> Result<Vec<OwnedFd>, Refusal> {
     let read_format = attributes.read_format | if counts_lost { perf::FORMAT_LOST } else { 0 };
     let mut members = Vec::new();
     for (place, (name, config)) in COUNTERS.into_iter().enumerate() {
@@ -200,14 +200,14 @@ fn open_members(
 }
 
 /// Maps a ring, of half the size as long as the system says that it is too much.
-fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Unavailable>) -> Result<Ring, Unavailable> {
+fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring, Refusal> {
     let mut bytes = wanted;
     loop {
         match Ring::map(event.as_fd(), bytes) {
             Ok(ring) => {
                 if bytes < wanted {
                     let answer = format!("{} KiB of {} KiB were allowed", bytes >> 10, wanted >> 10);
-                    notes.push(Unavailable::new(
+                    notes.push(Refusal::new(
                         "a ring of the wanted size",
                         answer,
                         "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or shorten the trial",
@@ -224,7 +224,7 @@ fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Unavailable>) -> Result<R
     }
 }
 
-fn refused(source: SampleSource, counters: bool, task: Option<u32>, error: &io::Error) -> Unavailable {
+fn refused(source: SampleSource, counters: bool, task: Option<u32>, error: &io::Error) -> Refusal {
     match source {
         SampleSource::CpuClock => {
             refused_call("samples of whole CPUs", "perf_event_open(CPU_CLOCK, callchain)", error, perf::remedy(error, task))
@@ -247,6 +247,6 @@ fn refused(source: SampleSource, counters: bool, task: Option<u32>, error: &io::
     }
 }
 
-fn cpus_unknown(error: &io::Error) -> Unavailable {
+fn cpus_unknown(error: &io::Error) -> Refusal {
     refused_call("samples of the kernel", "/sys/devices/system/cpu/online", error, "Mount sysfs")
 }

@@ -1,7 +1,7 @@
 //! The kernel's records (`struct perf_event_header` and what follows), read as
 //! foreign bytes: no record is believed beyond its own length.
 
-use model::Unavailable;
+use model::Refusal;
 use model::profile::SampleSource;
 
 use super::open::Layout;
@@ -280,7 +280,7 @@ pub struct Recording {
     /// Files of the process's code.
     pub code: CodeMap,
     /// Limits met on the way.
-    pub notes: Vec<Unavailable>,
+    pub notes: Vec<Refusal>,
 }
 
 /// Tasks of a recording.

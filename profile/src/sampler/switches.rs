@@ -8,7 +8,7 @@ use crate::perf::{self, Attributes};
 use crate::sampler::Layout;
 use crate::sampler::record::{Fork, Record, Records, Switch};
 use crate::sampler::ring::Ring;
-use model::Unavailable;
+use model::Refusal;
 use sys::refused_call;
 
 const MECHANISM: &str = "records of switches";
@@ -44,7 +44,7 @@ impl Switches {
     ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(task: Option<u32>, cpus: &[Option<u32>], longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
+    pub fn open(task: Option<u32>, cpus: &[Option<u32>], longest: Nanos, cpu: Option<u32>) -> Result<Self, Refusal> {
         let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
         let many = if cpu.is_some() { 1 } else { cpus.len().max(1) };
         // The largest power of two of which all CPUs may have one.
@@ -76,7 +76,7 @@ impl Switches {
     ///
     /// # Errors
     /// When a ring overflowed or is not what the kernel promises.
-    pub fn finish(mut self) -> Result<Followed, Unavailable> {
+    pub fn finish(mut self) -> Result<Followed, Refusal> {
         let mut followed = Followed::default();
         let layout = Layout::default();
         for (event, ring) in &mut self.places {
@@ -90,7 +90,7 @@ impl Switches {
                     Ok(Record::Switch(switch)) => found.push(switch),
                     Ok(Record::Fork(fork)) => followed.forks.push(fork),
                     Ok(Record::Lost(_)) | Err(_) => {
-                        return Err(Unavailable::new(MECHANISM, "the ring had no room", "Shorten the trial"));
+                        return Err(Refusal::new(MECHANISM, "the ring had no room", "Shorten the trial"));
                     }
                     Ok(_) => {}
                 }

@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 
 use super::file;
-use model::Unavailable;
+use model::Refusal;
 use sys::refused_call;
 
 /// The most mappings that are read: a program of this kind has a dozen.
@@ -72,7 +72,7 @@ impl CodeMap {
     ///
     /// # Errors
     /// When its mappings cannot be read.
-    pub fn of_process(pid: u32) -> Result<Self, Unavailable> {
+    pub fn of_process(pid: u32) -> Result<Self, Refusal> {
         let list = format!("/proc/{pid}/maps");
         let mut text = String::new();
         let read = File::open(&list).and_then(|file| file.take(LIST_LIMIT).read_to_string(&mut text));

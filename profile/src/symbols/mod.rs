@@ -10,7 +10,7 @@ use std::io;
 
 use crate::system::read_limited;
 use bpf::sysctl;
-use model::Unavailable;
+use model::Refusal;
 use sys::errno_name;
 
 pub use code::CodeMap;
@@ -27,29 +27,27 @@ impl Symbols {
     ///
     /// # Errors
     /// When the kernel hides its addresses or has no list, with a remedy.
-    pub fn of_kernel() -> Result<Self, Unavailable> {
+    pub fn of_kernel() -> Result<Self, Refusal> {
         let list = read_limited(KALLSYMS).map_err(|error| absent(&error))?;
         // Without it no function of a module has a name, which is better than a wrong one.
         let modules = read_limited(MODULES).unwrap_or_default();
         let mut symbols = Self::parse(&list, &modules).map_err(|malformed| match malformed {
-            Malformed::Hidden => Unavailable::new(
+            Malformed::Hidden => Refusal::new(
                 MECHANISM,
                 format!("{KALLSYMS}: every address reads 0, kernel.kptr_restrict is {}", sysctl("kernel.kptr_restrict")),
                 "Run as root or with CAP_SYSLOG (and `sysctl kernel.kptr_restrict=1` where it is 2)",
             ),
-            other => {
-                Unavailable::new(MECHANISM, format!("{KALLSYMS}: {other}"), "Report this kernel's version: its list is not understood")
-            }
+            other => Refusal::new(MECHANISM, format!("{KALLSYMS}: {other}"), "Report this kernel's version: its list is not understood"),
         })?;
         symbols.take_lengths(&bpf::compiled());
         Ok(symbols)
     }
 }
 
-fn absent(error: &io::Error) -> Unavailable {
+fn absent(error: &io::Error) -> Refusal {
     let remedy = match error.raw_os_error() {
         Some(libc::ENOENT) => "Mount /proc, or use a kernel with CONFIG_KALLSYMS",
         _ => "Run as root",
     };
-    Unavailable::new(MECHANISM, format!("{KALLSYMS}: {}", errno_name(error)), remedy)
+    Refusal::new(MECHANISM, format!("{KALLSYMS}: {}", errno_name(error)), remedy)
 }

@@ -6,7 +6,7 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::Waits;
 
-use model::Unavailable;
+use model::Refusal;
 
 /// Event of a thread. The first two are numbered as the kernel tells
 /// them apart.
@@ -74,8 +74,8 @@ impl WaitLog {
     ///
     /// # Errors
     /// When events were lost, or the window began before the log.
-    pub fn waits(&self, tid: u32, window: Window) -> Result<Waits, Unavailable> {
-        let refused = |answer: String, remedy| Err(Unavailable::new("waits from scheduler tracepoints", answer, remedy));
+    pub fn waits(&self, tid: u32, window: Window) -> Result<Waits, Refusal> {
+        let refused = |answer: String, remedy| Err(Refusal::new("waits from scheduler tracepoints", answer, remedy));
         if self.lost > 0 {
             return refused(format!("{} events were not kept", self.lost), "Shorten the trial");
         }

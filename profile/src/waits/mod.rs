@@ -13,7 +13,7 @@ use model::Nanos;
 
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Queue, Who, emit_count};
-use model::Unavailable;
+use model::Refusal;
 use sys::clock::monotonic;
 use sys::errno_name;
 
@@ -53,7 +53,7 @@ impl WaitRecorder {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn open(who: Who, longest: Nanos) -> Result<Self, Unavailable> {
+    pub fn open(who: Who, longest: Nanos) -> Result<Self, Refusal> {
         let wanted = usize::try_from(longest.get().saturating_mul(EVENTS_PER_SECOND / 1_000) / 1_000_000).unwrap_or(EVENTS_MOST);
         let capacity = wanted.clamp(EVENTS_LEAST, EVENTS_MOST);
         let queue = Map::queue(EVENT, capacity, MECHANISM)?;
@@ -73,7 +73,7 @@ impl WaitRecorder {
     ///
     /// # Errors
     /// When the events cannot be read.
-    pub fn finish(self) -> Result<WaitLog, Unavailable> {
+    pub fn finish(self) -> Result<WaitLog, Refusal> {
         let missed: u64 = self.programs.iter().map(Attached::missed).sum();
         drop(self.programs);
         let mut events = Vec::new();
@@ -88,8 +88,8 @@ impl WaitRecorder {
     }
 }
 
-fn unreadable(error: &io::Error) -> Unavailable {
-    Unavailable::new(MECHANISM, format!("bpf(MAP_LOOKUP_AND_DELETE_ELEM): {}", errno_name(error)), "Repeat the trial")
+fn unreadable(error: &io::Error) -> Refusal {
+    Refusal::new(MECHANISM, format!("bpf(MAP_LOOKUP_AND_DELETE_ELEM): {}", errno_name(error)), "Repeat the trial")
 }
 
 #[derive(Clone, Copy)]

@@ -22,7 +22,7 @@ use crate::observed::Observed;
 const BUSY: Duration = Duration::from_millis(300);
 const LEFT: Duration = Duration::from_millis(300);
 
-fn sampler() -> Result<(Symbols, Sampler), model::Unavailable> {
+fn sampler() -> Result<(Symbols, Sampler), model::Refusal> {
     let settings = Settings::new(Target::Cpu { cpu: 0, process: std::process::id() }, Nanos::from_millis(10_000));
     let (symbols, mut sampler) = (Symbols::of_kernel()?, Sampler::open(&settings)?);
     sampler.start()?;

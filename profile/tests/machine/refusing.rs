@@ -52,6 +52,6 @@ pub fn child() {
     println!("done");
 }
 
-fn say(part: &str, refusal: Option<model::Unavailable>) {
+fn say(part: &str, refusal: Option<model::Refusal>) {
     println!("{part}|{}", refusal.map_or_else(|| "allowed".to_owned(), |refusal| format!("{}|{}", refusal.answer, refusal.remedy)));
 }

@@ -3,7 +3,7 @@
 mod sent;
 mod verified;
 
-use analysis::advice::{Ranked, Ranking};
+use analysis::ranking::{Ranked, Ranking};
 use analysis::result::Estimate;
 use analysis::workload::{Cut, Workload};
 use model::{Api, Cell};

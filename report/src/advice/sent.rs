@@ -1,6 +1,6 @@
 //! A program's work, sent again, and what it costs.
 
-use analysis::advised::{Sent, SentKind};
+use analysis::advice::{Sent, SentKind};
 use model::program_workload::{Exchange, ProgramWorkload};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Advice to a program, with its evidence and what its replays measured.
 
-use analysis::advised::{Measure, Observed, Rule, Verified};
+use analysis::advice::{Measure, Observed, Rule, Verified};
 use analysis::result::Estimate;
 use model::order::Order;
 use serde_json::json;

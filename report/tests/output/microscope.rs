@@ -4,18 +4,18 @@
 use std::path::Path;
 
 use attribution::exact::{ExactDiff, Measured, Timed, diff};
-use report::microscope::{self as pages, Shown, json};
+use report::microscope::{self as pages, Detail, json};
 use report::terminal::Style;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::without_drawings;
 
-fn terminal(measured: &[Measured], timed: &[Timed], shown: Shown, style: Style) -> String {
+fn terminal(measured: &[Measured], timed: &[Timed], shown: Detail, style: Style) -> String {
     report::terminal::document(&pages::document(measured, timed, shown, ""), style)
 }
 
-fn html(measured: &[Measured], timed: &[Timed], shown: Shown, tool: &str) -> String {
+fn html(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &str) -> String {
     report::html::document(&pages::document(measured, timed, shown, tool))
 }
 
@@ -23,7 +23,7 @@ fn diff_terminal(diff: &ExactDiff, style: Style) -> String {
     report::terminal::document(&pages::diff(diff, None, ""), style)
 }
 
-const TREE: Shown = Shown { tree: true };
+const TREE: Detail = Detail { tree: true };
 
 /// Every seed of a kernel.
 fn recorded(kernel: &str) -> Vec<Measured> {
@@ -62,17 +62,17 @@ fn one_kernel_in_a_terminal() {
 
 #[test]
 fn one_kernel_with_everything() {
-    insta::assert_snapshot!(terminal(&matrix()[..1], &[], Shown::default(), Style::VERBOSE));
+    insta::assert_snapshot!(terminal(&matrix()[..1], &[], Detail::default(), Style::VERBOSE));
 }
 
 #[test]
 fn kernels_side_by_side() {
-    insta::assert_snapshot!(terminal(&matrix(), &[], Shown::default(), Style::PLAIN));
+    insta::assert_snapshot!(terminal(&matrix(), &[], Detail::default(), Style::PLAIN));
 }
 
 #[test]
 fn kernels_in_a_page() {
-    insta::assert_snapshot!(body(&html(&matrix(), &[], Shown::default(), "nettoll 0")));
+    insta::assert_snapshot!(body(&html(&matrix(), &[], Detail::default(), "nettoll 0")));
 }
 
 #[test]

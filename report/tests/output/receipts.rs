@@ -220,7 +220,7 @@ fn hostile_text_stays_text() {
     }
     study.cells.iter_mut().for_each(|cell| cell.label = HOSTILE.to_owned());
     for absence in &mut study.absences {
-        absence.unavailable = model::Unavailable::new(HOSTILE, HOSTILE, HOSTILE);
+        absence.unavailable = model::Refusal::new(HOSTILE, HOSTILE, HOSTILE);
     }
     let page = report::html::render(&analysis);
     assert!(!page.contains(HOSTILE) && !page.contains("<img") && !page.contains("<script>alert") && !page.contains("<!--"));

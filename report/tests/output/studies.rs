@@ -2,7 +2,7 @@
 
 use crate::support::section;
 use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways, ways_cell};
-use analysis::advice::{Failures, rank};
+use analysis::ranking::{Failures, rank};
 use model::trial::Outcome;
 use model::{Api, Bytes, TrialRecord};
 use report::advice::Advice;

@@ -29,7 +29,7 @@ const SHAPERS: [&str; 6] = ["tbf", "htb", "hfsc", "netem", "cake", "cbq"];
 
 /// What joins the ends.
 #[derive(Debug)]
-enum Joined {
+enum Junction {
     /// A link between hosts that nettoll made.
     Link,
     /// Loopback, for the sender.
@@ -42,7 +42,7 @@ enum Joined {
 #[derive(Debug)]
 pub struct Place {
     role: Role,
-    joined: Joined,
+    joined: Junction,
     /// Where the sender asks for the receiver's namespace. The kernel answers it; nobody reads there.
     _meeting: Option<UnixListener>,
     /// Keeps the port from everybody else, since the namespace is found by it.
@@ -74,14 +74,14 @@ impl Place {
         let bound = UdpSocket::bind(setup.bind);
         let port = bound.map_err(|answer| StackError::system(format!("bind to {}", setup.bind), answer))?;
         let (joined, meeting) = match (bind.is_loopback(), setup.role) {
-            (true, Role::Sender) => (Joined::Enters, None),
+            (true, Role::Sender) => (Junction::Enters, None),
             (true, Role::Receiver) => {
                 let listener = UnixListener::bind_addr(&meeting_at(number(&port)?)?);
                 let listener = listener.map_err(|answer| StackError::system("wait for the sender at a UNIX socket", answer))?;
                 new_namespace()?;
-                (Joined::Entered, Some(listener))
+                (Junction::Entered, Some(listener))
             }
-            (false, _) if setup.own_namespace => (Joined::Link, None),
+            (false, _) if setup.own_namespace => (Junction::Link, None),
             (false, _) => {
                 return Err(StackError::contract(format!(
                     "{name} needs a device and routes of its own, and this host is a machine that nettoll changes nothing of: take hosts \
@@ -119,7 +119,7 @@ impl Place {
     /// # Errors
     /// A refusal of the system.
     pub fn stand(&self, peer: SocketAddr) -> Result<Stand<Tun>, StackError> {
-        if let Joined::Enters = self.joined {
+        if let Junction::Enters = self.joined {
             enter(peer.port())?;
         }
         let (own, other) = self.addresses();
@@ -131,7 +131,7 @@ impl Place {
         };
         routed(own, Way::Device(name))?;
         let mut mtu = 65_535;
-        if let (Joined::Link, IpAddr::V4(gateway)) = (&self.joined, peer.ip()) {
+        if let (Junction::Link, IpAddr::V4(gateway)) = (&self.joined, peer.ip()) {
             routed(other, Way::Gateway(gateway))?;
             forward_all().map_err(|answer| StackError::system("let the host's device forward", answer))?;
             mtu = self.mtu_to(peer)?;

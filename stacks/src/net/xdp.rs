@@ -83,7 +83,7 @@ impl Xdp {
         // Before anything can come: what finds no memory counts as dropped.
         first.into_iter().for_each(|frame| opened.lend(frame));
         xsk::bind(&opened.socket, device.number, Mover::Kernel).map_err(failed)?;
-        let refused = |answer: model::Unavailable| StackError::contract(answer.to_string());
+        let refused = |answer: model::Refusal| StackError::contract(answer.to_string());
         opened._program = Some(attach(&opened.socket, device.number, own.ip).map_err(refused)?);
         let found = opened.find(peer)?;
         opened.head[..6].copy_from_slice(&found);
@@ -314,7 +314,7 @@ fn rings(socket: &OwnedFd) -> io::Result<Rings> {
 }
 
 /// Has packets for an address, and questions after it, go to a socket.
-fn attach(socket: &OwnedFd, device: u32, own: Ipv4Addr) -> Result<bpf::Attached, model::Unavailable> {
+fn attach(socket: &OwnedFd, device: u32, own: Ipv4Addr) -> Result<bpf::Attached, model::Refusal> {
     /// Where the destination lies: behind the heads of Ethernet and IP, and in address resolution.
     const OF_IP: i16 = 30;
     const OF_ARP: i16 = 38;

@@ -225,7 +225,7 @@ async fn finish(mut stream: quinn::SendStream) -> Result<(), StackError> {
 }
 
 /// What a receiver hears.
-enum Heard {
+enum Arrival {
     Datagram(Bytes),
     Last(u64),
 }
@@ -237,18 +237,18 @@ async fn receive_datagrams(connection: &Connection, setup: &Setup, running: &Run
     loop {
         let mut datagram = pin!(connection.read_datagram());
         let heard = poll_fn(|context| match datagram.as_mut().poll(context) {
-            Poll::Ready(datagram) => Poll::Ready(datagram.ok().map(Heard::Datagram)),
+            Poll::Ready(datagram) => Poll::Ready(datagram.ok().map(Arrival::Datagram)),
             Poll::Pending if told => Poll::Pending,
-            Poll::Pending => last_word.as_mut().poll(context).map(|total| total.map(Heard::Last)),
+            Poll::Pending => last_word.as_mut().poll(context).map(|total| total.map(Arrival::Last)),
         });
         match heard.await {
-            Some(Heard::Datagram(datagram)) => {
+            Some(Arrival::Datagram(datagram)) => {
                 numbers.received(&datagram);
                 messages += 1;
                 bytes += datagram.len() as u64;
                 running.page.count(messages, bytes, 0);
             }
-            Some(Heard::Last(total)) => {
+            Some(Arrival::Last(total)) => {
                 told = true;
                 numbers.last_word(total);
             }

@@ -62,14 +62,14 @@ pub trait Provider {
 
 /// Messages with their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct Traffic {
     /// Number of messages.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-impl Moved {
+impl Traffic {
     const fn add(&mut self, bytes: usize) {
         self.messages += 1;
         self.bytes += bytes as u64;
@@ -80,9 +80,9 @@ impl Moved {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Done {
     /// Messages that the provider sent.
-    pub sent: Moved,
+    pub sent: Traffic,
     /// Messages that the user got.
-    pub received: Moved,
+    pub received: Traffic,
     /// Copies of a message's data between the user and a block.
     pub copies: u64,
 }

@@ -111,7 +111,7 @@ pub fn run<P: Provider>(provider: P, mut harness: Harness, options: &Options) ->
 }
 
 /// Writes the counts of a stream into the page.
-fn tell<P: Provider>(head: &Head<P>, running: &Running, of: impl Fn(&head::Done) -> head::Moved, lost: u64) {
+fn tell<P: Provider>(head: &Head<P>, running: &Running, of: impl Fn(&head::Done) -> head::Traffic, lost: u64) {
     let (done, queues) = (head.done(), head.queued());
     let moved = of(done);
     running.page.own([done.copies, queues.puts, queues.gets, queues.refused, queues.back_enabled, head.provider.dropped() + lost]);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{STARTED, failed, host, read, run, trial};
-use model::Unavailable;
+use model::Refusal;
 use model::host::HostFacts;
 use model::run::Status;
 use model::warning::Warning;
@@ -187,9 +187,7 @@ fn damaged_host_facts_cost_only_themselves() {
     fs::write(directory.path().join("hosts/c.json"), r#"{"format": 12}"#).unwrap();
     let reader = RunReader::open(directory.path()).unwrap();
     assert_eq!(reader.hosts(Moment::Before).count(), 1);
-    let [Warning::Absent(Unavailable { what: b, .. }), Warning::Absent(Unavailable { what: c, answer, .. })] = reader.warnings() else {
-        panic!()
-    };
+    let [Warning::Absent(Refusal { what: b, .. }), Warning::Absent(Refusal { what: c, answer, .. })] = reader.warnings() else { panic!() };
     assert_eq!((b.as_str(), c.as_str()), ("hosts/b.json", "hosts/c.json"));
     assert!(answer.contains("format version 12"), "{answer}");
 }

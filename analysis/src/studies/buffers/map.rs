@@ -42,7 +42,7 @@ pub(super) fn map(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSa
     let levels = |end: usize| {
         let one = |(own, asked): (usize, &Option<Bytes>)| {
             let with = trials.iter().filter(|(places, _)| places[end] == own);
-            let seen: Vec<Seen> = with.flat_map(|(places, trials)| trials.iter().map(|trial| (places[1 - end], trial))).collect();
+            let seen: Vec<PlacedTrial> = with.flat_map(|(places, trials)| trials.iter().map(|trial| (places[1 - end], trial))).collect();
             level(*asked, &seen, end)
         };
         axes[end].iter().enumerate().map(one).collect::<Vec<_>>()
@@ -170,10 +170,10 @@ fn autotuned_next_to(trials: &[TrialSample], to_use: Option<&[TrialSample]>, con
 }
 
 /// Trials with their place in the other buffer's levels.
-type Seen<'a> = (usize, &'a TrialSample);
+type PlacedTrial<'a> = (usize, &'a TrialSample);
 
 /// One size: `end` is 0 of a sender's buffer and 1 of a receiver's.
-fn level(asked: Option<Bytes>, trials: &[Seen], end: usize) -> BufferLevel {
+fn level(asked: Option<Bytes>, trials: &[PlacedTrial], end: usize) -> BufferLevel {
     let most = |of: fn(&TrialSample) -> [Option<i64>; 2]| trials.iter().filter_map(|(_, trial)| of(trial)[end]).max();
     let windows: Vec<f64> = trials.iter().filter_map(|(_, trial)| trial.window.filter(|_| end == 1)).map(f64::from).collect();
     // With a small buffer at the other end only that one would be seen.

@@ -151,14 +151,14 @@ pub struct Curve {
     pub rise: Estimate,
     /// That over the base's, paired by block; `None` at the base.
     pub against_base: Option<Estimate>,
-    /// The conclusion; [`Shown::NotShown`] at the base.
-    pub flatter: Shown,
+    /// The conclusion; [`Standing::NotShown`] at the base.
+    pub flatter: Standing,
 }
 
 /// Standing of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shown {
+pub enum Standing {
     /// The whole interval says so.
     Holds,
     /// The whole interval says the opposite.
@@ -220,7 +220,7 @@ pub struct BothLoaded {
     /// Throughput with both over with one, the geometric mean over sizes.
     pub ratio: Option<Estimate>,
     /// True where it is within 20 % of it: between 0.8 and 1.25 times.
-    pub near: Shown,
+    pub near: Standing,
 }
 
 /// A figure that is beyond a factor of two of the base's.

@@ -9,7 +9,7 @@ use model::{Bytes, Cell, Test};
 
 use super::axis::{self, Ladder};
 use super::usage;
-use super::{BothLoaded, CellUsage, Compared, Curve, Level, LevelFigure, SeriesLevels, Shown, SizeFigure, Step, figure};
+use super::{BothLoaded, CellUsage, Compared, Curve, Level, LevelFigure, SeriesLevels, SizeFigure, Standing, Step, figure};
 use crate::claim::Claim;
 use crate::figures::Figures;
 use crate::table::CellTrials;
@@ -157,7 +157,7 @@ impl LevelSeries<'_> {
             // Beyond either bound, the whole of it.
             let far =
                 [side(ratio.as_ref(), |ratio| ratio <= 1.0 / NEAR, |_| false), side(ratio.as_ref(), |ratio| ratio >= NEAR, |_| false)];
-            let near = if far.contains(&Shown::Holds) { Shown::Fails } else { near };
+            let near = if far.contains(&Standing::Holds) { Standing::Fails } else { near };
             Some(BothLoaded { units, one, ratio, near })
         };
         both.filter_map(|(units, place)| one(*units, *place)).collect()
@@ -165,14 +165,14 @@ impl LevelSeries<'_> {
 }
 
 /// Returns whether both ends of an interval say one thing or the other.
-fn side(estimate: Option<&Estimate>, holds: fn(f64) -> bool, fails: fn(f64) -> bool) -> Shown {
-    let Some(ends) = estimate.and_then(|estimate| estimate.interval) else { return Shown::NotShown };
+fn side(estimate: Option<&Estimate>, holds: fn(f64) -> bool, fails: fn(f64) -> bool) -> Standing {
+    let Some(ends) = estimate.and_then(|estimate| estimate.interval) else { return Standing::NotShown };
     if holds(ends.low) && holds(ends.high) {
-        Shown::Holds
+        Standing::Holds
     } else if fails(ends.low) && fails(ends.high) {
-        Shown::Fails
+        Standing::Fails
     } else {
-        Shown::NotShown
+        Standing::NotShown
     }
 }
 

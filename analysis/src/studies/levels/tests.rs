@@ -5,7 +5,7 @@ use model::plan::Factor;
 use model::{Bytes, Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-use super::{Compared, LevelStudy, Levels, SeriesLevels, Shown};
+use super::{Compared, LevelStudy, Levels, SeriesLevels, Standing};
 use crate::claim::Claim;
 use crate::studies::Study;
 use crate::testing::{cell, fed, generator, measured, normal, record, run};
@@ -120,7 +120,7 @@ fn ratios_steps_and_both_ends_are_recovered() {
         assert_eq!((found.0, found.1, found.2), (wanted.0, wanted.1, wanted.2));
         assert!((found.3 / wanted.3 - 1.0).abs() < 0.05, "{found:?}");
     }
-    assert!(series.both.iter().all(|both| both.one == "sender" && both.near == Shown::Holds), "{:?}", series.both);
+    assert!(series.both.iter().all(|both| both.one == "sender" && both.near == Standing::Holds), "{:?}", series.both);
     assert_eq!(series.both.iter().map(|both| both.units).collect::<Vec<_>>(), [1, 2]);
     let took = series.levels[6].took.as_ref().unwrap();
     assert_eq!((took.sender_cpus.unwrap().value, took.receiver_cpus.unwrap().value), (1.94, 1.94));
@@ -137,9 +137,9 @@ fn both_ends_may_be_far_from_one() {
         };
         only(&study(&cells(Test::TcpStream, &ladder()[..4]), blocks, 0.03, 3, truth)).both[0].near
     };
-    assert_eq!([of(1.1, 12), of(1.6, 12), of(0.6, 12)], [Shown::Holds, Shown::Fails, Shown::Fails]);
+    assert_eq!([of(1.1, 12), of(1.6, 12), of(0.6, 12)], [Standing::Holds, Standing::Fails, Standing::Fails]);
     // On the bound nothing can be shown, and with too few blocks neither.
-    assert_eq!([of(1.25, 12), of(1.0, 5)], [Shown::NotShown, Shown::NotShown]);
+    assert_eq!([of(1.25, 12), of(1.0, 5)], [Standing::NotShown, Standing::NotShown]);
 }
 
 #[test]
@@ -151,14 +151,14 @@ fn a_curve_that_flattens_is_told_from_one_that_is_shifted() {
         };
         let study = study(&cells(Test::TcpStream, &[Conditions::USUAL, loaded(1, 0)]), 9, 0.02, 5, truth);
         let [base, level] = [0, 1].map(|level| only(&study).levels[level].curve.unwrap());
-        assert_eq!((base.against_base, base.flatter), (None, Shown::NotShown));
+        assert_eq!((base.against_base, base.flatter), (None, Standing::NotShown));
         // 16,384 B at 1,000 + 3,277 ns against 1 B at 1,000.2 ns.
         assert!((base.rise.value / (16_384.0 * 1_000.2 / 4_276.8) - 1.0).abs() < 0.03, "{base:?}");
         level
     };
-    assert_eq!(of(0.0, 2.0).flatter, Shown::NotShown);
+    assert_eq!(of(0.0, 2.0).flatter, Standing::NotShown);
     let flatter = of(0.3, 1.0);
-    assert_eq!(flatter.flatter, Shown::Holds);
+    assert_eq!(flatter.flatter, Standing::Holds);
     let share = flatter.against_base.unwrap().value;
     assert!((share / (1_000.5 / 1_000.2_f64).recip() / (4_276.8 / 9_192.0) - 1.0).abs() < 0.05, "{share}");
 }

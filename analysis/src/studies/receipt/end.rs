@@ -12,9 +12,9 @@ use model::order::Order;
 use model::profile::{CallCounts, SampleSource};
 use model::{Bytes, Cell, Nanos, Pacing, Role};
 
+use super::chain_attributes::ChainAttributes;
 use super::chains::Chains;
 use super::kept::{Edges, KeptEnd, KeptTime};
-use super::known::Known;
 use super::{EndReceipt, ReceiptOutcome, Repeat, SoftirqOfCall};
 
 /// Parts of an end's CPU time, the same for all its passes.
@@ -25,7 +25,7 @@ struct Parts {
 }
 
 /// The receipt of one end, or why there is none, with what stands next to it.
-pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut Known) -> EndReceipt {
+pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut ChainAttributes) -> EndReceipt {
     let tallies = tallies(kept, known);
     let made = match unfit(cell, role) {
         Some(reason) => Err(reason),
@@ -44,7 +44,7 @@ pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut Known) -> EndRec
 ///
 /// # Errors
 /// As of [`Receipt::from_tallies`].
-pub fn receipt(size: Bytes, role: Role, kept: &KeptEnd, tallies: &[Tally], known: &mut Known) -> Result<Receipt, ReceiptError> {
+pub fn receipt(size: Bytes, role: Role, kept: &KeptEnd, tallies: &[Tally], known: &mut ChainAttributes) -> Result<Receipt, ReceiptError> {
     let passes = passes(size, role, kept, Parts::of(kept), known.chains());
     Receipt::from_tallies(&passes, tallies, counters(&kept.time, known), known.rules())
 }
@@ -153,7 +153,7 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
 }
 
 /// The samples of each time pass, counted.
-pub fn tallies(kept: &KeptEnd, known: &mut Known) -> Vec<Tally> {
+pub fn tallies(kept: &KeptEnd, known: &mut ChainAttributes) -> Vec<Tally> {
     let threads = Parts::of(kept).threads;
     let tally = |pass: &KeptTime| {
         let mut tally = Tally::default();
@@ -166,7 +166,7 @@ pub fn tallies(kept: &KeptEnd, known: &mut Known) -> Vec<Tally> {
     kept.time.iter().map(tally).collect()
 }
 
-fn counters(time: &[KeptTime], known: &mut Known) -> BTreeMap<Layer, LayerCounters> {
+fn counters(time: &[KeptTime], known: &mut ChainAttributes) -> BTreeMap<Layer, LayerCounters> {
     let mut booked = Booked::default();
     for pass in time {
         let Some(counters) = pass.counters.as_ref().filter(|_| pass.head.source == SampleSource::Cycles) else {
@@ -190,7 +190,7 @@ pub fn folded(kept: &KeptEnd, chains: &Chains) -> Option<String> {
 const LEAST_OF_CALL: u64 = 100;
 
 /// Each system call with enough samples, the most sampled first.
-fn softirq(time: &[KeptTime], known: &mut Known) -> Vec<SoftirqOfCall> {
+fn softirq(time: &[KeptTime], known: &mut ChainAttributes) -> Vec<SoftirqOfCall> {
     // Softirq samples and all samples, pass by pass.
     let mut calls: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for (place, pass) in time.iter().enumerate() {

@@ -135,7 +135,7 @@ impl KeptEnd {
                 self.waits.push(KeptWaits { edges, waits });
                 self.passes.wait += 1;
             }
-            Pass::Count | Pass::Witness => {
+            Pass::Count | Pass::Chains => {
                 let counts = seen.and_then(|seen| seen.counts.as_ref()).filter(|_| whole > 0.0).ok_or(Unkept::Unseen)?;
                 let mut calls = Vec::with_capacity(counts.calls.len());
                 for (name, count) in &counts.calls {

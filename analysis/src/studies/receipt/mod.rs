@@ -11,20 +11,20 @@
 //! blocks, whose ends have 1,000 chains and 200 counted functions each, need some
 //! 300 MB while they are gathered.
 
-mod absences;
 mod boundaries;
+pub(crate) mod chain_attributes;
 pub(crate) mod chains;
 mod compare;
 pub(crate) mod end;
 mod files;
 pub(crate) mod kept;
-pub(crate) mod known;
+mod refusals;
 mod result;
 mod series;
 #[cfg(test)]
 mod tests;
 
-use model::Unavailable;
+use model::Refusal;
 use model::end::Counts;
 use model::profile::Observation;
 use model::trial::{Measured, Outcome};
@@ -34,11 +34,11 @@ use super::{Context, Study};
 use crate::ends::messages;
 use stats::median;
 
-use absences::Absences;
 use attribution::Rules;
+use chain_attributes::ChainAttributes;
 use chains::Chains;
 use kept::{Edges, KeptEnd, Unkept};
-use known::Known;
+use refusals::Refusals;
 
 use boundaries::Stack;
 pub use compare::compare_studies;
@@ -61,7 +61,7 @@ pub(crate) struct Receipts {
     arms: Vec<Option<String>>,
     /// By the place of the cell, then by arm.
     groups: Vec<Group>,
-    absences: Absences,
+    absences: Refusals,
 }
 
 /// The trials of one cell in one arm.
@@ -101,7 +101,7 @@ impl Study for Receipts {
             chains: Chains::default(),
             arms,
             groups: Vec::new(),
-            absences: Absences::default(),
+            absences: Refusals::default(),
         };
         plan.cells.iter().for_each(|cell| receipts.add_cell(cell));
         Some(receipts)
@@ -131,7 +131,7 @@ impl Study for Receipts {
         let stack = Stack::new(&context.analysis.run, &context.analysis.hosts, context.paths.clone());
         self.groups.iter_mut().flat_map(|group| &mut group.ends).for_each(KeptEnd::sort);
         let files = files::names(&self.groups);
-        let mut known = Known::new(&self.chains, &self.rules);
+        let mut known = ChainAttributes::new(&self.chains, &self.rules);
         // Each cell's trials are let go when its receipts are made.
         let kept = self.groups.into_iter().zip(files).enumerate().filter(|(_, (group, _))| group.any());
         let (cells, segments): (Vec<CellReceipt>, Vec<Option<Bytes>>) = kept
@@ -199,7 +199,7 @@ impl Receipts {
     }
 
     fn refused(&mut self, seen: &Observation) {
-        for Unavailable { what, answer, remedy } in &seen.refused {
+        for Refusal { what, answer, remedy } in &seen.refused {
             self.absences.push(false, what, answer, remedy);
         }
         if let Some(counts) = &seen.counts {

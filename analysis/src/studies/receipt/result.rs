@@ -1,7 +1,7 @@
 //! Result of a study with receipts: where the time goes.
 
 use model::profile::SampleSource;
-use model::{Bytes, Cell, Family, Role, Test, Unavailable};
+use model::{Bytes, Cell, Family, Refusal, Role, Test};
 use serde::Serialize;
 
 use attribution::{Bound, Category, Comparison, Direction, Figure, FunctionTable, Growth, Layer, Path, Receipt, Weighted};
@@ -30,7 +30,7 @@ pub struct ReceiptStudy {
     pub checksums: Vec<ChecksumCost>,
     /// Absences with their reasons, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub absences: Vec<Absence>,
+    pub absences: Vec<RefusalCount>,
 }
 
 /// One cell of one arm.
@@ -303,10 +303,10 @@ pub struct ChecksumCost {
 
 /// Something that a machine refused or a pass did not give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Absence {
+pub struct RefusalCount {
     /// The refusal.
     #[serde(flatten)]
-    pub unavailable: Unavailable,
+    pub unavailable: Refusal,
     /// True where samples are what is missing, without which there is no receipt.
     #[serde(skip)]
     pub samples: bool,

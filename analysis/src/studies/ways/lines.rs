@@ -20,7 +20,7 @@ const LEAST: usize = 4;
 
 /// Cost a message and cost a byte.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct CostLine {
     /// ns a message.
     pub message: f64,
     /// ns a byte.
@@ -29,7 +29,7 @@ pub struct Line {
 
 /// The line through the costs of a way, by least squares of relative errors: a size counts as much as
 /// any other, whatever it costs. `None` where there are too few sizes; not checked against the costs.
-pub fn fit(sizes: &[Bytes], costs: &[f64]) -> Option<Line> {
+pub fn fit(sizes: &[Bytes], costs: &[f64]) -> Option<CostLine> {
     let points: Vec<(f64, f64)> = points(sizes, costs).collect();
     if points.len() < LEAST {
         return None;
@@ -41,7 +41,7 @@ pub fn fit(sizes: &[Bytes], costs: &[f64]) -> Option<Line> {
     });
     let [ones, both, slopes, right_one, right_slope] = sums;
     let determinant = ones * slopes - both * both;
-    let line = Line {
+    let line = CostLine {
         message: (right_one * slopes - right_slope * both) / determinant,
         byte: (ones * right_slope - both * right_one) / determinant,
     };
@@ -49,7 +49,7 @@ pub fn fit(sizes: &[Bytes], costs: &[f64]) -> Option<Line> {
 }
 
 /// Returns whether no size lies far from a line.
-pub fn holds(line: Line, sizes: &[Bytes], costs: &[f64]) -> bool {
+pub fn holds(line: CostLine, sizes: &[Bytes], costs: &[f64]) -> bool {
     points(sizes, costs).all(|(size, time)| ((line.message + line.byte * size) / time - 1.0).abs() <= WORST)
 }
 

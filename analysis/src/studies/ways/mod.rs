@@ -179,7 +179,7 @@ impl<'a> Costs<'a> {
     fn series(&self, name: String, claim: Claim, seed: u64) -> WaySeries {
         let found = self.by_size(None);
         let draws: Vec<Vec<Vec<f64>>> = bootstrap::draws(self.batches.len(), seed).map(|times| self.by_size(Some(&times))).collect();
-        let known = Known { costs: self, found: &found, draws: &draws, claim };
+        let known = CostDraws { costs: self, found: &found, draws: &draws, claim };
         let pairs = (0..self.ways.len()).flat_map(|one| (one + 1..self.ways.len()).map(move |other| [one, other]));
         let gaps: BTreeMap<[usize; 2], Vec<Gap>> = pairs.map(|pair| (pair, known.gaps(pair))).into_map();
         let way = |(place, cell): (usize, &&Cell)| {
@@ -208,14 +208,14 @@ impl<'a> Costs<'a> {
 }
 
 /// Costs by way and size, and those of each draw.
-struct Known<'a> {
+struct CostDraws<'a> {
     costs: &'a Costs<'a>,
     found: &'a [Vec<f64>],
     draws: &'a [Vec<Vec<f64>>],
     claim: Claim,
 }
 
-impl Known<'_> {
+impl CostDraws<'_> {
     /// A function of the costs; `None` where it is not known.
     fn estimate(&self, of: &dyn Fn(&[Vec<f64>]) -> f64) -> Option<Estimate> {
         let value = Some(of(self.found)).filter(|value| value.is_finite())?;

@@ -48,7 +48,7 @@ struct Sent {
 }
 
 /// What the tool says, and its windows with what the client did in each.
-pub struct Seen {
+pub struct Burst {
     pub told: Value,
     pub windows: Vec<(WindowRecord, Counts)>,
 }
@@ -83,7 +83,7 @@ fn follow(runs: &Path, windows: usize, over: &AtomicBool, burst: &mut (dyn FnMut
 }
 
 /// Observes a server with a burst in every window; tries again where one fell outside.
-pub fn seen(pid: &str, extent: Extent, requests: &str, burst: &mut (dyn FnMut() -> Counts + Send)) -> Result<Seen, Skip> {
+pub fn seen(pid: &str, extent: Extent, requests: &str, burst: &mut (dyn FnMut() -> Counts + Send)) -> Result<Burst, Skip> {
     for _ in 0..ATTEMPTS {
         let (tool, over) = (Tool::new(), AtomicBool::new(false));
         let runs = tool.path().join("runs");
@@ -104,7 +104,7 @@ pub fn seen(pid: &str, extent: Extent, requests: &str, burst: &mut (dyn FnMut() 
         let windows: Option<Vec<(WindowRecord, Counts)>> = lines.iter().map(|line| with_burst(line, &sent)).collect();
         if let Some(windows) = windows {
             assert_eq!(told["run"]["status"], "blocks_done");
-            return Ok(Seen { told, windows });
+            return Ok(Burst { told, windows });
         }
     }
     Err(Skip("this machine is so busy that the client's requests fall on the edges of windows".to_owned()))
@@ -129,14 +129,14 @@ fn kernel_agrees(record: &WindowRecord, counts: &Counts) {
 }
 
 /// Every window has the client's requests.
-pub fn requests_agree(seen: &Seen) {
+pub fn requests_agree(seen: &Burst) {
     for (record, counts) in &seen.windows {
         assert_eq!(record.requests, Some(counts.requests), "{record:#?}");
     }
 }
 
 /// Those that look have its bytes.
-pub fn bytes_agree(seen: &Seen) {
+pub fn bytes_agree(seen: &Burst) {
     let looked = || seen.windows.iter().filter(|(record, _)| record.look == Look::Messages);
     looked().for_each(|(record, counts)| kernel_agrees(record, counts));
     assert_eq!(looked().count(), seen.windows.len() / 4);

@@ -7,7 +7,7 @@ use std::{io, mem, ptr};
 use sys::socket::set_int;
 
 use crate::api::headers::Headers;
-use crate::api::{Buffer, Incoming, Moved, Open, Place, Refusal, headers};
+use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Place, headers};
 
 /// The call, and what it fetched.
 pub trait FetchMany: Sized {
@@ -27,7 +27,7 @@ pub trait FetchMany: Sized {
 
     /// Fetches messages with one call, once all that were fetched before have been handed
     /// out. The answer is positive where it fetched something.
-    fn fetch(&mut self, wait: bool) -> Moved;
+    fn fetch(&mut self, wait: bool) -> CallOutcome;
 
     /// Bytes of the next message that was fetched and not handed out, which it is now.
     fn next(&mut self) -> Option<usize>;
@@ -72,7 +72,7 @@ impl<F: FetchMany> Open for ManyMessages<F> {
 
 impl<F: FetchMany> Incoming for ManyMessages<F> {
     #[inline(always)]
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         if !self.fetch.has_more() {
             let answer = self.fetch.fetch(wait);
             if answer.0 <= 0 {
@@ -80,7 +80,7 @@ impl<F: FetchMany> Incoming for ManyMessages<F> {
             }
             self.calls += 1;
         }
-        self.fetch.next().map_or(Moved::NOTHING, |length| Moved(length.min(limit) as isize))
+        self.fetch.next().map_or(CallOutcome::NOTHING, |length| CallOutcome(length.min(limit) as isize))
     }
 
     fn last(&self) -> &[u8] {
@@ -119,7 +119,7 @@ impl FetchMany for RecvmmsgCall {
         Ok(Self { socket: place.socket.as_raw_fd(), rooms: place.rooms(place.batch()), fetched: 0, handed_out: 0 })
     }
 
-    fn fetch(&mut self, wait: bool) -> Moved {
+    fn fetch(&mut self, wait: bool) -> CallOutcome {
         let headers = self.rooms.all();
         let flags = libc::MSG_WAITFORONE | if wait { 0 } else { libc::MSG_DONTWAIT };
         // SAFETY: every header points to its own iovec, and that to as many writable
@@ -127,7 +127,7 @@ impl FetchMany for RecvmmsgCall {
         let answer = unsafe {
             libc::syscall(libc::SYS_recvmmsg, self.socket, headers.as_mut_ptr(), headers.len(), flags, ptr::null::<libc::timespec>())
         };
-        let moved = Moved::from_syscall(answer);
+        let moved = CallOutcome::from_syscall(answer);
         if moved.0 > 0 {
             (self.fetched, self.handed_out) = (moved.0 as usize, 0);
         }
@@ -181,7 +181,8 @@ struct Control([u8; CONTROL]);
 impl FetchMany for GroCall {
     /// Set before the ends join: packets that come before it would come cut.
     fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
-        set_int(socket.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, 1).map_err(|answer| Refusal::of("this kernel refuses UDP_GRO", answer))
+        set_int(socket.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, 1)
+            .map_err(|answer| KernelRefusal::error("this kernel refuses UDP_GRO", answer))
     }
 
     fn open(place: &Place<'_>) -> io::Result<Self> {
@@ -189,14 +190,14 @@ impl FetchMany for GroCall {
         Ok(Self { socket, room, control, fetched: 0, handed_out: 0, each: 0, last: 0..0 })
     }
 
-    fn fetch(&mut self, wait: bool) -> Moved {
+    fn fetch(&mut self, wait: bool) -> CallOutcome {
         let mut piece = libc::iovec { iov_base: self.room.as_mut_ptr().cast(), iov_len: self.room.len() };
         let mut header = headers::of_one(&mut piece);
         (header.msg_control, header.msg_controllen) = (self.control.0.as_mut_ptr().cast(), CONTROL);
         let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
         // SAFETY: the header has one piece and control data, writable for their lengths; all
         // outlive the call.
-        let moved = Moved::from_syscall(unsafe { libc::syscall(libc::SYS_recvmsg, self.socket, &raw mut header, flags) });
+        let moved = CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_recvmsg, self.socket, &raw mut header, flags) });
         if moved.0 > 0 {
             self.fetched = moved.0 as usize;
             (self.handed_out, self.each) = (0, datagram_size(&header).unwrap_or(self.fetched));

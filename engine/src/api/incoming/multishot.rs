@@ -9,7 +9,7 @@ use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
 use crate::api::ring::Ring;
-use crate::api::{Buffer, Incoming, Moved, Open, Place, Refusal};
+use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Place};
 
 /// Memory for what has come and was not handed out.
 const ROOM: usize = 1 << 20;
@@ -59,7 +59,7 @@ impl Open for Multishot {
 }
 
 impl Incoming for Multishot {
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         if let Some(buffer) = self.spent.take() {
             self.buffers.provide(buffer);
         }
@@ -75,7 +75,7 @@ impl Incoming for Multishot {
                     (answer, Some(buffer)) if answer > 0 => self.current = Some((buffer, 0..answer as usize)),
                     (answer, buffer) => {
                         buffer.into_iter().for_each(|buffer| self.buffers.provide(buffer));
-                        return Moved(answer as isize);
+                        return CallOutcome(answer as isize);
                     }
                 }
                 continue;
@@ -85,7 +85,7 @@ impl Incoming for Multishot {
                     return refused(&error);
                 }
             } else if !wait {
-                return Moved(-(libc::EAGAIN as isize));
+                return CallOutcome(-(libc::EAGAIN as isize));
             }
             if let Err(moved) = self.enter(wait) {
                 return moved;
@@ -115,11 +115,11 @@ impl Incoming for Multishot {
 impl Multishot {
     /// The next part of the current buffer: of a stream at most `limit` bytes, of a datagram
     /// no more than once.
-    fn hand_out(&mut self, limit: usize) -> Option<Moved> {
+    fn hand_out(&mut self, limit: usize) -> Option<CallOutcome> {
         let (buffer, left) = self.current.take()?;
         let end = left.end.min(left.start + limit);
         self.last = (buffer, left.start..end);
-        let moved = Moved(self.last.1.len() as isize);
+        let moved = CallOutcome(self.last.1.len() as isize);
         match self.byte_stream && end < left.end {
             true => self.current = Some((buffer, end..left.end)),
             false => self.spent = Some(buffer),
@@ -137,20 +137,20 @@ impl Multishot {
     }
 
     /// Submits the request, where it is new, and waits for something to come.
-    fn enter(&mut self, wait: bool) -> Result<(), Moved> {
+    fn enter(&mut self, wait: bool) -> Result<(), CallOutcome> {
         let args = SubmitArgs::new().timespec(&self.limit);
         let answer = if wait { self.ring.submitter().submit_with_args(1, &args) } else { self.ring.submit() };
         match answer.map_err(|error| error.raw_os_error()) {
             Ok(_) => self.calls += u64::from(wait),
-            Err(Some(libc::ETIME)) => return Err(Moved(-(libc::EAGAIN as isize))),
-            Err(errno) => return Err(Moved(-(errno.unwrap_or(libc::EIO) as isize))),
+            Err(Some(libc::ETIME)) => return Err(CallOutcome(-(libc::EAGAIN as isize))),
+            Err(errno) => return Err(CallOutcome(-(errno.unwrap_or(libc::EIO) as isize))),
         }
         Ok(())
     }
 }
 
-fn refused(error: &io::Error) -> Moved {
-    Moved(-(error.raw_os_error().unwrap_or(libc::EIO) as isize))
+fn refused(error: &io::Error) -> CallOutcome {
+    CallOutcome(-(error.raw_os_error().unwrap_or(libc::EIO) as isize))
 }
 
 /// Buffers that the kernel takes one after the other.
@@ -175,7 +175,7 @@ impl Buffers {
         // SAFETY: the memory of the entries begins on a page, holds `count` of them and
         // lives as long as the ring.
         let answer = unsafe { ring.submitter().register_buf_ring_with_flags(entries.as_ptr() as u64, count, GROUP, 0) };
-        answer.map_err(|answer| Refusal::of(format!("io_uring refuses a ring of {count} buffers"), answer))?;
+        answer.map_err(|answer| KernelRefusal::error(format!("io_uring refuses a ring of {count} buffers"), answer))?;
         let mut buffers = Self { ring: entries, memory, stride, count, tail: 0 };
         (0..count).for_each(|buffer| buffers.provide(buffer));
         Ok(buffers)

@@ -9,7 +9,7 @@ use nix::sys::socket::{SockaddrLike, SockaddrStorage};
 use sys::socket::set_int;
 
 use super::is_readable;
-use crate::api::{Buffer, Incoming, Moved, Open, Passed, Place, Refusal, headers};
+use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Passed, Place, headers};
 use crate::wake::Alarm;
 
 /// The call, into memory that it does not hold.
@@ -29,7 +29,7 @@ pub trait Fetch: Sized {
     fn open(place: &Place<'_>) -> io::Result<Self>;
 
     /// Takes one message, or what has come, with the flags of `recv(2)`.
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved;
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome;
 
     /// The descriptor that is readable when there is something; `None`: the flow's socket.
     fn waits_on(&self) -> Option<BorrowedFd<'_>> {
@@ -57,7 +57,7 @@ impl<F: Fetch> Open for OneRoom<F> {
 
 impl<F: Fetch> Incoming for OneRoom<F> {
     #[inline(always)]
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         let limit = limit.min(self.room.len());
         self.fetch.receive(self.socket, &mut self.room[..limit], if wait { 0 } else { libc::MSG_DONTWAIT })
     }
@@ -84,18 +84,18 @@ impl Fetch for RecvCall {
     }
 
     #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         receive_with(socket, room, flags)
     }
 }
 
 /// `recv(2)` with flags.
 #[inline(always)]
-pub fn receive_with(socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+pub fn receive_with(socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
     let nobody = ptr::null::<libc::sockaddr>();
     // SAFETY: `room` is writable for its length and outlives the call; a descriptor that
     // is not open is an errno.
-    Moved::from_syscall(unsafe { libc::syscall(libc::SYS_recvfrom, socket, room.as_mut_ptr(), room.len(), flags, nobody, nobody) })
+    CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_recvfrom, socket, room.as_mut_ptr(), room.len(), flags, nobody, nobody) })
 }
 
 /// `recvfrom(2)`. What strangers send to the address is taken and not handed out.
@@ -115,14 +115,14 @@ impl Fetch for RecvfromCall {
     }
 
     #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         let mut length = size_of::<libc::sockaddr_storage>() as u32;
         // SAFETY: the room and the address are writable for their lengths and outlive the call.
-        let moved = Moved::from_syscall(unsafe {
+        let moved = CallOutcome::from_syscall(unsafe {
             libc::syscall(libc::SYS_recvfrom, socket, room.as_mut_ptr(), room.len(), flags, &raw mut self.from, &raw mut length)
         });
         // A stranger's is as none: a flood of them must not keep the loop from its stage.
-        if moved.0 < 0 || self.is_from_peer(length) { moved } else { Moved::NOTHING }
+        if moved.0 < 0 || self.is_from_peer(length) { moved } else { CallOutcome::NOTHING }
     }
 }
 
@@ -148,11 +148,11 @@ impl Fetch for RecvmsgCall {
     }
 
     #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         let mut piece = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
         let mut header = headers::of_one(&mut piece);
         // SAFETY: the header has one piece, writable for its length; all outlive the call.
-        Moved::from_syscall(unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut header, flags) })
+        CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut header, flags) })
     }
 }
 
@@ -170,7 +170,7 @@ impl Fetch for WaitallCall {
     }
 
     #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         receive_with(socket, room, flags | libc::MSG_WAITALL)
     }
 }
@@ -189,7 +189,7 @@ impl Fetch for LowatCall {
     fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<()> {
         let wanted = libc::c_int::try_from(cell.read_size.get()).unwrap_or(libc::c_int::MAX);
         set_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted)
-            .map_err(|answer| Refusal::of("this kernel refuses SO_RCVLOWAT", answer))
+            .map_err(|answer| KernelRefusal::error("this kernel refuses SO_RCVLOWAT", answer))
     }
 
     fn open(_: &Place<'_>) -> io::Result<Self> {
@@ -197,7 +197,7 @@ impl Fetch for LowatCall {
     }
 
     #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         receive_with(socket, room, flags)
     }
 }
@@ -216,7 +216,7 @@ impl Fetch for TruncCall {
     }
 
     #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         receive_with(socket, room, flags | libc::MSG_TRUNC)
     }
 }
@@ -237,14 +237,14 @@ impl Fetch for ReadCall {
     }
 
     #[inline(always)]
-    fn receive(&mut self, _socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    fn receive(&mut self, _socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         let pipe = self.pipe.as_raw_fd();
         // A read waits unless the pipe itself is told not to, for all calls.
         if flags & libc::MSG_DONTWAIT != 0 && !is_readable(pipe) {
-            return Moved::NOTHING;
+            return CallOutcome::NOTHING;
         }
         // SAFETY: `room` is writable for its length and outlives the call.
-        Moved::from_syscall(unsafe { libc::syscall(libc::SYS_read, pipe, room.as_mut_ptr(), room.len()) })
+        CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_read, pipe, room.as_mut_ptr(), room.len()) })
     }
 
     fn waits_on(&self) -> Option<BorrowedFd<'_>> {

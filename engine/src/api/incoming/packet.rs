@@ -20,7 +20,7 @@ use sys::{Access, Mapping};
 use crate::api::frame::{self, ETHERNET};
 use crate::api::outgoing::raw::{bind_to_device, fits, packet_socket};
 use crate::api::route::{self, Route};
-use crate::api::{Incoming, Moved, Open, Passed, Place, Refusal, set_int};
+use crate::api::{CallOutcome, Incoming, KernelRefusal, Open, Passed, Place, set_int};
 
 /// Of the kernel's include/uapi/linux/if_packet.h and if_ether.h.
 const TPACKET_V3: libc::c_int = 2;
@@ -56,9 +56,9 @@ pub struct Packet {
 struct Ring(Mapping);
 
 impl Ring {
-    fn of(socket: &OwnedFd) -> io::Result<Self> {
+    fn map(socket: &OwnedFd) -> io::Result<Self> {
         let mapped = Mapping::of(socket, 0, BLOCK * BLOCKS, Access::Write);
-        mapped.map(Self).map_err(|answer| Refusal::of("map the ring of a packet socket", answer))
+        mapped.map(Self).map_err(|answer| KernelRefusal::error("map the ring of a packet socket", answer))
     }
 
     /// A number of the ring's, where it lies within a block.
@@ -85,10 +85,10 @@ impl Open for Packet {
         let flow = flow.try_clone_to_owned()?;
         let ends = route::ends(&flow)?;
         let socket = packet_socket()?;
-        let device = Route::of(&flow)?.device;
+        let device = Route::look_up(&flow)?.device;
         let refused = |what: &str| {
             let what = what.to_owned();
-            move |answer| Refusal::of(what, answer)
+            move |answer| KernelRefusal::error(what, answer)
         };
         set_int(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_VERSION, TPACKET_V3)
             .map_err(refused("this kernel refuses TPACKET_V3"))?;
@@ -102,7 +102,7 @@ impl Open for Packet {
 
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let socket = place.passed()?;
-        let (ring, ends) = (Ring::of(&socket)?, route::ends(&place.socket)?);
+        let (ring, ends) = (Ring::map(&socket)?, route::ends(&place.socket)?);
         // Of a datagram in fragments only the first would be one of UDP.
         fits(place, ends[1].is_ipv6(), "received by packet")?;
         let size = place.cell.mix.is_none().then(|| place.cell.size.as_len());
@@ -134,7 +134,7 @@ fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) 
 /// Has a flow's socket throw away what comes: UDP gets it as well.
 pub fn throw_away(flow: &OwnedFd) -> io::Result<()> {
     filter(flow, &[statement(libc::BPF_RET | libc::BPF_K, 0)])
-        .map_err(|answer| Refusal::of("have the flow's socket throw away what comes (SO_ATTACH_FILTER)", answer))
+        .map_err(|answer| KernelRefusal::error("have the flow's socket throw away what comes (SO_ATTACH_FILTER)", answer))
 }
 
 /// Attaches a classic filter (the kernel's Documentation/networking/filter.rst).
@@ -235,11 +235,11 @@ impl Packet {
 
 impl Incoming for Packet {
     #[inline(always)]
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         loop {
             if let Some(message) = self.next_message() {
                 self.last = message;
-                return Moved(self.last.len().min(limit) as isize);
+                return CallOutcome(self.last.len().min(limit) as isize);
             }
             // A block whose last message is still looked at stays until the next one is
             // asked for.
@@ -247,7 +247,7 @@ impl Incoming for Packet {
                 self.end_block();
             }
             if !(self.begin_block() || wait && self.wait() && self.begin_block()) {
-                return Moved::NOTHING;
+                return CallOutcome::NOTHING;
             }
         }
     }

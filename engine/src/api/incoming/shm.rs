@@ -5,7 +5,7 @@ use std::io;
 use model::Waiting;
 
 use crate::api::shared::Ring;
-use crate::api::{Buffer, Incoming, Moved, Open, Place};
+use crate::api::{Buffer, CallOutcome, Incoming, Open, Place};
 
 /// A copy of each message, or of what has come of a byte stream, out of the ring.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Open for Shm {
 
 impl Incoming for Shm {
     #[inline(always)]
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         let limit = limit.min(self.room.len());
         self.ring.read(&mut self.room[..limit], self.whole, wait)
     }

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::ptr;
 
 use super::is_readable;
-use crate::api::{Incoming, Moved, Open, Place};
+use crate::api::{CallOutcome, Incoming, Open, Place};
 
 /// `splice(2)` from the socket into a pipe and from that to `/dev/null`: the pages of the
 /// segments are passed on, and nothing is copied. Two calls a read.
@@ -35,11 +35,11 @@ impl Open for Splice {
 }
 
 impl Incoming for Splice {
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         // Of a socket that blocks the kernel waits whatever the call's flags say
         // (tcp_splice_read() in net/ipv4/tcp.c).
         if !wait && !is_readable(self.socket) {
-            return Moved::NOTHING;
+            return CallOutcome::NOTHING;
         }
         let moved = splice(self.socket, self.pipe.1.as_raw_fd(), limit.min(self.most));
         self.calls += u64::from(moved.0 > 0);
@@ -70,10 +70,10 @@ impl Incoming for Splice {
     }
 }
 
-fn splice(from: RawFd, to: RawFd, bytes: usize) -> Moved {
+fn splice(from: RawFd, to: RawFd, bytes: usize) -> CallOutcome {
     let here = ptr::null::<libc::loff_t>();
     // SAFETY: no offsets are given; descriptors that are not open are an errno.
-    Moved::from_syscall(unsafe { libc::syscall(libc::SYS_splice, from, here, to, here, bytes, libc::SPLICE_F_MOVE) })
+    CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_splice, from, here, to, here, bytes, libc::SPLICE_F_MOVE) })
 }
 
 #[cfg(test)]

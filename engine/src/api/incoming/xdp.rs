@@ -26,7 +26,7 @@ use crate::api::frame::{self, ETHERNET};
 use crate::api::frames::{self, Frames, ROOM};
 use crate::api::outgoing::raw::fits;
 use crate::api::route::{self, Route};
-use crate::api::{Buffer, Incoming, Moved, Open, Passed, Place, Refusal};
+use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Passed, Place};
 
 /// What a refusal of the kernel's is about.
 const MECHANISM: &str = "receiving by xdp";
@@ -98,13 +98,13 @@ pub struct ByProgram<M> {
 pub fn try_xdp() -> io::Result<()> {
     xsk::xdp_socket()?;
     let what = "bpf(PROG_LOAD, XDP) needs CAP_BPF and CAP_NET_ADMIN in the machine's own user namespace";
-    bpf::probe(ProgramKind::Xdp).map_err(|answer| Refusal::of(what, answer))
+    bpf::probe(ProgramKind::Xdp).map_err(|answer| KernelRefusal::error(what, answer))
 }
 
 impl<M: Mode> Open for ByProgram<M> {
     fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Passed>> {
         let flow = flow.try_clone_to_owned()?;
-        let route = Route::of(&flow)?;
+        let route = Route::look_up(&flow)?;
         let socket = xsk::xdp_socket()?;
         let mut memory = ManuallyDrop::new(Buffer::ones(ROOM as usize * CHUNK));
         // SAFETY: the memory is never given back; a frame is read between its coming and its
@@ -142,7 +142,7 @@ impl<M: Mode> Open for ByProgram<M> {
 }
 
 /// Has UDP to the port of a flow go to a socket, and lets everything else go on.
-fn attach(socket: &OwnedFd, route: &Route, mode: XdpMode) -> Result<bpf::Attached, model::Unavailable> {
+fn attach(socket: &OwnedFd, route: &Route, mode: XdpMode) -> Result<bpf::Attached, model::Refusal> {
     let end = route.ends[0];
     let (kind, protocol, port, least) = if end.is_ipv6() { (0x86dd_u16, 20, 56, 62) } else { (0x0800, 23, 36, 42) };
     let in_order = |number: u16| i32::from(number.to_be());
@@ -210,14 +210,14 @@ impl<M> ByProgram<M> {
 
 impl<M> Incoming for ByProgram<M> {
     #[inline(always)]
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         loop {
             if let Some(message) = self.next_message() {
                 self.last = message;
-                return Moved(self.last.len().min(limit) as isize);
+                return CallOutcome(self.last.len().min(limit) as isize);
             }
             if !(wait && self.wait()) {
-                return Moved::NOTHING;
+                return CallOutcome::NOTHING;
             }
         }
     }

@@ -13,7 +13,7 @@ use sys::{Access, Mapping};
 
 use super::is_readable;
 use super::one_room::receive_with;
-use crate::api::{Buffer, Incoming, Moved, Open, Place, Refusal};
+use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Place};
 
 /// A page of the kernel's mappings.
 const PAGE: usize = 4_096;
@@ -55,7 +55,7 @@ impl Open for Zerocopy {
         let length = room.len().next_multiple_of(PAGE);
         // Of the socket's kind (tcp_mmap() in the kernel's net/ipv4/tcp.c).
         let mapping = Mapping::of(&place.socket, 0, length, Access::Read)
-            .map_err(|answer| Refusal::of("this kernel refuses TCP_ZEROCOPY_RECEIVE (mmap of a TCP socket)", answer))?;
+            .map_err(|answer| KernelRefusal::error("this kernel refuses TCP_ZEROCOPY_RECEIVE (mmap of a TCP socket)", answer))?;
         Ok(Self { socket, mapping, room, patience: place.patience, to_copy: 0, last: (false, 0), calls: 0, received: 0, copied: 0 })
     }
 }
@@ -63,7 +63,7 @@ impl Open for Zerocopy {
 impl Zerocopy {
     /// Has the kernel map what has come, at most `limit` bytes. The bytes, or 0 where
     /// it mapped nothing; `to_copy` then says what there is to copy.
-    fn map(&mut self, limit: usize) -> Moved {
+    fn map(&mut self, limit: usize) -> CallOutcome {
         let length = limit.min(self.mapping.length()) / PAGE * PAGE;
         let mut request = Request { address: self.mapping.start().as_ptr() as u64, length: length as u32, ..Request::default() };
         let mut size = size_of::<Request>() as libc::socklen_t;
@@ -71,16 +71,16 @@ impl Zerocopy {
         // nobody looks at meanwhile.
         let answer =
             unsafe { libc::getsockopt(self.socket, libc::IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, (&raw mut request).cast(), &raw mut size) };
-        match Moved::from_call(answer as isize).0 {
-            errno @ ..0 => Moved(errno),
+        match CallOutcome::from_call(answer as isize).0 {
+            errno @ ..0 => CallOutcome(errno),
             _ => {
                 self.to_copy = request.recv_skip_hint as usize;
-                Moved((request.length as usize).min(length) as isize)
+                CallOutcome((request.length as usize).min(length) as isize)
             }
         }
     }
 
-    fn took(&mut self, moved: Moved, copied: bool) -> Moved {
+    fn took(&mut self, moved: CallOutcome, copied: bool) -> CallOutcome {
         if moved.0 > 0 {
             self.last = (copied, moved.0 as usize);
             self.calls += 1;
@@ -90,7 +90,7 @@ impl Zerocopy {
         moved
     }
 
-    fn copy(&mut self, limit: usize) -> Moved {
+    fn copy(&mut self, limit: usize) -> CallOutcome {
         let limit = limit.min(self.room.len());
         let moved = receive_with(self.socket, &mut self.room[..limit], libc::MSG_DONTWAIT);
         self.took(moved, true)
@@ -106,13 +106,13 @@ impl Zerocopy {
 }
 
 impl Incoming for Zerocopy {
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         if self.to_copy > 0 {
             let left = std::mem::take(&mut self.to_copy).min(limit);
             return self.copy(left);
         }
         if !(is_readable(self.socket) || wait && self.wait()) {
-            return Moved::NOTHING;
+            return CallOutcome::NOTHING;
         }
         // Less than a page cannot be mapped.
         if limit < PAGE {
@@ -120,9 +120,9 @@ impl Incoming for Zerocopy {
         }
         match self.map(limit) {
             // The end of the stream.
-            Moved(errno) if errno == -(libc::EIO as isize) => Moved(0),
-            Moved(0) if self.to_copy == 0 => self.copy(limit),
-            Moved(0) => {
+            CallOutcome(errno) if errno == -(libc::EIO as isize) => CallOutcome(0),
+            CallOutcome(0) if self.to_copy == 0 => self.copy(limit),
+            CallOutcome(0) => {
                 let left = std::mem::take(&mut self.to_copy).min(limit);
                 self.copy(left)
             }

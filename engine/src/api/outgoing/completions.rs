@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::api::{Refusal, ZeroCopy, headers};
+use crate::api::{KernelRefusal, ZeroCopy, headers};
 use sys::socket::set_int;
 
 /// Room for the control message of a notice: an error with the address behind it.
@@ -38,8 +38,9 @@ impl Completions {
     ///
     /// # Errors
     /// A refusal of the kernel.
-    pub fn of(socket: RawFd) -> io::Result<Self> {
-        set_int(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1).map_err(|answer| Refusal::of("this kernel refuses SO_ZEROCOPY", answer))?;
+    pub fn enable(socket: RawFd) -> io::Result<Self> {
+        set_int(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1)
+            .map_err(|answer| KernelRefusal::error("this kernel refuses SO_ZEROCOPY", answer))?;
         Ok(Self::default())
     }
 

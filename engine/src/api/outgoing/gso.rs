@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use super::completions::Completions;
 use super::one_message::send_lent;
 use super::one_message::send_with;
-use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place, Refusal, ZeroCopy};
+use crate::api::{BatchOutcome, Batching, Buffer, CallOutcome, KernelRefusal, Open, Outgoing, Place, ZeroCopy};
 use sys::socket::{get_int, set_int};
 
 /// Payload of the largest packet: what 16 bits can say, less the headers of IPv4 and UDP.
@@ -42,16 +42,16 @@ impl<const LENT: bool> Open for Packets<LENT> {
         let (socket, size) = (place.socket.as_raw_fd(), place.cell.size.as_len());
         fits(socket, place.cell.family == model::Family::V6, size)?;
         set_int(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size as libc::c_int)
-            .map_err(|answer| Refusal::of("this kernel refuses UDP_SEGMENT", answer))?;
+            .map_err(|answer| KernelRefusal::error("this kernel refuses UDP_SEGMENT", answer))?;
         let batch = place.batch().min(MOST_BYTES / size).clamp(1, MOST_SEGMENTS);
-        let completions = if LENT { Completions::of(socket)? } else { Completions::default() };
+        let completions = if LENT { Completions::enable(socket)? } else { Completions::default() };
         Ok(Self { socket, messages: Buffer::repeating(size * batch, 251, |place| place as u8 | 1), size, batch, completions })
     }
 }
 
 impl<const LENT: bool> Packets<LENT> {
     #[inline(always)]
-    fn call(&mut self, bytes: Range<usize>) -> Moved {
+    fn call(&mut self, bytes: Range<usize>) -> CallOutcome {
         match LENT {
             true => send_lent(self.socket, &self.messages[bytes], &mut self.completions),
             false => send_with(self.socket, &self.messages[bytes], 0),
@@ -60,7 +60,7 @@ impl<const LENT: bool> Packets<LENT> {
 }
 
 impl<const LENT: bool> Outgoing for Packets<LENT> {
-    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, place: usize, from: usize, to: usize) -> CallOutcome {
         let (start, to) = (place * self.size, to.min(self.size));
         self.call(start + from.min(to)..start + to)
     }
@@ -73,11 +73,11 @@ impl<const LENT: bool> Outgoing for Packets<LENT> {
         if self.batch > 1 { Some(self) } else { None }
     }
 
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         if LENT {
             self.completions.take(self.socket);
         }
-        Moved(0)
+        CallOutcome(0)
     }
 
     fn zero_copy(&self) -> Option<ZeroCopy> {
@@ -93,14 +93,14 @@ impl<const LENT: bool> Batching for Packets<LENT> {
     /// All have the one size that the cell says.
     fn set_length(&mut self, _: usize, _: usize) {}
 
-    fn send_batch(&mut self, places: Range<usize>) -> Handed {
+    fn send_batch(&mut self, places: Range<usize>) -> BatchOutcome {
         let bytes = places.start * self.size..places.end * self.size;
         let answer = self.call(bytes);
         // A packet goes whole or not at all.
         if answer.0 > 0 {
-            Handed { messages: places.len(), calls: 1, next: Moved(0) }
+            BatchOutcome { messages: places.len(), calls: 1, next: CallOutcome(0) }
         } else {
-            Handed { next: answer, ..Handed::default() }
+            BatchOutcome { next: answer, ..BatchOutcome::default() }
         }
     }
 }

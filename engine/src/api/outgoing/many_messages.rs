@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
 use crate::api::headers::Headers;
-use crate::api::{Batching, Handed, Moved, Open, Outgoing, Place, ZeroCopy};
+use crate::api::{BatchOutcome, Batching, CallOutcome, Open, Outgoing, Place, ZeroCopy};
 
 /// The call, on memory that it does not hold.
 pub trait BatchCall: Sized {
@@ -16,12 +16,12 @@ pub trait BatchCall: Sized {
     fn open(place: &Place<'_>) -> io::Result<Self>;
 
     /// Hands over the messages at `places`, at least one, in this order.
-    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> Handed;
+    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> BatchOutcome;
 
     /// Hands over what is held back.
     #[inline(always)]
-    fn flush(&mut self) -> Moved {
-        Moved(0)
+    fn flush(&mut self) -> CallOutcome {
+        CallOutcome(0)
     }
 
     /// Where it lends its memory to the kernel: what became of that.
@@ -45,13 +45,13 @@ impl<C: BatchCall> Open for ManyMessages<C> {
 }
 
 impl<C: BatchCall> Outgoing for ManyMessages<C> {
-    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, place: usize, from: usize, to: usize) -> CallOutcome {
         let whole = self.messages.asked(place);
         self.messages.set_span(place, from, to.min(whole));
         let asked = self.messages.asked(place);
         let handed = self.call.send(&mut self.messages, place..place + 1);
         self.messages.set_span(place, 0, whole);
-        if handed.messages == 1 { Moved(asked as isize) } else { handed.next }
+        if handed.messages == 1 { CallOutcome(asked as isize) } else { handed.next }
     }
 
     fn message_at(&mut self, place: usize) -> &mut [u8] {
@@ -62,7 +62,7 @@ impl<C: BatchCall> Outgoing for ManyMessages<C> {
         if self.messages.count() > 1 { Some(self) } else { None }
     }
 
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         self.call.flush()
     }
 
@@ -80,7 +80,7 @@ impl<C: BatchCall> Batching for ManyMessages<C> {
         self.messages.set_span(place, 0, length);
     }
 
-    fn send_batch(&mut self, places: Range<usize>) -> Handed {
+    fn send_batch(&mut self, places: Range<usize>) -> BatchOutcome {
         self.call.send(&mut self.messages, places)
     }
 }
@@ -97,23 +97,23 @@ impl BatchCall for SendmmsgCall {
         Ok(Self(place.socket.as_raw_fd()))
     }
 
-    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> Handed {
+    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> BatchOutcome {
         let first = places.start;
         let headers = &mut messages.all()[places];
         // SAFETY: every header points to its own iovec, and that to bytes that are
         // readable for its length; all outlive the call. MSG_NOSIGNAL: a vanished peer is
         // an errno, not a signal.
         let answer = unsafe { libc::syscall(libc::SYS_sendmmsg, self.0, headers.as_mut_ptr(), headers.len(), libc::MSG_NOSIGNAL) };
-        let answer = Moved::from_syscall(answer);
+        let answer = CallOutcome::from_syscall(answer);
         if answer.0 <= 0 {
-            return Handed { next: answer, ..Handed::default() };
+            return BatchOutcome { next: answer, ..BatchOutcome::default() };
         }
         // Of a byte stream the last of them may be cut short; the call then ends with it.
         let last = first + answer.0 as usize - 1;
         let (moved, whole) = (messages.moved(last), messages.asked(last));
         match moved < whole {
-            true => Handed { messages: last - first, calls: 1, next: Moved(moved as isize) },
-            false => Handed { messages: last - first + 1, calls: 1, next: Moved(0) },
+            true => BatchOutcome { messages: last - first, calls: 1, next: CallOutcome(moved as isize) },
+            false => BatchOutcome { messages: last - first + 1, calls: 1, next: CallOutcome(0) },
         }
     }
 }
@@ -130,13 +130,13 @@ impl BatchCall for WritevCall {
         Ok(Self(place.socket.as_raw_fd()))
     }
 
-    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> Handed {
+    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> BatchOutcome {
         let pieces = messages.pieces(places.clone());
         // SAFETY: every piece is readable for its length; all outlive the call. A peer that
         // has vanished is an errno: the endpoint's process ignores SIGPIPE.
-        let answer = Moved::from_syscall(unsafe { libc::syscall(libc::SYS_writev, self.0, pieces.as_ptr(), pieces.len()) });
+        let answer = CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_writev, self.0, pieces.as_ptr(), pieces.len()) });
         if answer.0 <= 0 {
-            return Handed { next: answer, ..Handed::default() };
+            return BatchOutcome { next: answer, ..BatchOutcome::default() };
         }
         let mut left = answer.0 as usize;
         let whole = places.take_while(|place| {
@@ -145,6 +145,6 @@ impl BatchCall for WritevCall {
             left -= if went { asked } else { 0 };
             went
         });
-        Handed { messages: whole.count(), calls: 1, next: Moved(left as isize) }
+        BatchOutcome { messages: whole.count(), calls: 1, next: CallOutcome(left as isize) }
     }
 }

@@ -10,7 +10,7 @@ use sys::socket::set_int;
 
 use super::completions::Completions;
 use crate::api::memory_file::memory_file;
-use crate::api::{Buffer, Moved, Open, Outgoing, Place, ZeroCopy, headers};
+use crate::api::{Buffer, CallOutcome, Open, Outgoing, Place, ZeroCopy, headers};
 use crate::wake::Alarm;
 
 /// The call, on memory that it does not hold.
@@ -25,12 +25,12 @@ pub trait Call: Sized {
     fn open(place: &Place<'_>) -> io::Result<Self>;
 
     /// Hands over a message, or a part of one.
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved;
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome;
 
     /// Hands over what is held back.
     #[inline(always)]
-    fn flush(&mut self, _socket: RawFd) -> Moved {
-        Moved(0)
+    fn flush(&mut self, _socket: RawFd) -> CallOutcome {
+        CallOutcome(0)
     }
 
     /// Says that no message comes any more.
@@ -58,7 +58,7 @@ impl<C: Call> Open for OneMessage<C> {
 
 impl<C: Call> Outgoing for OneMessage<C> {
     #[inline(always)]
-    fn send_span(&mut self, _place: usize, from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, _place: usize, from: usize, to: usize) -> CallOutcome {
         let to = to.min(self.message.len());
         self.call.send(self.socket, &self.message[from.min(to)..to])
     }
@@ -68,7 +68,7 @@ impl<C: Call> Outgoing for OneMessage<C> {
     }
 
     #[inline(always)]
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         self.call.flush(self.socket)
     }
 
@@ -98,14 +98,14 @@ impl Call for SendCall {
     }
 
     #[inline(always)]
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome {
         send_with(socket, message, 0)
     }
 }
 
 /// `send(2)` with flags.
 #[inline(always)]
-pub fn send_with(socket: RawFd, message: &[u8], flags: libc::c_int) -> Moved {
+pub fn send_with(socket: RawFd, message: &[u8], flags: libc::c_int) -> CallOutcome {
     // SAFETY: `message` is readable for its length and outlives the call; a descriptor
     // that is not open is an errno. MSG_NOSIGNAL: so is a vanished peer, and no signal.
     let answer = unsafe {
@@ -119,7 +119,7 @@ pub fn send_with(socket: RawFd, message: &[u8], flags: libc::c_int) -> Moved {
             0,
         )
     };
-    Moved::from_syscall(answer)
+    CallOutcome::from_syscall(answer)
 }
 
 /// `sendto(2)` to the peer's address: the kernel looks up the route of every message.
@@ -137,10 +137,10 @@ impl Call for SendtoCall {
     }
 
     #[inline(always)]
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome {
         // SAFETY: the message and the address are readable for their lengths and outlive the
         // call. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
-        Moved::from_syscall(unsafe {
+        CallOutcome::from_syscall(unsafe {
             libc::syscall(
                 libc::SYS_sendto,
                 socket,
@@ -167,12 +167,12 @@ impl Call for SendmsgCall {
     }
 
     #[inline(always)]
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome {
         let mut piece = libc::iovec { iov_base: message.as_ptr().cast_mut().cast(), iov_len: message.len() };
         let header = headers::of_one(&mut piece);
         // SAFETY: the header has one piece, readable for its length, which the call does not
         // write; all outlive it. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
-        Moved::from_syscall(unsafe { libc::syscall(libc::SYS_sendmsg, socket, &raw const header, libc::MSG_NOSIGNAL) })
+        CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_sendmsg, socket, &raw const header, libc::MSG_NOSIGNAL) })
     }
 }
 
@@ -196,19 +196,19 @@ impl Call for SendMoreCall {
     }
 
     #[inline(always)]
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome {
         self.held = true;
         send_with(socket, message, libc::MSG_MORE)
     }
 
     /// Setting `TCP_NODELAY` pushes what is held back, `__tcp_sock_set_nodelay()` in the
     /// kernel's net/ipv4/tcp.c.
-    fn flush(&mut self, socket: RawFd) -> Moved {
+    fn flush(&mut self, socket: RawFd) -> CallOutcome {
         if std::mem::take(&mut self.held) {
             // A connection that is gone says so with the next call.
             let _ = set_nodelay(socket, 1).and_then(|()| set_nodelay(socket, self.nodelay));
         }
-        Moved(0)
+        CallOutcome(0)
     }
 }
 
@@ -228,17 +228,17 @@ pub struct ZerocopyCall {
 
 impl Call for ZerocopyCall {
     fn open(place: &Place<'_>) -> io::Result<Self> {
-        Ok(Self { completions: Completions::of(place.socket.as_raw_fd())? })
+        Ok(Self { completions: Completions::enable(place.socket.as_raw_fd())? })
     }
 
     #[inline(always)]
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome {
         send_lent(socket, message, &mut self.completions)
     }
 
-    fn flush(&mut self, socket: RawFd) -> Moved {
+    fn flush(&mut self, socket: RawFd) -> CallOutcome {
         self.completions.take(socket);
-        Moved(0)
+        CallOutcome(0)
     }
 
     fn zero_copy(&self) -> Option<ZeroCopy> {
@@ -249,13 +249,13 @@ impl Call for ZerocopyCall {
 /// `send(2)` with `MSG_ZEROCOPY`. Where the kernel keeps too many notices, it is as if it
 /// had no room; where it keeps none, the message is more than it lets a user lock.
 #[inline(always)]
-pub fn send_lent(socket: RawFd, message: &[u8], completions: &mut Completions) -> Moved {
+pub fn send_lent(socket: RawFd, message: &[u8], completions: &mut Completions) -> CallOutcome {
     let moved = send_with(socket, message, libc::MSG_ZEROCOPY);
     if moved.0 > 0 {
         completions.after_send(socket);
     } else if moved.0 == -(libc::ENOBUFS as isize) && completions.are_outstanding() {
         completions.wait(socket);
-        return Moved::NOTHING;
+        return CallOutcome::NOTHING;
     }
     moved
 }
@@ -277,12 +277,12 @@ impl Call for SendfileCall {
     }
 
     #[inline(always)]
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome {
         // The rest of a message ends where the file does; of a shorter one these bytes are as
         // good as others.
         let mut from = (self.length - message.len()) as libc::off_t;
         // SAFETY: the offset outlives the call; descriptors that are not open are an errno.
-        Moved::from_call(unsafe { libc::sendfile(socket, self.file.as_raw_fd(), &raw mut from, message.len()) })
+        CallOutcome::from_call(unsafe { libc::sendfile(socket, self.file.as_raw_fd(), &raw mut from, message.len()) })
     }
 }
 
@@ -310,13 +310,13 @@ impl Call for SpliceCalls {
         Ok(Self { pipe, held: 0 })
     }
 
-    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> CallOutcome {
         // What found no room is still in the pipe: the loop comes again with the same bytes.
         if self.held == 0 {
             let piece = libc::iovec { iov_base: message.as_ptr().cast_mut().cast(), iov_len: message.len() };
             // SAFETY: the piece is readable for its length; the pages that the pipe refers to
             // are kept by the kernel, and nothing writes to them.
-            let moved = Moved::from_syscall(unsafe {
+            let moved = CallOutcome::from_syscall(unsafe {
                 libc::syscall(libc::SYS_vmsplice, self.pipe.1.as_raw_fd(), &raw const piece, 1, libc::SPLICE_F_NONBLOCK)
             });
             if moved.0 <= 0 {
@@ -326,7 +326,7 @@ impl Call for SpliceCalls {
         }
         let here = ptr::null::<libc::loff_t>();
         // SAFETY: no offsets are given; descriptors that are not open are an errno.
-        let moved = Moved::from_syscall(unsafe {
+        let moved = CallOutcome::from_syscall(unsafe {
             libc::syscall(libc::SYS_splice, self.pipe.0.as_raw_fd(), here, socket, here, self.held, libc::SPLICE_F_MOVE)
         });
         self.held -= moved.0.clamp(0, self.held as isize) as usize;
@@ -360,10 +360,10 @@ impl Call for WriteCall {
     }
 
     #[inline(always)]
-    fn send(&mut self, _socket: RawFd, message: &[u8]) -> Moved {
+    fn send(&mut self, _socket: RawFd, message: &[u8]) -> CallOutcome {
         // SAFETY: `message` is readable for its length and outlives the call; a descriptor
         // that is not open is an errno.
-        Moved::from_syscall(unsafe { libc::syscall(libc::SYS_write, self.number, message.as_ptr(), message.len()) })
+        CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_write, self.number, message.as_ptr(), message.len()) })
     }
 
     fn end(&mut self) {

@@ -17,7 +17,7 @@ use super::raw::{bind_to_device, fits, packet_socket};
 use super::xdp::Slot;
 use crate::api::frame::{ETHERNET, Frame, heads};
 use crate::api::route::Route;
-use crate::api::{Batching, Handed, Moved, Open, Outgoing, Place, Refusal, set_int};
+use crate::api::{BatchOutcome, Batching, CallOutcome, KernelRefusal, Open, Outgoing, Place, set_int};
 
 /// Of the kernel's include/uapi/linux/if_packet.h.
 const TPACKET_V2: libc::c_int = 1;
@@ -52,7 +52,7 @@ struct Ring {
 
 impl Ring {
     /// Asks for a ring of `count` frames and maps it; both numbers are powers of two.
-    fn of(socket: &OwnedFd, frame: usize, count: usize) -> io::Result<Self> {
+    fn map(socket: &OwnedFd, frame: usize, count: usize) -> io::Result<Self> {
         let block = frame.max(PAGE);
         let wanted = libc::tpacket_req {
             tp_block_size: block as u32,
@@ -66,10 +66,10 @@ impl Ring {
             unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_TX_RING, ptr::from_ref(&wanted).cast(), length) };
         if answer != 0 {
             let what = format!("make a ring of {count} frames of {frame} B to send from (PACKET_TX_RING)");
-            return Err(Refusal::of(what, io::Error::last_os_error()));
+            return Err(KernelRefusal::error(what, io::Error::last_os_error()));
         }
         let memory = Mapping::of(socket, 0, frame * count, Access::Write)
-            .map_err(|answer| Refusal::of("map the ring of a packet socket", answer))?;
+            .map_err(|answer| KernelRefusal::error("map the ring of a packet socket", answer))?;
         Ok(Self { memory, frame })
     }
 
@@ -94,16 +94,16 @@ impl Ring {
 impl Open for PacketRing {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let socket = packet_socket()?;
-        let route = Route::of(&place.socket)?;
+        let route = Route::look_up(&place.socket)?;
         let is_v6 = route.ends[1].is_ipv6();
         fits(place, is_v6, "over packet-ring")?;
         let (size, batch) = (place.cell.largest().as_len(), place.batch());
         let length = ETHERNET + heads(is_v6) + size;
         set_int(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_VERSION, TPACKET_V2)
-            .map_err(|answer| Refusal::of("this kernel refuses TPACKET_V2", answer))?;
+            .map_err(|answer| KernelRefusal::error("this kernel refuses TPACKET_V2", answer))?;
         // As long as the frames of one batch may still be under way, those of the next are others.
         let count = LEAST_FRAMES.max((2 * batch).next_power_of_two());
-        let ring = Ring::of(&socket, LEAST_BYTES.max((HEAD + length).next_power_of_two()), count)?;
+        let ring = Ring::map(&socket, LEAST_BYTES.max((HEAD + length).next_power_of_two()), count)?;
         if let Some(size) = place.cell.sndbuf {
             let size = libc::c_int::try_from(size.get()).unwrap_or(libc::c_int::MAX);
             set_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, size)?;
@@ -138,13 +138,13 @@ impl PacketRing {
     }
 
     /// Has the kernel send the frames of `places`. Those that it has not taken are taken back.
-    fn hand_over(&mut self, places: Range<usize>) -> Handed {
+    fn hand_over(&mut self, places: Range<usize>) -> BatchOutcome {
         let (wanted, marked) = (places.len(), self.mark(places));
         if marked == 0 {
-            return Handed { messages: 0, calls: 0, next: Moved::NOTHING };
+            return BatchOutcome { messages: 0, calls: 0, next: CallOutcome::NOTHING };
         }
         // SAFETY: the call reads no memory but the ring.
-        let moved = Moved::from_call(unsafe { libc::send(self.number, ptr::null(), 0, libc::MSG_DONTWAIT) });
+        let moved = CallOutcome::from_call(unsafe { libc::send(self.number, ptr::null(), 0, libc::MSG_DONTWAIT) });
         let left = libc::TP_STATUS_SEND_REQUEST | libc::TP_STATUS_WRONG_FORMAT;
         let is_taken = |further: &usize| self.ring.status(self.frame(*further)).load(Ordering::Acquire) & left == 0;
         let taken = (0..marked).take_while(is_taken).count();
@@ -152,24 +152,24 @@ impl PacketRing {
             self.ring.status(self.frame(further)).store(libc::TP_STATUS_AVAILABLE, Ordering::Release);
         }
         self.head = self.frame(taken);
-        let next = if taken == wanted { Moved(0) } else { passing(moved) };
-        Handed { messages: taken, calls: u64::from(taken > 0), next }
+        let next = if taken == wanted { CallOutcome(0) } else { passing(moved) };
+        BatchOutcome { messages: taken, calls: u64::from(taken > 0), next }
     }
 }
 
 /// What a full queue or buffer did not take comes again.
 #[cold]
-fn passing(moved: Moved) -> Moved {
+fn passing(moved: CallOutcome) -> CallOutcome {
     let full = [libc::EAGAIN, libc::ENOBUFS, libc::EBUSY].iter().any(|errno| moved.0 == -(*errno as isize));
-    if moved.0 >= 0 || full { Moved::NOTHING } else { moved }
+    if moved.0 >= 0 || full { CallOutcome::NOTHING } else { moved }
 }
 
 impl Outgoing for PacketRing {
     /// A datagram goes whole: it begins at its first byte.
-    fn send_span(&mut self, place: usize, _from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, place: usize, _from: usize, to: usize) -> CallOutcome {
         let length = to.min(self.lengths[place]);
         let handed = self.hand_over(place..place + 1);
-        if handed.messages == 1 { Moved(length as isize) } else { handed.next }
+        if handed.messages == 1 { CallOutcome(length as isize) } else { handed.next }
     }
 
     fn message_at(&mut self, place: usize) -> &mut [u8] {
@@ -195,7 +195,7 @@ impl Batching for PacketRing {
         self.lengths[place] = length;
     }
 
-    fn send_batch(&mut self, places: Range<usize>) -> Handed {
+    fn send_batch(&mut self, places: Range<usize>) -> BatchOutcome {
         self.hand_over(places)
     }
 }

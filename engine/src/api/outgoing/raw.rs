@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::api::frame::{self, ETHERNET, Frame};
 use crate::api::route::{self, Route};
-use crate::api::{Moved, Open, Outgoing, Place, Refusal, set_int};
+use crate::api::{CallOutcome, KernelRefusal, Open, Outgoing, Place, set_int};
 use sys::socket::get_int;
 
 /// One `send` system call a packet of IP, on a raw socket (raw(7)).
@@ -65,12 +65,12 @@ impl<S: HeadsIncluded> Open for OwnHeads<S> {
 impl<S: HeadsIncluded> Outgoing for OwnHeads<S> {
     /// A datagram goes whole: it begins at its first byte.
     #[inline(always)]
-    fn send_span(&mut self, _place: usize, _from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, _place: usize, _from: usize, to: usize) -> CallOutcome {
         let packet = &self.frame.of_length(to)[S::SKIP..];
         let kernel = ptr::null::<libc::sockaddr>();
         // SAFETY: `packet` is readable for its length and outlives the call.
         let moved = unsafe { libc::syscall(libc::SYS_sendto, self.number, packet.as_ptr(), packet.len(), 0, kernel, 0) };
-        if moved >= 0 { Moved(self.frame.message_length() as isize) } else { refused() }
+        if moved >= 0 { CallOutcome(self.frame.message_length() as isize) } else { refused() }
     }
 
     fn message_at(&mut self, _place: usize) -> &mut [u8] {
@@ -85,10 +85,10 @@ impl<S: HeadsIncluded> Outgoing for OwnHeads<S> {
 /// What a full queue, or a peer that takes no more, refused was not sent: the loop comes
 /// again with it. Of the usual datagrams the kernel drops it without a word.
 #[cold]
-fn refused() -> Moved {
-    match Moved::from_call(-1).0 {
-        errno if errno == -(libc::ENOBUFS as isize) => Moved::NOTHING,
-        other => Moved(other),
+fn refused() -> CallOutcome {
+    match CallOutcome::from_call(-1).0 {
+        errno if errno == -(libc::ENOBUFS as isize) => CallOutcome::NOTHING,
+        other => CallOutcome(other),
     }
 }
 
@@ -125,7 +125,7 @@ impl HeadsIncluded for PacketSocket {
 
     fn socket(flow: &OwnedFd) -> io::Result<(OwnedFd, Option<Route>)> {
         let socket = packet_socket()?;
-        let route = Route::of(flow)?;
+        let route = Route::look_up(flow)?;
         bind_to_device(&socket, route.device, 0)?;
         Ok((socket, Some(route)))
     }
@@ -152,7 +152,7 @@ fn open_socket(domain: libc::c_int, kind: libc::c_int, protocol: libc::c_int, wh
     let socket = unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol) };
     if socket < 0 {
         let answer = io::Error::last_os_error();
-        return Err(Refusal::of(format!("{what} needs CAP_NET_RAW in the host's network namespace"), answer));
+        return Err(KernelRefusal::error(format!("{what} needs CAP_NET_RAW in the host's network namespace"), answer));
     }
     // SAFETY: the descriptor is open and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })

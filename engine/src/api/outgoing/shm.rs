@@ -5,7 +5,7 @@ use std::io;
 use model::Waiting;
 
 use crate::api::shared::Ring;
-use crate::api::{Buffer, Moved, Open, Outgoing, Place};
+use crate::api::{Buffer, CallOutcome, Open, Outgoing, Place};
 
 /// A copy of each message into the ring.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Open for Shm {
 
 impl Outgoing for Shm {
     #[inline(always)]
-    fn send_span(&mut self, _place: usize, from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, _place: usize, from: usize, to: usize) -> CallOutcome {
         let to = to.min(self.message.len());
         self.ring.write(&self.message[from.min(to)..to], self.whole)
     }

@@ -14,7 +14,7 @@ use sys::device::{self, TUN};
 
 use super::raw::fits;
 use crate::api::frame::{ETHERNET, Frame};
-use crate::api::{Moved, Open, Outgoing, Place, Refusal, route};
+use crate::api::{CallOutcome, KernelRefusal, Open, Outgoing, Place, route};
 
 /// The kernel puts a number in the place of %d.
 const NAME: &str = "nettoll-tun%d";
@@ -39,7 +39,7 @@ pub fn device_file() -> io::Result<File> {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => "load the module (`modprobe tun`), and give a container the device",
             _ => "run as root, or let this user read and write the device",
         };
-        Refusal::of(format!("open {TUN} ({remedy})"), answer)
+        KernelRefusal::error(format!("open {TUN} ({remedy})"), answer)
     })
 }
 
@@ -72,7 +72,8 @@ impl Open for Tun {
 
 /// Makes a device of an opened file's, and returns its name.
 fn make(file: &File) -> io::Result<String> {
-    let refused = |answer| Refusal::of("make a TUN device (TUNSETIFF), which needs CAP_NET_ADMIN in the host's network namespace", answer);
+    let refused =
+        |answer| KernelRefusal::error("make a TUN device (TUNSETIFF), which needs CAP_NET_ADMIN in the host's network namespace", answer);
     device::make(file, NAME, libc::IFF_TUN | libc::IFF_NO_PI).map_err(refused)
 }
 
@@ -81,8 +82,9 @@ fn make(file: &File) -> io::Result<String> {
 fn set_up(name: &str) -> io::Result<()> {
     let setting = |family: &str, device: &str, key: &str| format!("/proc/sys/net/{family}/conf/{device}/{key}");
     let write = |path: String, value: &str| {
-        fs::write(&path, value)
-            .map_err(|answer| Refusal::of(format!("write {value} to {path}, so that packets of a TUN device are forwarded"), answer))
+        fs::write(&path, value).map_err(|answer| {
+            KernelRefusal::error(format!("write {value} to {path}, so that packets of a TUN device are forwarded"), answer)
+        })
     };
     // A kernel without IPv6 has nothing to say over it.
     let _ = fs::write(setting("ipv6", name, "disable_ipv6"), "1");
@@ -94,7 +96,7 @@ fn set_up(name: &str) -> io::Result<()> {
     if fs::read_to_string(&all).is_ok_and(|value| value.trim() != "0") {
         write(all, "0")?;
     }
-    device::bring_up(name).map_err(|answer| Refusal::of(format!("bring up the TUN device {name}"), answer))
+    device::bring_up(name).map_err(|answer| KernelRefusal::error(format!("bring up the TUN device {name}"), answer))
 }
 
 impl Tun {
@@ -110,11 +112,11 @@ impl Tun {
 impl Outgoing for Tun {
     /// A datagram goes whole: it begins at its first byte.
     #[inline(always)]
-    fn send_span(&mut self, _place: usize, _from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, _place: usize, _from: usize, to: usize) -> CallOutcome {
         let packet = &self.frame.of_length(to)[ETHERNET..];
         // SAFETY: `packet` is readable for its length and outlives the call.
-        let moved = Moved::from_syscall(unsafe { libc::syscall(libc::SYS_write, self.number, packet.as_ptr(), packet.len()) });
-        if moved.0 >= 0 { Moved(self.frame.message_length() as isize) } else { moved }
+        let moved = CallOutcome::from_syscall(unsafe { libc::syscall(libc::SYS_write, self.number, packet.as_ptr(), packet.len()) });
+        if moved.0 >= 0 { CallOutcome(self.frame.message_length() as isize) } else { moved }
     }
 
     fn message_at(&mut self, _place: usize) -> &mut [u8] {

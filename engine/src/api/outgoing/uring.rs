@@ -11,7 +11,7 @@ use io_uring::{cqueue, opcode, squeue};
 use super::many_messages::{BatchCall, ManyMessages};
 use crate::api::headers::Headers;
 use crate::api::ring::Ring;
-use crate::api::{Handed, Moved, Place, ZeroCopy};
+use crate::api::{BatchOutcome, CallOutcome, Place, ZeroCopy};
 
 /// Sends of a batch as requests of one `io_uring_enter`, and their answers.
 pub type Uring = ManyMessages<Requests<Plain>>;
@@ -87,25 +87,25 @@ impl<K: Kind> BatchCall for Requests<K> {
         })
     }
 
-    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> Handed {
+    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> BatchOutcome {
         let calls = match self.hand_over(messages, places.clone()) {
             Ok(calls) => calls,
-            Err(next) => return Handed { next, ..Handed::default() },
+            Err(next) => return BatchOutcome { next, ..BatchOutcome::default() },
         };
         let is_whole = |place: &usize| self.answers[*place] as isize == messages.asked(*place) as isize;
         let whole = places.clone().filter(is_whole).count();
         let first = places.clone().find(|place| !is_whole(place));
         // Messages without an order are all alike: which of them failed says nothing.
         let went = if self.linked { first.map_or(whole, |first| first - places.start) } else { whole };
-        let next = first.map_or(Moved(0), |first| Moved(self.answer(first)));
-        Handed { messages: went, calls: if next.0 < 0 && went == 0 { 0 } else { calls }, next }
+        let next = first.map_or(CallOutcome(0), |first| CallOutcome(self.answer(first)));
+        BatchOutcome { messages: went, calls: if next.0 < 0 && went == 0 { 0 } else { calls }, next }
     }
 
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         if K::LENT {
             self.take();
         }
-        Moved(0)
+        CallOutcome(0)
     }
 
     fn zero_copy(&self) -> Option<ZeroCopy> {
@@ -157,7 +157,7 @@ impl<K: Kind> Requests<K> {
 
     /// Hands over the messages at `places` and waits for all answers; returns the calls
     /// that it took.
-    fn hand_over(&mut self, messages: &Headers, places: Range<usize>) -> Result<u64, Moved> {
+    fn hand_over(&mut self, messages: &Headers, places: Range<usize>) -> Result<u64, CallOutcome> {
         let last = places.end - 1;
         self.batch = self.batch.wrapping_add(1);
         for place in places.clone() {
@@ -166,7 +166,7 @@ impl<K: Kind> Requests<K> {
             // SAFETY: the message is readable for its length and stays so until the answer has
             // come, which is waited for below; the kernel keeps pages that it was lent.
             if unsafe { self.ring.submission().push(&entry) }.is_err() {
-                return Err(Moved(-(libc::EBUSY as isize)));
+                return Err(CallOutcome(-(libc::EBUSY as isize)));
             }
         }
         let (mut missing, mut calls) = (places.len(), 0);
@@ -180,7 +180,7 @@ impl<K: Kind> Requests<K> {
                 Ok(_) | Err(Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
                 // Nothing moved for so long: take back what waits for room.
                 Err(Some(libc::ETIME)) => self.ring.cancel_all(),
-                Err(errno) => return Err(Moved(-(errno.unwrap_or(libc::EIO) as isize))),
+                Err(errno) => return Err(CallOutcome(-(errno.unwrap_or(libc::EIO) as isize))),
             }
             missing = missing.saturating_sub(self.take());
         }

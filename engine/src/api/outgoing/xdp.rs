@@ -20,7 +20,7 @@ use super::raw::fits;
 use crate::api::frame::{ETHERNET, Frame, heads};
 use crate::api::frames::{self, ROOM};
 use crate::api::route::Route;
-use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place};
+use crate::api::{BatchOutcome, Batching, Buffer, CallOutcome, Open, Outgoing, Place};
 
 /// Kicks of one batch that find the device busy before its loop looks at the stage.
 const KICKS: u32 = 1_000;
@@ -114,7 +114,7 @@ impl<M: Mode> Open for FromMemory<M> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let size = place.cell.largest().as_len();
         let socket = xsk::xdp_socket()?;
-        let route = Route::of(&place.socket)?;
+        let route = Route::look_up(&place.socket)?;
         let is_v6 = route.ends[1].is_ipv6();
         fits(place, is_v6, "over xdp")?;
         if ETHERNET + heads(is_v6) + size > CHUNK {
@@ -168,7 +168,7 @@ impl<M: Mode> Open for FromMemory<M> {
 
 /// Returns whether a device is busy, or has dropped a frame, after which the kernel goes on with
 /// the next.
-fn is_passing(moved: Moved) -> bool {
+fn is_passing(moved: CallOutcome) -> bool {
     [libc::EAGAIN, libc::EBUSY, libc::ENOBUFS].iter().any(|errno| moved.0 == -(*errno as isize))
 }
 
@@ -187,14 +187,14 @@ impl<M: Mode> FromMemory<M> {
     }
 
     /// Has the kernel look at the ring, and takes back the memory whose frames were sent.
-    fn kick(&mut self) -> Moved {
+    fn kick(&mut self) -> CallOutcome {
         // SAFETY: the call reads no memory.
-        let moved = Moved::from_call(unsafe { libc::sendto(self.number, ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) });
+        let moved = CallOutcome::from_call(unsafe { libc::sendto(self.number, ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) });
         self.done.set_consumed(self.done.produced());
         moved
     }
 
-    fn hand_over(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+    fn hand_over(&mut self, places: Range<usize>, whole: Option<usize>) -> BatchOutcome {
         match M::MOVER {
             Mover::Kernel => self.copy(places, whole),
             Mover::Device => self.lend(places, whole),
@@ -203,10 +203,10 @@ impl<M: Mode> FromMemory<M> {
 
     /// Has the kernel copy frames from those of `places` on. Those it has taken, and the
     /// calls.
-    fn copy(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+    fn copy(&mut self, places: Range<usize>, whole: Option<usize>) -> BatchOutcome {
         let (first, count) = (self.sending.produced(), places.len() as u32);
         self.write(places, whole);
-        let (mut calls, mut tries, mut taken, mut refused) = (0, 0, 0, Moved::NOTHING);
+        let (mut calls, mut tries, mut taken, mut refused) = (0, 0, 0, CallOutcome::NOTHING);
         loop {
             let moved = self.kick();
             tries += 1;
@@ -214,28 +214,28 @@ impl<M: Mode> FromMemory<M> {
             taken = self.sending.consumed().wrapping_sub(first).min(count);
             calls += u64::from(taken > before);
             if taken == count {
-                return Handed { messages: count as usize, calls, next: Moved(0) };
+                return BatchOutcome { messages: count as usize, calls, next: CallOutcome(0) };
             }
             if moved.0 < 0 && !is_passing(moved) {
                 refused = moved;
             }
-            if tries >= KICKS || refused.0 != Moved::NOTHING.0 {
+            if tries >= KICKS || refused.0 != CallOutcome::NOTHING.0 {
                 // The kernel looks at the ring in that call alone: what it has not taken is
                 // taken back.
                 self.sending.set_produced(first.wrapping_add(taken));
-                return Handed { messages: taken as usize, calls, next: refused };
+                return BatchOutcome { messages: taken as usize, calls, next: refused };
             }
         }
     }
 
     /// Lends frames to the device, all of a batch or none: what is in the ring is not taken back,
     /// for the device may be about to read it. All have one length, but greetings have another.
-    fn lend(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+    fn lend(&mut self, places: Range<usize>, whole: Option<usize>) -> BatchOutcome {
         let (wanted, length) = (places.len(), whole.unwrap_or(self.size));
         if length != self.lent {
             let settled = self.settle();
             if settled.0 < 0 {
-                return Handed { messages: 0, calls: 0, next: settled };
+                return BatchOutcome { messages: 0, calls: 0, next: settled };
             }
             self.lent = length;
         }
@@ -244,19 +244,19 @@ impl<M: Mode> FromMemory<M> {
             if under_way(&self.sending) + wanted <= PLACES as usize {
                 self.write(places, whole);
                 let moved = self.kick();
-                let next = if moved.0 < 0 && !is_passing(moved) { moved } else { Moved(0) };
-                return Handed { messages: wanted, calls: 1, next };
+                let next = if moved.0 < 0 && !is_passing(moved) { moved } else { CallOutcome(0) };
+                return BatchOutcome { messages: wanted, calls: 1, next };
             }
             let moved = self.kick();
             if moved.0 < 0 && !is_passing(moved) {
-                return Handed { messages: 0, calls: 0, next: moved };
+                return BatchOutcome { messages: 0, calls: 0, next: moved };
             }
         }
-        Handed { messages: 0, calls: 0, next: Moved::NOTHING }
+        BatchOutcome { messages: 0, calls: 0, next: CallOutcome::NOTHING }
     }
 
     /// Waits until the device has read every frame that it was lent.
-    fn settle(&mut self) -> Moved {
+    fn settle(&mut self) -> CallOutcome {
         let since = Instant::now();
         while self.done.consumed() != self.sending.produced() {
             let moved = self.kick();
@@ -264,10 +264,10 @@ impl<M: Mode> FromMemory<M> {
                 return moved;
             }
             if since.elapsed() > self.patience {
-                return Moved(-(libc::ETIMEDOUT as isize));
+                return CallOutcome(-(libc::ETIMEDOUT as isize));
             }
         }
-        Moved(0)
+        CallOutcome(0)
     }
 }
 
@@ -279,10 +279,10 @@ impl<M: Mode> Drop for FromMemory<M> {
 }
 
 impl<M: Mode> Outgoing for FromMemory<M> {
-    fn send_span(&mut self, place: usize, _from: usize, to: usize) -> Moved {
+    fn send_span(&mut self, place: usize, _from: usize, to: usize) -> CallOutcome {
         let length = to.min(self.size);
         let handed = self.hand_over(place..place + 1, Some(length));
-        if handed.messages == 1 { Moved(length as isize) } else { handed.next }
+        if handed.messages == 1 { CallOutcome(length as isize) } else { handed.next }
     }
 
     fn message_at(&mut self, place: usize) -> &mut [u8] {
@@ -294,9 +294,9 @@ impl<M: Mode> Outgoing for FromMemory<M> {
         (self.lengths.len() > 1).then_some(self)
     }
 
-    fn flush(&mut self) -> Moved {
+    fn flush(&mut self) -> CallOutcome {
         match M::MOVER {
-            Mover::Kernel => Moved(0),
+            Mover::Kernel => CallOutcome(0),
             Mover::Device => self.settle(),
         }
     }
@@ -311,7 +311,7 @@ impl<M: Mode> Batching for FromMemory<M> {
         self.lengths[place] = length;
     }
 
-    fn send_batch(&mut self, places: Range<usize>) -> Handed {
+    fn send_batch(&mut self, places: Range<usize>) -> BatchOutcome {
         self.hand_over(places, None)
     }
 }

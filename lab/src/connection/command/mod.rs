@@ -71,7 +71,7 @@ pub fn connect(host: &CommandHost, arrival: &Arrival) -> Result<Connected, Comma
     Ok(connected(agent, ready, stream, ended))
 }
 
-fn connected(agent: AgentId, ready: Ready, stream: std::os::unix::net::UnixStream, ended: super::Ended) -> Connected {
+fn connected(agent: AgentId, ready: Ready, stream: std::os::unix::net::UnixStream, ended: super::EndReason) -> Connected {
     // One that knows no address of its own is reached over its loopback, or by data=.
     let first = ready.addresses.first().copied().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let (local, peer) = (SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0), SocketAddr::new(first, 0));

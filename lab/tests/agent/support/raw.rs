@@ -74,11 +74,11 @@ pub fn serve_once<T: Send + 'static>(at: SocketAddr, serve: impl FnOnce(Raw) -> 
 }
 
 /// What each of two sides said.
-pub type Said = (Vec<u8>, Vec<u8>);
+pub type Transcript = (Vec<u8>, Vec<u8>);
 
 /// Stands between a controller and an agent; returns what each said, once both
 /// have ended.
-pub fn record(agent: SocketAddr) -> (SocketAddr, JoinHandle<Said>) {
+pub fn record(agent: SocketAddr) -> (SocketAddr, JoinHandle<Transcript>) {
     serve_once(SocketAddr::new(agent.ip(), 0), move |controller| {
         let agent = TcpStream::connect(agent).unwrap();
         let forth = copy(controller.socket.try_clone().unwrap(), agent.try_clone().unwrap());

@@ -1,7 +1,7 @@
 //! Levels in words.
 
 use analysis::result::Estimate;
-use analysis::result::levels::{BothLoaded, Compared, LevelFinding, SeriesLevels, Shown, Step, Took};
+use analysis::result::levels::{BothLoaded, Compared, LevelFinding, SeriesLevels, Standing, Step, Took};
 use model::plan::Factor;
 
 use crate::interval::{self, plus_minus};
@@ -135,16 +135,16 @@ pub fn both(both: &BothLoaded) -> String {
         None => format!("{units} at both ends: nothing is shown against one end alone"),
     };
     let follows = match both.near {
-        Shown::Holds => "within 20 % of it, as in 1984",
-        Shown::Fails => "not within 20 % of it, as it was in 1984",
-        Shown::NotShown => "whether within 20 % of it, as in 1984, is not shown",
+        Standing::Holds => "within 20 % of it, as in 1984",
+        Standing::Fails => "not within 20 % of it, as it was in 1984",
+        Standing::NotShown => "whether within 20 % of it, as in 1984, is not shown",
     };
     format!("{what}; {follows}.")
 }
 
 /// Change of the curve over sizes with the level.
 pub fn curves(series: &SeriesLevels) -> Option<String> {
-    let of = |wanted: Shown| -> Vec<String> {
+    let of = |wanted: Standing| -> Vec<String> {
         let levels = series.levels.iter().skip(1).filter_map(|level| Some((level, level.curve?)));
         levels
             .filter(|(_, curve)| curve.flatter == wanted)
@@ -158,7 +158,7 @@ pub fn curves(series: &SeriesLevels) -> Option<String> {
     };
     let (base, small, large) = (series.levels.first()?.curve?, series.sizes.first()?, series.sizes.last()?);
     let mut parts = Vec::new();
-    for (wanted, word) in [(Shown::Holds, "flatter"), (Shown::Fails, "steeper"), (Shown::NotShown, "neither shown")] {
+    for (wanted, word) in [(Standing::Holds, "flatter"), (Standing::Fails, "steeper"), (Standing::NotShown, "neither shown")] {
         let levels = of(wanted);
         if !levels.is_empty() {
             parts.push(format!("{word} at {}", list(&levels)));

@@ -24,7 +24,7 @@ use crate::json;
 
 /// What else to show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct Detail {
     /// The call tree of each scenario's message; a page draws it as a flame graph as well.
     pub tree: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) fn timed_section(all: &[Timed]) -> Option<Section> {
 }
 
 /// Counts of kernels, with time next to them where it is known; `tool` is nettoll's version, for a page.
-pub fn document(measured: &[Measured], timed: &[Timed], shown: Shown, tool: &str) -> Document {
+pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &str) -> Document {
     let mut sections: Vec<Section> = timed::section(timed).into_iter().collect();
     let summary = words::answers(measured).into_iter().chain(tables::messages(measured));
     sections.push(Section::new("summary", "What a message executes", summary));

@@ -9,7 +9,7 @@ use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, P
 use model::order::Order;
 use model::profile::{CountTier, SampleSource};
 use model::proof::KeptProof;
-use model::{Role, Unavailable};
+use model::{Refusal, Role};
 
 use super::figure;
 use crate::clock::day;
@@ -151,7 +151,7 @@ pub fn no_receipt(study: &ReceiptStudy) -> String {
     let why = ends.filter_map(|end| if let ReceiptOutcome::Absent { reason } = &end.outcome { Some(format!("{reason}.")) } else { None });
     // What else is absent leaves rows out.
     let refused = study.absences.iter().find(|absence| absence.samples).or(study.absences.first()).map(|absence| {
-        let Unavailable { what, answer, remedy } = &absence.unavailable;
+        let Refusal { what, answer, remedy } = &absence.unavailable;
         format!("{what}: {answer}. {}.", remedy.trim_end_matches('.'))
     });
     refused.or(why.into_iter().next()).unwrap_or_else(|| "no trial was measured.".to_owned())

@@ -2,7 +2,7 @@
 
 use analysis::result::Metric;
 use analysis::verdict::{
-    COMPARED, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, RunScatter, Shape, Side, Verdict,
+    COMPARED, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict,
     conclude,
 };
 use model::order::Order;
@@ -155,7 +155,7 @@ fn title(metric: Metric) -> &'static str {
 /// The table of what is neither better nor worse.
 pub fn means(means: &Means, labels: &[String]) -> Table {
     let write = writer(means.metric);
-    let row = |(place, moved): (usize, &Option<Moved>)| {
+    let row = |(place, moved): (usize, &Option<Shift>)| {
         let moved = moved.as_ref()?;
         let ends = interval::range(&moved.difference, signed);
         let label = labels.get(place).cloned().unwrap_or_default();

@@ -16,7 +16,7 @@ use analysis::result::{
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::plan::{Link, LinkKind, Offload};
 use model::run::Status;
-use model::{Plan, Role, Run, Unavailable, Warning};
+use model::{Plan, Refusal, Role, Run, Warning};
 use testkit::made;
 
 /// A page without what is drawn in its charts: each drawing keeps its opening tag, which names it.
@@ -202,7 +202,7 @@ fn findings() -> Vec<Finding> {
         ),
         one(
             "hardware cycle counter is not available: perf_event_open: No such file or directory (ENOENT)",
-            Warning::Absent(Unavailable {
+            Warning::Absent(Refusal {
                 what: "hardware cycle counter".into(),
                 answer: "perf_event_open: No such file or directory (ENOENT)".into(),
                 remedy: "Run on a machine whose hypervisor passes the counters on.".into(),

@@ -7,7 +7,7 @@ use model::end::{CpuTime, EndReport, Window};
 use model::plan::receipt::{PERIOD, ReceiptPlan};
 use model::profile::{Account, CallCounts, CountTier, Observation, Profile, SampleSource, Stack, Waits};
 use model::trial::{Measured, Observed, Outcome};
-use model::{Bytes, Cell, Nanos, Pass, Run, Test, TrialRecord, Unavailable};
+use model::{Bytes, Cell, Nanos, Pass, Refusal, Run, Test, TrialRecord};
 use report::receipt::Flames;
 use testkit::made;
 
@@ -173,13 +173,13 @@ impl End {
             }
             Pass::Count => {
                 seen.counts = Some(self.calls());
-                seen.refused.push(Unavailable {
+                seen.refused.push(Refusal {
                     what: "counts of functions by BPF".into(),
                     answer: "bpf(BPF_PROG_LOAD): Operation not permitted (EPERM)".into(),
                     remedy: "run as root, or give CAP_BPF and CAP_PERFMON".into(),
                 });
             }
-            Pass::Clean | Pass::Time | Pass::TimeReceiver | Pass::Witness => {}
+            Pass::Clean | Pass::Time | Pass::TimeReceiver | Pass::Chains => {}
         }
         seen
     }

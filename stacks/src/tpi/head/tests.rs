@@ -8,7 +8,7 @@ use super::super::Options;
 use super::super::block::{Block, Pool};
 use super::super::primitive::Address;
 use super::super::queue::Queued;
-use super::{Head, Moved, Provider};
+use super::{Head, Provider, Traffic};
 use crate::error::StackError;
 
 /// A wire from the provider to itself, which takes `room` datagrams and no more.
@@ -95,7 +95,7 @@ fn carried<const QUEUED: bool>(messages: u64, size: usize, room: usize, options:
 
 #[test]
 fn copies_and_queue_operations_of_a_message_are_exact() {
-    let moved = Moved { messages: 100, bytes: 6_400 };
+    let moved = Traffic { messages: 100, bytes: 6_400 };
     let plain = carried::<true>(100, 64, usize::MAX, Options::default());
     assert_eq!((plain.done().sent, plain.done().received, plain.done().copies), (moved, moved, 200));
     // One queue at either end: the provider's above sockets, the head's where it comes up.

@@ -105,7 +105,7 @@ fn see(seen: &mut Observation, costs: &[Cost], pass: Pass, cpu: u64, random: &mu
             let of = |ns: f64| Nanos::new((ns * MESSAGES) as u64);
             seen.waits = Some(Waits { runnable: of(WAITS[0]), blocked: of(WAITS[1]), switches: 9 });
         }
-        Pass::Count | Pass::Witness => {
+        Pass::Count | Pass::Chains => {
             let mut counts = CallCounts::default();
             let (name, calls, tier) = match pass {
                 Pass::Count => ("udp_sendmsg", WHOLE, CountTier::Tracepoint),

@@ -141,7 +141,7 @@ fn what_is_missing_is_said() {
                 let seen = seen(record, Role::Sender).unwrap();
                 seen.waits = None;
                 let refused = |text: &str| text.to_owned();
-                seen.refused.push(model::Unavailable { what: refused("waits"), answer: refused("EPERM"), remedy: refused("be root") });
+                seen.refused.push(model::Refusal { what: refused("waits"), answer: refused("EPERM"), remedy: refused("be root") });
             }
             Pass::Clean if record.block == 0 => measured_of(record).receiver.counts.messages = 0,
             _ => {}

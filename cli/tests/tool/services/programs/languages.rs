@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use model::attach::Look;
 
-use crate::attach::bursts::{Counts, Extent, Seen, bytes_agree, requests_agree, seen};
+use crate::attach::bursts::{Burst, Counts, Extent, bytes_agree, requests_agree, seen};
 use crate::attach::server::{ANSWER, REQUEST, Server, ask};
 use crate::support::{Skip, directory, need_programs};
 
@@ -173,7 +173,7 @@ fn warm_up(burst: &mut impl FnMut() -> Counts) {
 }
 
 /// The samples in own code: those whose function the name says something of, and all.
-fn samples(seen: &Seen, named: &dyn Fn(&str) -> bool) -> Result<(u64, u64), Skip> {
+fn samples(seen: &Burst, named: &dyn Fn(&str) -> bool) -> Result<(u64, u64), Skip> {
     let (mut found, mut all) = (0, 0);
     for (record, _) in seen.windows.iter().filter(|(record, _)| record.look == Look::Time) {
         let Some(own) = &record.own_code else { return Err(Skip(format!("no samples here: {:?}", record.refused))) };
@@ -184,7 +184,7 @@ fn samples(seen: &Seen, named: &dyn Fn(&str) -> bool) -> Result<(u64, u64), Skip
 }
 
 /// Every answer is counted, and the rows of the own code make up the whole, most by one function's.
-fn agrees(seen: &Seen, named: &dyn Fn(&str) -> bool) -> Result<(), Skip> {
+fn agrees(seen: &Burst, named: &dyn Fn(&str) -> bool) -> Result<(), Skip> {
     requests_agree(seen);
     bytes_agree(seen);
     let (found, all) = samples(seen, named)?;

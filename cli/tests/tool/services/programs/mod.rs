@@ -9,7 +9,7 @@ use std::time::Duration;
 use model::attach::Look;
 use testkit::servers::Server;
 
-use crate::attach::bursts::{Counts, Extent, Seen, bytes_agree, requests_agree, seen};
+use crate::attach::bursts::{Burst, Counts, Extent, bytes_agree, requests_agree, seen};
 use crate::attach::server;
 use crate::support::{Skip, directory, need_programs};
 
@@ -25,7 +25,7 @@ crate::claims!(
 const EXTENT: Extent = Extent { windows: 8, length: Duration::from_millis(1500) };
 
 /// What a server counts itself agrees as well.
-fn server_agrees(seen: &Seen) {
+fn server_agrees(seen: &Burst) {
     requests_agree(seen);
     bytes_agree(seen);
     for (record, counts) in &seen.windows {

@@ -186,8 +186,8 @@ mod tests {
     use model::replay::Replayed;
 
     use super::{Observed, exchange, sent};
-    use crate::advised::tests::{echo, pattern, sink};
-    use crate::advised::{Rule, all};
+    use crate::advice::tests::{echo, pattern, sink};
+    use crate::advice::{Rule, all};
     use crate::attached::State;
 
     #[test]

@@ -36,7 +36,7 @@ pub struct Ranking {
     /// The ways that were measured.
     pub ways: Vec<Ranked>,
     /// The ways that were tried and not measured.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedWay>,
     /// Ways that carry the test and were not tried.
     pub untried: Vec<Api>,
 }
@@ -71,7 +71,7 @@ pub struct Ranked {
 
 /// A way that was tried and not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refused {
+pub struct RefusedWay {
     /// Its way of sending.
     pub api: Api,
     /// Its way of receiving, where that is not what goes with the api.
@@ -152,8 +152,8 @@ fn ranking(analysis: &Analysis, failures: &Failures, series: &WaySeries, size: O
     let measured = |cell: &Cell| ranked.iter().any(|way| (way.api, way.receive) == (cell.api, cell.receive));
     let of_series = |cell: &Cell| cell.size == size && ways::series_of(cell) == series.series;
     let refused = failures.0.iter().filter(|(cell, _)| of_series(cell) && !measured(cell));
-    let refused: Vec<Refused> =
-        refused.map(|(cell, reason)| Refused { api: cell.api, receive: cell.receive, reason: reason.clone() }).collect();
+    let refused: Vec<RefusedWay> =
+        refused.map(|(cell, reason)| RefusedWay { api: cell.api, receive: cell.receive, reason: reason.clone() }).collect();
     let tried = |api: &Api| ranked.iter().any(|way| way.api == *api) || refused.iter().any(|way| way.api == *api);
     let untried = Api::ALL.iter().copied().filter(|api| api.carries(test) && !api.over().is_local() && !tried(api)).collect();
     let request_size = requests(analysis, first).filter(|_| workload.is_some()).map(|request| request.size);

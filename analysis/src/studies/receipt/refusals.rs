@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Unavailable;
+use model::Refusal;
 use model::order::Order;
 
-use super::Absence;
+use super::RefusalCount;
 
 /// The most different ones that are told apart: a machine that makes a new text
 /// of each refusal must not fill the memory.
@@ -22,20 +22,20 @@ const LONGEST: usize = 1_000;
 
 /// Everything that was refused.
 #[derive(Debug, Default)]
-pub struct Absences {
+pub struct Refusals {
     /// Refusals, whether samples are missing for each, and the number of trials.
-    found: BTreeMap<(Unavailable, bool), u64>,
+    found: BTreeMap<(Refusal, bool), u64>,
     /// Functions that were not counted, by the reason.
     uncounted: BTreeMap<String, (BTreeSet<String>, u64)>,
     /// Those beyond [`MOST`].
     further: u64,
 }
 
-impl Absences {
+impl Refusals {
     /// Adds a refusal in one trial; `samples` where those are missing for it.
     pub fn push(&mut self, samples: bool, what: &str, answer: &str, remedy: &str) {
         let [what, answer, remedy] = [what, answer, remedy].map(|text| text.chars().take(LONGEST).collect::<String>());
-        let key = (Unavailable { what, answer, remedy }, samples);
+        let key = (Refusal { what, answer, remedy }, samples);
         let room = self.found.len() < MOST;
         match self.found.get_mut(&key) {
             Some(trials) => *trials += 1,
@@ -61,10 +61,10 @@ impl Absences {
     }
 
     /// All of them, the most frequent first.
-    pub fn finish(self) -> Vec<Absence> {
-        let plain = self.found.into_iter().map(|((unavailable, samples), trials)| Absence { unavailable, samples, trials });
-        let uncounted = self.uncounted.into_iter().map(|(answer, (names, trials))| Absence {
-            unavailable: Unavailable::new(
+    pub fn finish(self) -> Vec<RefusalCount> {
+        let plain = self.found.into_iter().map(|((unavailable, samples), trials)| RefusalCount { unavailable, samples, trials });
+        let uncounted = self.uncounted.into_iter().map(|(answer, (names, trials))| RefusalCount {
+            unavailable: Refusal::new(
                 format!("exact calls of {}", listed(&names)),
                 answer,
                 "Their calls print as \"-\"; their times do not depend on it",
@@ -72,10 +72,10 @@ impl Absences {
             samples: false,
             trials,
         });
-        let mut all: Vec<Absence> = plain.chain(uncounted).collect();
+        let mut all: Vec<RefusalCount> = plain.chain(uncounted).collect();
         if self.further > 0 {
-            all.push(Absence {
-                unavailable: Unavailable::new(
+            all.push(RefusalCount {
+                unavailable: Refusal::new(
                     "further refusals",
                     format!("more than {MOST} different ones; these are not told apart"),
                     "Look into trials.jsonl",
@@ -100,12 +100,12 @@ fn listed(names: &BTreeSet<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Absences, MOST};
+    use super::{MOST, Refusals};
     use std::collections::BTreeMap;
 
     #[test]
     fn equal_ones_are_counted_together() {
-        let mut absences = Absences::default();
+        let mut absences = Refusals::default();
         for _ in 0..3 {
             absences.push(false, "cycles", "ENOENT", "none");
             let names = ["a", "b", "c", "d", "e"].map(|name| (name.to_owned(), "fentry: EPERM".to_owned()));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn they_are_bounded() {
-        let mut absences = Absences::default();
+        let mut absences = Refusals::default();
         for number in 0..10_000 {
             absences.push(false, &number.to_string(), "no", "none");
             absences.push_uncounted(&BTreeMap::from([("f".to_owned(), number.to_string())]));

@@ -6,12 +6,12 @@ use model::host::HostFacts;
 use model::warning::Warning;
 
 use super::cross_traffic::Flows;
-use super::{Place, Session, network};
+use super::{EndCpus, Session, network};
 use crate::remote::{HostError, RemoteHost};
 
 /// What is known of a host that was reached before.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct KnownHost {
     /// Its facts.
     pub facts: HostFacts,
     /// The CPUs that it offers.
@@ -20,7 +20,7 @@ pub(crate) struct Known {
 
 /// Two hosts that could not be joined, and why.
 #[derive(Debug)]
-pub(crate) struct NotJoined {
+pub(crate) struct JoinFailure {
     /// The hosts.
     pub hosts: [RemoteHost; 2],
     /// The reason.
@@ -32,11 +32,11 @@ impl Session {
     ///
     /// # Errors
     /// What keeps them from reaching each other; the hosts come back with it.
-    pub(crate) fn join(mut hosts: [RemoteHost; 2], known: &[Known; 2], plan: &Plan) -> Result<Self, Box<NotJoined>> {
+    pub(crate) fn join(mut hosts: [RemoteHost; 2], known: &[KnownHost; 2], plan: &Plan) -> Result<Self, Box<JoinFailure>> {
         let families = plan.cells_run().iter().map(|cell| cell.family).collect();
         let (ways, apart) = match network::ways(&mut hosts, families) {
             Ok(found) => found,
-            Err(error) => return Err(Box::new(NotJoined { hosts, error })),
+            Err(error) => return Err(Box::new(JoinFailure { hosts, error })),
         };
         let offered = known.each_ref().map(|known| known.offered.clone());
         let mut session = Self {
@@ -44,7 +44,7 @@ impl Session {
             wire: None,
             pairs: Vec::new(),
             bulk: Flows::NONE,
-            places: ways.map(|ways| Place { ways, cpus: Vec::new(), irq_time_subtracted: false }),
+            places: ways.map(|ways| EndCpus { ways, cpus: Vec::new(), irq_time_subtracted: false }),
             usual: None,
             offered: offered.clone(),
             most_flows: plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1),
@@ -56,7 +56,7 @@ impl Session {
         };
         let one_machine = session.is_one_machine();
         if let Err(error) = session.share_cpus(plan, offered, one_machine) {
-            return Err(Box::new(NotJoined { hosts: session.hosts, error }));
+            return Err(Box::new(JoinFailure { hosts: session.hosts, error }));
         }
         if one_machine {
             let device = session.places[0].ways.first().map_or_else(String::new, |way| way.device.clone());

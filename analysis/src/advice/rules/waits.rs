@@ -5,7 +5,7 @@ use model::replay::{Replay, Taking};
 use model::{Nanos, Protocol};
 
 use super::{percent, sizes};
-use crate::advised::{Advice, Measure, Now, Observed, Rule};
+use crate::advice::{Advice, Measure, Now, Observed, Rule};
 
 /// Datagrams that are lost at the receive buffer.
 ///

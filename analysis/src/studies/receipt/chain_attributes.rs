@@ -9,7 +9,7 @@ use attribution::{Classifier, Rules};
 
 /// All chains with their attributes.
 #[derive(Debug)]
-pub struct Known<'a> {
+pub struct ChainAttributes<'a> {
     chains: &'a Chains,
     rules: &'a Rules,
     classifier: Classifier<'a>,
@@ -22,7 +22,7 @@ pub struct Known<'a> {
     calls: Vec<Option<Option<String>>>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ChainAttributes<'a> {
     /// Nothing is known yet.
     pub fn new(chains: &'a Chains, rules: &'a Rules) -> Self {
         let names = chains.names();

@@ -7,7 +7,7 @@ use model::replay::{Giving, Replay};
 use model::{Nanos, Protocol};
 
 use super::{SEGMENT, percent, sizes, whole};
-use crate::advised::{Advice, Measure, Observed, Rule, Taken};
+use crate::advice::{Advice, Measure, Observed, Rule, Taken};
 
 /// A connection for each request.
 ///

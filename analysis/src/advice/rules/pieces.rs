@@ -5,7 +5,7 @@ use model::attach::{Pattern, Way};
 use model::replay::{Giving, Replay};
 
 use super::{SEGMENT, percent, sizes, whole};
-use crate::advised::{Advice, Measure, Now, Observed, Rule};
+use crate::advice::{Advice, Measure, Now, Observed, Rule};
 
 /// Share of looks that find a write held back, from which on it is no chance.
 const HELD_BACK: f64 = 0.4;

@@ -1,6 +1,6 @@
 //! What an advice saves, by its replays.
 
-use model::Unavailable;
+use model::Refusal;
 use model::order::Order;
 use model::replay::Replayed;
 use serde::Serialize;
@@ -97,7 +97,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// An advice whose replays this machine refused.
-pub fn refused(advice: Advice, refusal: &Unavailable) -> Verified {
+pub fn refused(advice: Advice, refusal: &Refusal) -> Verified {
     Verified {
         advice,
         share: None,
