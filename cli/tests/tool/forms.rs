@@ -366,7 +366,7 @@ fn the_doctor_says_what_this_machine_offers() -> Result<(), Skip> {
     let labels: Vec<&str> =
         text.lines().filter(|line| line.starts_with(char::is_alphabetic)).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(labels, AREAS, "{text}");
-    let verdict = text.lines().last().unwrap();
+    let verdict = text.lines().next().unwrap();
     assert!(verdict.starts_with("`nettoll study quick` can run"), "{verdict}");
     Ok(())
 }
