@@ -67,7 +67,7 @@ impl BilledSum {
         let one = |pass: &TimePass| {
             let (wakeups, cost) = pass.wakeups?;
             let billed = pass.cpu.get() as f64 - pass.on_cpu()?.get() as f64;
-            Some((billed, wakeups as f64 * cost.median.get() as f64))
+            Some((billed, wakeups as f64 * cost.steady()?.get() as f64))
         };
         let pairs: Vec<(f64, f64)> = time.iter().map(one).collect::<Option<_>>()?;
         let ratio = ratio(&pairs).figure();
@@ -75,9 +75,9 @@ impl BilledSum {
         let clock: f64 = time.iter().map(|pass| pass.cpu.get() as f64).sum();
         let off = sum(&|(billed, predicted)| billed - predicted).abs() / clock;
         // Half of all wake-ups of the probe lie between its quartiles.
-        let spread = |(_, cost): (u64, WakeupCost)| cost.high.since(cost.low).get() as f64 / 2.0 / cost.median.get() as f64;
+        let spread = |(_, cost): (u64, WakeupCost)| cost.high.since(cost.low).get() as f64 / 2.0 / (cost.median.get() as f64).max(1.0);
         let spread = time.iter().filter_map(|pass| pass.wakeups).map(spread).fold(0.0, f64::max);
-        let reach = Self::LEAST.max(spread).max(2.0 * ratio.error.unwrap_or(0.0));
+        let reach = Self::LEAST.max(spread).max(ratio.interval.map_or(0.0, |[low, _]| ratio.value - low));
         (sum(&|(_, predicted)| *predicted) > 0.0).then_some(Self { ratio, reach, off })
     }
 

@@ -40,7 +40,7 @@ fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
     let colour = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Style { colour, width: width.clamp(80, 120), verbose: false }
+    Style { colour, width: width.clamp(80, 200), verbose: false }
 }
 
 /// Says something on standard error that is no result.

@@ -92,6 +92,8 @@ impl Listener for Recorder {
             Event::Resumed { warnings, .. } => {
                 let (directory, run) = self.place.directory()?;
                 (run.status, run.warnings) = (Status::Running, warnings.to_vec());
+                // It is of the machine as it was then.
+                run.proof = None;
                 directory.write_run(run)?;
             }
             Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Progress { .. } | Event::Lost { .. } => {}

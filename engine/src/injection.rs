@@ -11,7 +11,7 @@ use model::{Nanos, Role};
 use nix::sys::prctl::set_no_new_privs;
 use nix::sys::socket::{MsgFlags, recv};
 
-use crate::api::work_for;
+use sys::clock::spin_for;
 
 /// An instruction of a classic filter: operation, distances to jump, number.
 type Instruction = libc::sock_filter;
@@ -146,7 +146,7 @@ pub fn time_of(mut call: impl FnMut()) -> f64 {
 /// A refusal of the system.
 pub fn calibrate(injection: Injection) -> io::Result<Option<Nanos>> {
     let cost = match injection {
-        Injection::Work(work) => time_of(|| work_for(work)),
+        Injection::Work(work) => time_of(|| spin_for(work)),
         Injection::Copy(bytes) => {
             let mut copier = Copier::new(bytes)?;
             let all = time_of(|| copier.copy());

@@ -184,7 +184,10 @@ impl HostProcess<'_> {
                 FromHost::Configured { unset: configured.settings.unset }
             }
             ToHost::Counters { device, family } => FromHost::Counters(Box::new(counters::read(&device, family)?)),
-            ToHost::Facts { device, endpoint_cpus } => FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus))),
+            ToHost::Facts { device, endpoint_cpus } => {
+                let offered: Vec<u32> = self.offer.renew().iter().map(|place| place.cpu).collect();
+                FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus, &offered)))
+            }
             ToHost::Route { to } => FromHost::Route(route::find(to)?),
             ToHost::Cpus => FromHost::Cpus(self.offer.renew().to_vec()),
             ToHost::Clock => FromHost::Clock { now: clock::monotonic() },
@@ -255,14 +258,14 @@ impl HostProcess<'_> {
         self.profiler.stop(&mut || signs.step());
     }
 
-    fn facts(&self, device: &str, endpoint_cpus: &[u32]) -> HostFacts {
+    fn facts(&self, device: &str, endpoint_cpus: &[u32], offered: &[u32]) -> HostFacts {
         let mut facts = facts::gather(self.name, &self.entered, device, endpoint_cpus);
         facts.irq_time_subtracted = probe::irq_time_subtracted();
         facts.loop_overhead_ns = probe::loop_overhead_ns();
         // Every figure but that of what is billed does without. A busy machine may disturb it once or twice.
-        let online = sys::cpu::online().unwrap_or_default();
-        let pair = endpoint_cpus.first().or(online.first()).copied();
-        let pair = pair.and_then(|cpu| Some((cpu, *online.iter().find(|other| **other != cpu)?)));
+        // On CPUs that the host's owner offers alone: the best first, cores before their further threads.
+        let cpu = endpoint_cpus.first().filter(|cpu| offered.contains(cpu)).or(offered.first()).copied();
+        let pair = cpu.and_then(|cpu| Some((cpu, *offered.iter().find(|other| **other != cpu)?)));
         facts.wakeups = pair.and_then(|(cpu, other)| (0..3).find_map(|_| wakeups(cpu, other).ok()));
         facts
     }

@@ -11,7 +11,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use analysis::proof::Row;
-use engine::api::work_for;
 use model::control::{FromHost, Injection, ToHost};
 use model::host::HostFacts;
 use model::plan::{ApprovedPlan, PlanError, RawPlan, TrialEnd, resolve};
@@ -19,6 +18,7 @@ use model::schedule::{self, Roles, Shape};
 use model::trial::{Outcome, TrialRecord};
 use model::{Cell, Nanos, Pass, Role};
 use profile::system::bind_this_thread;
+use sys::clock::spin_for;
 
 use crate::connection::Credentials;
 use crate::error::TrialError;
@@ -276,7 +276,7 @@ fn calibrated(session: &mut Session, injection: Injection) -> Result<Result<Nano
             Err(error) => return Err(error),
         }
     }
-    Ok(if sum > 0 { Ok(Nanos::new(sum / 2)) } else { Err("it costs nothing that can be measured".to_owned()) })
+    Ok(if sum > 1 { Ok(Nanos::new(sum / 2)) } else { Err("it costs nothing that can be measured".to_owned()) })
 }
 
 /// Puts the cause of a case into its host, or takes it away.
@@ -333,7 +333,7 @@ impl Neighbours {
                 // It is waited for.
                 let _ = tell.send(outcome);
                 while !refused && !stop.load(Ordering::Relaxed) {
-                    work_for(ON.into());
+                    spin_for(ON.into());
                     thread::sleep(OFF);
                 }
             };

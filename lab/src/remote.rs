@@ -27,7 +27,6 @@ use crate::refusal::Refusal;
 use sys::clock::monotonic;
 
 pub use error::HostError;
-pub(crate) use error::kind;
 
 /// Time that a host may take to carry out a command that needs no traffic, or, where it says
 /// that it gets on, to say so again.
@@ -454,7 +453,7 @@ impl RemoteHost {
 
     /// The error for a message out of turn.
     pub fn unexpected(&self, expected: &str, got: &impl Debug) -> HostError {
-        self.refused(format!("expected {expected}, got {}; are both ends of one version?", kind(got)))
+        self.refused(format!("expected {expected}, got {}; are both ends of one version?", crate::connection::link::kind(got)))
     }
 
     /// The error for a command that could not be carried out.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::over::Over;
 use crate::program::{Program, choice_or_program};
-use crate::receive::Receive;
+use crate::receive::{Receive, usual};
 use crate::traffic::{Protocol, Test};
 
 /// Most messages that one call hands over: the kernel's `UIO_MAXIOV`
@@ -136,17 +136,6 @@ pub struct Needs {
     /// The change to a program that calls `send` and `recv`.
     pub change: &'static str,
 }
-
-/// The usual value, or that of a row.
-macro_rules! usual {
-    ($usual:expr) => {
-        $usual
-    };
-    ($usual:expr, $own:expr) => {
-        $own
-    };
-}
-pub(crate) use usual;
 
 macro_rules! declare {
     ($($(#[doc = $doc:literal])+ $module:ident::$variant:ident = $name:literal {

@@ -1,9 +1,19 @@
 //! The table of ways in which an endpoint takes messages from the kernel.
 
-use crate::api::usual;
 use crate::over::Over;
 use crate::program::{Program, choice_or_program};
 use crate::traffic::Test;
+
+/// The usual value, or that of a row.
+macro_rules! usual {
+    ($usual:expr) => {
+        $usual
+    };
+    ($usual:expr, $own:expr) => {
+        $own
+    };
+}
+pub(crate) use usual;
 
 /// The rows of the table, handed to a macro of the caller's. Each is a way's
 /// description, the file in `engine/src/api/incoming/` and the type in it that

@@ -91,7 +91,7 @@ pub fn missing_any(group: &Group) -> bool {
 /// what was sent stands next to what arrived.
 pub fn lost_any(group: &Group) -> bool {
     let lost = |estimate: &Estimate| estimate.value > 0.0 || estimate.interval.is_some_and(|ends| ends.high > 0.0);
-    group.test.is_stream() && group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
+    group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
 }
 
 /// Tells if any cell of the group has a figure of this metric.

@@ -28,6 +28,15 @@ pub fn read(clock: ClockId) -> Nanos {
     Nanos::new(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
+/// Looks at the monotonic clock until `time` has passed.
+#[inline(always)]
+pub fn spin_for(time: Nanos) {
+    let end = monotonic() + time;
+    while monotonic() < end {
+        std::hint::spin_loop();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{monotonic, process_cpu, thread_cpu};

@@ -90,7 +90,8 @@ impl Mapping {
         unsafe { self.start.add(at) }
     }
 
-    /// The number at `at`, which others may write as well.
+    /// The number at `at`, which others may write as well. One of a mapping by [`Access::Read`] is only to be read: a
+    /// write ends the process.
     ///
     /// # Panics
     /// Where it lies beyond the mapping, or is not aligned.

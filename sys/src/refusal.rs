@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_refused_call_says_all_of_it() {
         let refused = refused_call("samples", "open()", &io::Error::from_raw_os_error(libc::EACCES), "Run as root.");
-        assert_eq!(refused.to_string(), "samples is not available: open(): EACCES (Permission denied). Run as root.");
+        assert_eq!(refused.to_string(), "samples: open(): EACCES (Permission denied); Run as root.");
     }
 
     #[test]

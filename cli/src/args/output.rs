@@ -16,7 +16,7 @@ pub struct FormatArgs {
     /// CSV on standard output: a row for each cell and metric
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
-    /// Print methods, legends, every warning and every figure as well
+    /// Print methods, legends, every warning and more figures as well
     #[arg(short, long, conflicts_with_all = ["json", "csv"])]
     pub verbose: bool,
 }

@@ -30,7 +30,7 @@ fn plan(blocks: &str) -> String {
 
 fn a_study_ends_at_a_look_once_its_intervals_are_met() -> Result<(), Skip> {
     let tool = Tool::new();
-    let answer = tool.study(&plan("least = 9, most = 100, interval = 0.9"), &["--size", "1024", "-t", "60ms"]).done();
+    let answer = tool.study(&plan("least = 9, most = 100, precision = 0.9"), &["--size", "1024", "-t", "60ms"]).done();
     let blocks = tool.stored().trials().len();
     assert_eq!(tool.stored().status(), Status::IntervalMet);
     // 9 unless something disturbs this machine, and then at a later look.
@@ -40,7 +40,7 @@ fn a_study_ends_at_a_look_once_its_intervals_are_met() -> Result<(), Skip> {
 }
 
 fn a_study_ends_after_its_last_block_whatever_its_intervals() -> Result<(), Skip> {
-    for (written, blocks) in [("least = 3, most = 3, interval = 0.9", 3), ("least = 1, most = 10, interval = 0.000001", 10)] {
+    for (written, blocks) in [("least = 3, most = 3, precision = 0.9", 3), ("least = 1, most = 10, precision = 0.000001", 10)] {
         let tool = Tool::new();
         tool.study(&plan(written), &[]).done();
         assert_eq!(tool.stored().status(), Status::BlocksDone, "{written}");

@@ -181,7 +181,7 @@ fn a_table_that_cannot_be_used_is_said() -> Result<(), Skip> {
     let refused = |text: &str, words: &[&str]| {
         tool.write("bad.csv", text);
         let words = [&["bad.csv cannot be used"], words].concat();
-        for arguments in [&["reference", "--table", "bad.csv"][..], &["reference", "bidulock2007", "--csv", "bad.csv"]] {
+        for arguments in [&["reference", "--table", "bad.csv"][..], &["reference", "bidulock2007", "--table", "bad.csv"]] {
             tool.run(arguments).refused(1, &words);
             tool.run(&[arguments, &["-J"]].concat()).refused_in_json(1, &words);
         }

@@ -6,18 +6,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use model::Nanos;
 
 use super::{Api, Batching, Boxed, CallOutcome, Transmit, TransmitPart, Wait, ZeroCopy};
-use sys::clock;
+use sys::clock::spin_for;
 
 use crate::injection::Copier;
-
-/// Looks at the clock until `work` has passed.
-#[inline(always)]
-pub fn work_for(work: Nanos) {
-    let end = clock::monotonic() + work;
-    while clock::monotonic() < end {
-        std::hint::spin_loop();
-    }
-}
 
 /// An api in the hands of an application with habits.
 #[derive(Debug)]
@@ -40,7 +31,7 @@ impl With {
     #[inline(always)]
     fn before_send(&mut self) {
         if self.work > Nanos::default() {
-            work_for(self.work);
+            spin_for(self.work);
         }
         if let Some(copier) = &mut self.copier {
             copier.copy();

@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
-pub use habit::{With, work_for};
+pub use habit::With;
 pub use halves::{Boxed, Halves};
 pub(crate) use headers::of_one;
 pub use incoming::xdp::try_xdp;

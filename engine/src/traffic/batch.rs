@@ -14,7 +14,7 @@ use super::send::send_parts;
 use super::trouble::{Trouble, Verdict};
 use super::whole::send_rest;
 use super::{Done, Trial, stamp};
-use crate::api::{Api, Batching, CallOutcome, Transmit, work_for};
+use crate::api::{Api, Batching, CallOutcome, Transmit};
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 use sys::clock;
@@ -106,7 +106,7 @@ impl<F: Fill> Batches<F> {
             if self.pending.is_empty() {
                 self.pending = 0..self.fill.fill(api, most);
                 if self.work > Nanos::default() {
-                    work_for(Nanos::new(self.work.get().saturating_mul(self.pending.len() as u64)));
+                    clock::spin_for(Nanos::new(self.work.get().saturating_mul(self.pending.len() as u64)));
                 }
             }
             let places = self.pending.start..self.pending.end.min(self.pending.start + most);

@@ -107,7 +107,7 @@ fn both_ends_of_request_and_response_count_the_same() {
 fn a_trial_of_a_number_of_messages_has_exactly_that_number() {
     for test in [Test::TcpStream, Test::TcpMaerts, Test::UdpStream, Test::TcpRr, Test::UdpRr] {
         let mut opened = 0;
-        for messages in [1, 2, 100] {
+        for messages in [1, 2, 100, 100, 100] {
             let Reports { sender, receiver, .. } = checked(&cell(test, Family::V4, 32), TrialEnd::Messages(messages), NO_WARMUP);
             // Of so few none is lost; a requester may give one up on a busy machine.
             assert_eq!(sender.counts.messages + sender.counts.lost, messages, "{test}");

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::log::Log;
-use super::pending::{Outcome, Pending, Terms};
+use super::pending::{Outcome, Pending, Terms, source};
 use crate::connection::link::{Link, timeout};
 
 /// Number of those at the door. Beyond that somebody has to go.
@@ -157,21 +157,11 @@ fn is_shortage(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| shortages.contains(&Errno::from_raw(number)))
 }
 
-/// Returns the network that a peer counts with: its address, of IPv6 the /64 that
-/// one machine usually has to itself.
-pub fn source(peer: SocketAddr) -> IpAddr {
-    match peer.ip().to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-        v4 => v4,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, SocketAddr};
 
-    use super::source;
-    use super::to_send_away;
+    use super::{source, to_send_away};
 
     fn sources(addresses: &[&str]) -> Vec<IpAddr> {
         addresses.iter().map(|address| source(SocketAddr::new(address.parse().unwrap(), 1))).collect()

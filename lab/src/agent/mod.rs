@@ -286,7 +286,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, AgentError> {
 fn admit(service: &Arc<Service>, link: Link, rest: Vec<u8>, peer: SocketAddr) -> io::Result<Guest> {
     let bell = Arc::new(Bell::new()?);
     let thread = thread::Builder::new().name("nettoll-serve".to_owned()).stack_size(STACK).spawn({
-        let (service, bell, place) = (Arc::clone(service), Arc::clone(&bell), service.served.add(admission::source(peer), &bell));
+        let (service, bell, place) = (Arc::clone(service), Arc::clone(&bell), service.served.add(pending::source(peer), &bell));
         move || serve(&service, link, &rest, peer, bell, &place)
     })?;
     Ok(Guest { thread, bell })

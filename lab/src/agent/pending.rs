@@ -1,7 +1,7 @@
 //! Somebody who has connected and is not let in yet.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,6 @@ use model::frame::{Frames, encode};
 use nix::poll::PollFd;
 use serde::Serialize;
 
-use super::admission::source;
 use super::served::Served;
 use crate::connection::link::{Filled, Link, LinkError};
 use crate::connection::proof::{Side, Transcript, random};
@@ -291,4 +290,13 @@ pub(super) fn refusal(error: GreetingError) -> RefusalMessage {
         GreetingError::Refused(words) => words,
     };
     RefusalMessage::new(tool(), words)
+}
+
+/// Returns the network that a peer counts with: its address, of IPv6 the /64 that
+/// one machine usually has to itself.
+pub fn source(peer: SocketAddr) -> IpAddr {
+    match peer.ip().to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        v4 => v4,
+    }
 }

@@ -219,3 +219,11 @@ pub(crate) fn timeout(until: Instant) -> PollTimeout {
     let millis = left.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
     PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)
 }
+
+/// The kind of a message in words, without what it holds: `Endpoint(Progress(..))` is an
+/// `endpoint progress`.
+pub(crate) fn kind(message: &impl std::fmt::Debug) -> String {
+    let whole = format!("{message:?}");
+    let names = whole.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '(').next().unwrap_or_default();
+    names.split('(').filter(|name| !name.is_empty()).map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}

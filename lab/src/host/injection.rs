@@ -25,11 +25,12 @@ impl Injector {
     /// # Errors
     /// One that is too large, or of a network that is not nettoll's own; the system's answer.
     pub fn set(&mut self, entered: &Entered, injection: Option<Injection>, device: String) -> Result<(), Refusal> {
-        match self.current.take() {
+        match self.current.clone() {
             Some((Injection::Classifier(_), device)) => link::classify(entered, &device, None)?,
             Some((Injection::Rules(_), _)) => nftables::set_rules(entered, 0)?,
             _ => {}
         }
+        self.current = None;
         let Some(injection) = injection else { return Ok(()) };
         check(injection)?;
         match injection {
@@ -83,7 +84,8 @@ fn rules_cost(entered: &Entered, rules: u32) -> Result<Nanos, Refusal> {
         socket.connect(sink.local_addr()?)?;
         Ok([sink, socket])
     };
-    let [_sink, socket] = sockets().map_err(|answer: io::Error| Refusal::new("open sockets over loopback", answer, "raise `ulimit -n`"))?;
+    let [_sink, socket] = sockets()
+        .map_err(|answer: io::Error| Refusal::new("open sockets over loopback", answer, "run again; if it repeats, raise `ulimit -n`"))?;
     // Nothing takes them: they are dropped behind the rules, soon all of them.
     let send = || _ = socket.send(&[0; 64]);
     time_of(send);

@@ -50,6 +50,11 @@ fn expressions() -> Vec<DefaultNla> {
     vec![expression("payload", &payload), expression("cmp", &compare)]
 }
 
+/// Takes the table away, whether there is one or not: it is made where there is none.
+fn removal() -> [Request; 2] {
+    [about(NEW_TABLE, NLM_F_CREATE | NLM_F_APPEND, &[text(1, NAME)]), about(DELETE_TABLE, 0, &[text(1, NAME)])]
+}
+
 fn table(rules: u32) -> Vec<Request> {
     /// NF_INET_LOCAL_IN, and the verdict NF_ACCEPT.
     const INPUT: u32 = 1;
@@ -58,7 +63,8 @@ fn table(rules: u32) -> Vec<Request> {
     let chain = [text(1, NAME), text(3, NAME), nest(4, &[number(1, INPUT), number(2, 0)]), number(5, ACCEPT), text(7, "filter")];
     let rule = about(NEW_RULE, make, &[text(1, NAME), text(2, NAME), nest(4, &expressions())]);
     let head = [about(NEW_TABLE, make, &[text(1, NAME)]), about(NEW_CHAIN, make, &chain)];
-    head.into_iter().chain((0..rules).map(|_| rule.clone())).collect()
+    // One that an interrupted proof left goes first.
+    removal().into_iter().chain(head).chain((0..rules).map(|_| rule.clone())).collect()
 }
 
 /// Has every packet that comes in pass so many rules; 0: takes them away.
@@ -68,7 +74,7 @@ fn table(rules: u32) -> Vec<Request> {
 pub(crate) fn set_rules(entered: &Entered, rules: u32) -> Result<(), Refusal> {
     entered.guard("changing nftables".to_owned(), "")?;
     let step = refused("this needs nftables (CONFIG_NF_TABLES, or 'modprobe nf_tables' as root)");
-    let requests = if rules == 0 { vec![about(DELETE_TABLE, 0, &[text(1, NAME)])] } else { table(rules) };
+    let requests = if rules == 0 { removal().into() } else { table(rules) };
     let bound = |kind| message(kind, 0, 0, SUBSYSTEM, &[]);
     let batch: Vec<Request> = std::iter::once(bound(BEGIN)).chain(requests).chain([bound(END)]).collect();
     let mut channel = Channel::open(Protocol::NetlinkNetFilter).map_err(step)?;

@@ -31,7 +31,7 @@ const LONGEST: Nanos = Nanos::from_millis(40);
 /// Pages of the ring: a record of a switch has 24 bytes.
 const PAGES: usize = 4;
 
-/// Wakes a thread bound to `cpu` from the CPU `other`, and by its own timer. Takes some 10 ms, 80 at most.
+/// Wakes a thread bound to `cpu` from the CPU `other`, and by its own timer. Takes some 10 ms, 120 at most.
 ///
 /// # Errors
 /// The system's answer where the thread's switches cannot be recorded, or where too few wake-ups were undisturbed.
@@ -89,8 +89,8 @@ fn sleep(cpu: u32, by_timer: bool, asked: &AtomicUsize, done: &AtomicUsize) -> i
             readings.push(reading());
             let begun = monotonic();
             for round in 0..ROUNDS {
-                while !by_timer && asked.load(Ordering::Acquire) <= round {
-                    thread::park();
+                while !by_timer && asked.load(Ordering::Acquire) <= round && monotonic().since(begun) <= LONGEST {
+                    thread::park_timeout(Duration::from(LONGEST));
                 }
                 if by_timer {
                     thread::sleep(Duration::from(SLEEP));

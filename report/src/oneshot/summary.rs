@@ -32,7 +32,7 @@ pub fn summary(setting: &TrialFacts, record: &TrialRecord) -> Document {
     }
     blocks.extend(doubts(setting, record));
     if record.measured().is_some() {
-        blocks.push(Block::Aside("One trial has no interval; -V prints all, and the study that has intervals.".into()));
+        blocks.push(Block::Aside("One trial has no interval. -V: every figure, and the study that has intervals.".into()));
         blocks.push(Block::usual(setting.study().into_iter().map(|line| Block::Aside(line.into()))));
     }
     Document::plain("", blocks)

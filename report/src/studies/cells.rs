@@ -46,6 +46,8 @@ fn series(group: &Group, answer: Option<Table>) -> Block {
     usual.extend(
         kinds.filter(|((_, of), _)| group.cells.iter().any(|cell| of(cell).is_some())).map(|(kind, led)| times(group, kind, led).into()),
     );
+    // The table of all round trips has no room for what was lost.
+    usual.extend((!group.test.is_stream() && lost_any(group)).then(|| costs(group).into()));
     // What was offered and what of it was sent, where a rate was asked for.
     let offered = [
         (9, Metric::OfferedMessagesPerS, Shown::Value),
@@ -132,9 +134,31 @@ fn stream(group: &Group) -> Table {
         known(4, Metric::SenderBilledPerMessageNs, Shown::Margin),
         known(4, Metric::ReceiverBilledPerMessageNs, Shown::Margin),
         known(4, Metric::FramesPerMessage, Shown::Margin),
+        known(3, Metric::HostCpuPerMessageNs, Shown::Margin),
+        known(2, Metric::Retransmits, Shown::Margin),
     ];
     let label = format!("{}: figures by message size", group.name);
     usual.into_iter().flatten().fold(rows, figure).table().labelled(&*label, &*label)
+}
+
+/// What a transaction costs beyond its time.
+fn costs(group: &Group) -> Table {
+    let known = |(rank, name, shown): Figure| has(group, name).then_some((rank, name, shown));
+    let first = [
+        (9, Metric::SenderCpuPerMessageNs, Shown::Margin),
+        (9, Metric::ReceiverCpuPerMessageNs, Shown::Margin),
+        (9, Metric::LossShare, Shown::Value),
+    ];
+    let rows = first.into_iter().filter_map(known).fold(sizes(group), figure);
+    let rows = rows.tight(false).words(("Limit", 8, ["", "limit"]), |cell| limit(cell.limit)).tight(true);
+    let more = [
+        (7, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
+        (6, Metric::SenderBilledPerMessageNs, Shown::Margin),
+        (6, Metric::ReceiverBilledPerMessageNs, Shown::Margin),
+        (5, Metric::FramesPerMessage, Shown::Margin),
+        (4, Metric::Retransmits, Shown::Margin),
+    ];
+    more.into_iter().filter_map(known).fold(rows, figure).table()
 }
 
 /// A row for each cell of request/response: rate, round trips, and CPU of both ends.

@@ -45,7 +45,11 @@ pub fn section(analysis: &Analysis, groups: &[Group]) -> Section {
             "limit",
             "The end whose CPU was busy all the time; “waiting” if neither was, “no CPU” if an end was ready but waited for one, “–” if it cannot be told.",
         ),
-        (groups.iter().any(lost_any), "sent", "Messages/s at the sender, where anything was lost."),
+        (
+            groups.iter().any(|group| group.test.is_stream() && lost_any(group)),
+            "sent",
+            "Messages/s at the sender, where anything was lost.",
+        ),
         (
             any(Metric::LimitShare),
             "of link's limit",

@@ -12,8 +12,8 @@ use nix::poll::poll;
 use super::error::{CommandError, Fault};
 use super::started::Started;
 use super::{Arrival, LOGIN_LIMIT, program};
+use crate::connection::link::kind;
 use crate::connection::link::{Filled, Link, LinkError, timeout};
-use crate::remote::kind;
 use crate::threads::Stop;
 
 /// Time in which some of the program must be taken while it is copied.

@@ -129,7 +129,12 @@ pub(super) fn classify(channel: &mut Channel, device: &str, index: u32, code: &[
     let mut body = traffic_message(index, 0, EGRESS, 1 << 16 | u32::from(ALL_PROTOCOLS.to_be()));
     body.extend(emit(&[text(KIND, "bpf"), nest(OPTIONS, &program)]));
     let tried = format!("classifying what leaves '{device}' (RTM_NEWTFILTER bpf)");
-    channel.ask(&tried, NEW_FILTER, NLM_F_CREATE, &body).map(drop).map_err(step)
+    let hung = channel.ask(&tried, NEW_FILTER, NLM_F_CREATE, &body).map(drop).map_err(step);
+    if hung.is_err() {
+        // The place for filters costs each packet something, too.
+        let _ = declassify(channel, device, index);
+    }
+    hung
 }
 
 /// Takes a device's filters away.

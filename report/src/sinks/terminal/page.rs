@@ -16,7 +16,7 @@ pub struct Style {
     pub colour: bool,
     /// Columns of the terminal. Less than 80 counts as 80.
     pub width: usize,
-    /// Print methods, legends, every warning and every figure as well.
+    /// Print methods, legends, every warning and more figures as well.
     pub verbose: bool,
 }
 
