@@ -32,11 +32,11 @@ fn remedy(errno: Errno) -> String {
             shown("kernel.unprivileged_bpf_disabled")
         ),
         Errno::EPERM | Errno::EACCES => {
-            "Refused to root: lockdown, a security module, or a container without CAP_BPF. Counts come from perf's tracepoint counters."
+            "Refused to root: lockdown, a security module, or a container without CAP_BPF. Without it receipts have fewer counts of calls."
                 .to_owned()
         }
         Errno::ENOSYS => "This kernel has no BPF (CONFIG_BPF_SYSCALL), or a sandbox hides it.".to_owned(),
-        _ => "This kernel does not know the type. Counts come from perf's tracepoint counters.".to_owned(),
+        _ => "This kernel does not know the type. Without it receipts have fewer counts of calls.".to_owned(),
     }
 }
 
