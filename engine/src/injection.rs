@@ -122,7 +122,7 @@ impl Copier {
     }
 
     fn copy_some(&mut self, bytes: usize) {
-        // The datagram is there: whoever doubts it sees that the cost is not found.
+        // The datagram is there; were it not, the cost would not be found.
         let _ = black_box(recv(self.socket.as_raw_fd(), &mut self.room[..bytes], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT));
     }
 }

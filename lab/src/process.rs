@@ -1,4 +1,4 @@
-//! Processes of this program in its other roles, and its version as they are told.
+//! Processes of this program in its other roles, and the version that they are given.
 
 use std::fs::File;
 use std::io;
@@ -80,9 +80,8 @@ pub fn end(process: &mut Child, limit: Duration) {
 
 static NAME: OnceLock<&'static str> = OnceLock::new();
 
-/// Sets what [`tool`] says, once, before anything is told to anybody: version
-/// and commit, which only the program knows. Two builds of one version are told
-/// apart by it.
+/// Sets what [`tool`] says, once, before it is asked for: version and commit,
+/// which only the program knows and by which two builds of one version differ.
 pub fn set_tool(name: &'static str) {
     // A second name would make two tools of one process.
     let _ = NAME.set(name);

@@ -82,7 +82,7 @@ pub struct Task {
     /// for both ends.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub seed: u64,
-    /// A known cost for its traffic threads. The endpoint's host puts it here, and nobody else's is kept.
+    /// A known cost for its traffic threads. The endpoint's host puts it here, and takes out another's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection: Option<Injection>,
 }
@@ -93,7 +93,7 @@ pub struct Task {
 pub enum Injection {
     /// Work of the sender's own before each message.
     Work(Nanos),
-    /// A copy of so many bytes from the kernel to the sender before each message.
+    /// A copy of this number of bytes from the kernel to the sender before each message.
     Copy(u32),
     /// A filter of the sender's system calls (seccomp), with so many instructions for those that send.
     Filter(u32),

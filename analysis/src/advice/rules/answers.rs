@@ -63,6 +63,12 @@ fn busiest(observed: &Observed) -> Option<&Taken> {
     given.max_by(|a, b| (a.per_second * a.mean).total_cmp(&(b.per_second * b.mean)))
 }
 
+/// What a call gives, in a sentence.
+fn evidence(call: &Taken) -> String {
+    let (size, share) = call.usual;
+    format!("{:.0} calls of {}/s give {:.0} B each, {} of them {size} B.", call.per_second, call.call, call.mean, percent(share))
+}
+
 /// Large answers that are read from files and written.
 ///
 /// Fires where large answers are written by a program that reads files meanwhile.
@@ -82,17 +88,7 @@ pub fn static_answers(observed: &Observed) -> Option<Advice> {
     Some(Advice {
         rule: Rule::StaticAnswers,
         change: "Give what is in a file by sendfile(2): the kernel then copies nothing into the program and out again.".to_owned(),
-        evidence: vec![
-            format!(
-                "{:.0} calls of {}/s give {:.0} B each, {} of them {} B.",
-                busiest.per_second,
-                busiest.call,
-                busiest.mean,
-                percent(busiest.usual.1),
-                busiest.usual.0
-            ),
-            format!("Files take {} of the program's CPU time.", percent(observed.files)),
-        ],
+        evidence: vec![evidence(busiest), format!("Files take {} of the program's CPU time.", percent(observed.files))],
         measure: Measure::Cpu,
         now: observed.kernel_with_files(observed.cpu_of_exchange),
         replays: [replay.clone(), Replay { giving: Giving::Sendfile, ..replay }],
@@ -118,14 +114,7 @@ pub fn large_answers(observed: &Observed) -> Option<Advice> {
         change: "Send from the program's own pages with MSG_ZEROCOPY, and write to them again when the kernel's notice has come: it then copies nothing, unless the receiver is on this machine or the device cannot gather."
             .to_owned(),
         evidence: vec![
-            format!(
-                "{:.0} calls of {}/s give {:.0} B each, {} of them {} B.",
-                busiest.per_second,
-                busiest.call,
-                busiest.mean,
-                percent(busiest.usual.1),
-                busiest.usual.0
-            ),
+            evidence(busiest),
             format!("Files take {} of the program's CPU time: what it gives is in its memory.", percent(observed.files)),
         ],
         measure: Measure::Cpu,
@@ -134,7 +123,7 @@ pub fn large_answers(observed: &Observed) -> Option<Advice> {
     })
 }
 
-/// Work that the device could do, and is told not to.
+/// Work that the device could do, and that is switched off there.
 ///
 /// Fires where a program sends much at a time by a device whose checksums or segmentation are off.
 pub fn offloads(observed: &Observed) -> Option<Advice> {

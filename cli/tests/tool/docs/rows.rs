@@ -1,5 +1,5 @@
 //! Tables of pages that are made from the rows of the program's tables.
-//! `NETTOLL_UPDATE_EXPECTED=1` writes them anew.
+//! `NETTOLL_UPDATE_EXPECTED=1` writes them again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -107,7 +107,7 @@ pub fn the_tables_of_pages_are_those_of_the_program() -> Result<(), Skip> {
             fs::write(root().join(table.page), [&text[..start], &made, &text[start + length..]].concat()).unwrap();
         } else {
             let differs = held.lines().zip(made.lines()).find(|(held, made)| held != made);
-            assert!(held == made, "{}: {UPDATE}=1 writes the table {} anew; {differs:#?}", table.page, table.header);
+            assert!(held == made, "{}: {UPDATE}=1 writes the table {} again; {differs:#?}", table.page, table.header);
         }
     }
     let waiting = Page::read("docs/ways.md").tables().into_iter().find(|table| table.heads[0] == "--waiting").unwrap();

@@ -239,7 +239,7 @@ impl Fetch for ReadCall {
     #[inline(always)]
     fn receive(&mut self, _socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
         let pipe = self.pipe.as_raw_fd();
-        // A read waits unless the pipe itself is told not to, for all calls.
+        // A read waits unless the pipe itself is set not to, for all calls.
         if flags & libc::MSG_DONTWAIT != 0 && !is_readable(pipe) {
             return CallOutcome::NOTHING;
         }
