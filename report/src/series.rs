@@ -94,6 +94,9 @@ pub fn lost_any(group: &Group) -> bool {
     group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
 }
 
+/// The least share of an end's CPU time that is shown as billed before it ran.
+pub const LEAST_BILLED: f64 = 0.02;
+
 /// Tells if any cell of the group has a figure of this metric.
 pub fn has(group: &Group, name: Metric) -> bool {
     group.cells.iter().any(|cell| metric(cell, name).is_some())

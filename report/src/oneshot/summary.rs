@@ -60,9 +60,6 @@ pub fn partial(rows: &[Row]) -> Document {
     Document::plain("", blocks)
 }
 
-/// The least share of an end's CPU time that is shown as billed before it ran.
-const LEAST_BILLED: f64 = 0.02;
-
 /// A line of the table of both ends.
 struct Line(&'static str, String, String);
 
@@ -92,7 +89,11 @@ fn ends(setting: &TrialFacts, measured: &Measured, figures: &Single) -> [Block; 
     ]);
     // Of ends that sleep: a share that is worth a line.
     let worth = |billed: Metric, cpu: Metric| {
-        figures.metrics.get(&billed).zip(figures.metrics.get(&cpu)).is_some_and(|(billed, cpu)| *billed >= LEAST_BILLED * cpu)
+        figures
+            .metrics
+            .get(&billed)
+            .zip(figures.metrics.get(&cpu))
+            .is_some_and(|(billed, cpu)| *billed >= crate::series::LEAST_BILLED * cpu)
     };
     if worth(Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs)
         || worth(Metric::ReceiverBilledPerMessageNs, Metric::ReceiverCpuPerMessageNs)
