@@ -341,7 +341,7 @@ mod tests {
         let red = Doubt::Dropped { closure: 0.657, cause: Cause::Unknown };
         let rows = [
             (vec![], Footing::Hold),
-            // 3, 6, 34 and 175 of 8,000 show no sum, whatever it is.
+            // 3, 6, 34 and 175 of 5,000 show no sum, whatever it is.
             (vec![few(3)], Footing::TooFew { samples: 3 }),
             (vec![few(175), red], Footing::TooFew { samples: 175 }),
             (vec![few(LEAST_FOR_SUMS - 1)], Footing::TooFew { samples: LEAST_FOR_SUMS - 1 }),

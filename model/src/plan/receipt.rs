@@ -34,9 +34,9 @@ const LONGEST_PERIOD: Nanos = Nanos::new(2_000_003);
 /// virtual machine where it is 20 µs.
 pub const ASSUMED_PERIOD: Nanos = Nanos::new(706_681);
 
-/// Samples that bring a row of 10 % of the time to within 7 % of itself, one of 1 % to
-/// within a quarter.
-pub const SAMPLES: u64 = 8_000;
+/// Samples that bring a row of 10 % of the time to within 9 % of itself, one of 1 % to
+/// within three tenths.
+pub const SAMPLES: u64 = 5_000;
 
 /// Returns the distance at which samples that cost `cost` each take [`COST`] of the time, out
 /// of step with ticks of 1, 4 and 10 ms; between [`PERIOD`] and 2 ms.

@@ -91,7 +91,7 @@ fn what_the_sums_do_not_bear_is_not_claimed() {
         }
     });
     assert!(one_missing.contains("15 receipts of 16 ends add up; 1 end has none") && !one_missing.contains(CLAIM), "{one_missing}");
-    let few = |samples: u64| Doubt::FewSamples { missing: 8_000 - samples };
+    let few = |samples: u64| Doubt::FewSamples { missing: model::plan::receipt::SAMPLES - samples };
     let with = |doubts: Vec<Doubt>| {
         sums(|place, outcome| {
             if let (0, ReceiptOutcome::Made(receipt)) = (place, outcome) {

@@ -175,7 +175,7 @@ mod tests {
         let cases = [
             (None, Tone::Bad, "There is no receipt", "There is no receipt: no samples were taken.", "12.0 µs a request"),
             (Some(Footing::Off), Tone::Bad, "do not use the rows", "Where it goes is open: the sums do not add up.", "12.0 µs a request"),
-            (Some(few), Tone::Open, "Too few samples: 34 of 8,000", "there are 34 samples of 8,000", "12.0 µs a request"),
+            (Some(few), Tone::Open, "Too few samples: 34 of 5,000", "there are 34 samples of 5,000", "12.0 µs a request"),
             (Some(Footing::NoRecords), Tone::Open, "compared with no time", "33 % in redis's own code", "67 % network"),
             (Some(Footing::Hold), Tone::Good, "The receipt adds up", "33 % in redis's own code, 67 %", "67 % network"),
         ];
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn of_two_arms_the_one_in_most_doubt_is_said() {
         let both = [Some(Footing::Hold), Some(Footing::TooFew { samples: 3 })].map(state);
-        assert!(trust(&both, WINDOW).1.contains("3 of 8,000"));
+        assert!(trust(&both, WINDOW).1.contains("3 of 5,000"));
         assert_eq!(trust(&[state(Some(Footing::Hold)), state(None)], WINDOW).1, "There is no receipt");
     }
 }
