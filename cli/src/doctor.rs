@@ -42,13 +42,16 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     consent::to_load(args.yes)?;
     let neighbours = [(ProofNeighbour::Quiet, "quiet", Neighbour::None), (ProofNeighbour::Busy, "busy", Neighbour::Busy)];
     let mut parts: Vec<(&str, Vec<KnownCost>)> = Vec::new();
-    let mut host = None;
-    for (_, name, neighbour) in neighbours.into_iter().filter(|(which, ..)| args.only.is_none_or(|only| only == *which)) {
+    let (mut host, mut tried) = (None, [false; 2]);
+    for (tried, (which, name, neighbour)) in tried.iter_mut().zip(neighbours) {
+        if args.only.is_some_and(|only| only != which) {
+            continue;
+        }
         let started_ms = now_ms();
         let traffic = Traffic::new(started_ms, &args.kinds, args.blocks)?;
         match lab::proof::run(traffic, neighbour, &mut |done, all| progress(name, done, all)) {
             Ok(proof) => {
-                host = proof.hosts.first().cloned();
+                (host, *tried) = (proof.hosts.first().cloned(), true);
                 parts.push((name, costs(proof, started_ms)));
             }
             Err(error) if parts.is_empty() => return Err(error.into()),
@@ -60,8 +63,8 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     // Some kinds of traffic, or few blocks, prove nothing.
     if args.kinds.is_empty()
         && args.blocks.is_none()
-        && let Some(proof) = host.and_then(|host| kept(&host, &parts))
-        && let Err(failure) = proofs::keep(proof)
+        && let Some(proof) = host.and_then(|host| kept(&host, tried, &parts))
+        && let Err(failure) = proof.checked().map_err(anyhow::Error::msg).and_then(proofs::keep)
     {
         output::note(&format!("the proof is not kept: {failure}"));
     }
@@ -76,8 +79,8 @@ fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// What is kept of a proof; `None` of one that found nothing.
-fn kept(host: &HostFacts, parts: &[Part]) -> Option<KeptProof> {
+/// A proof as it is kept, next to the neighbours that were tried; `None` if it found nothing.
+fn kept(host: &HostFacts, neighbours: [bool; 2], parts: &[Part]) -> Option<KeptProof> {
     let costs = parts.iter().map(|part| part.costs.len()).sum::<usize>();
     let ratios: Vec<f64> =
         parts.iter().flat_map(|part| part.costs).filter_map(|cost| Some(cost.found.as_ref().ok()?.ratio.value)).collect();
@@ -86,7 +89,7 @@ fn kept(host: &HostFacts, parts: &[Part]) -> Option<KeptProof> {
         kernel: kernel(host),
         tool: version::SHORT.to_owned(),
         ended_ms: now_ms(),
-        neighbours: ["quiet", "busy"].map(|name| parts.iter().any(|part| part.neighbour == name)),
+        neighbours,
         found: [ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?],
         costs: ratios.len() as u32,
         missing: (costs - ratios.len()) as u32,

@@ -27,6 +27,24 @@ pub struct KeptProof {
 }
 
 impl KeptProof {
+    /// The same, if a proof can have its values.
+    ///
+    /// # Errors
+    /// A name is too long, or a value is one that no proof has.
+    pub fn checked(self) -> Result<Self, &'static str> {
+        const LONGEST: usize = 1_000;
+        /// Beyond it a row is no measure of a cost at all.
+        const LARGEST: f64 = 1_000.0;
+        let [low, high] = self.found;
+        if [&self.boot, &self.kernel, &self.tool].iter().any(|text| text.len() > LONGEST) {
+            return Err("a name in a proof is too long");
+        }
+        if !(-LARGEST <= low && low <= high && high <= LARGEST) || self.costs == 0 || self.neighbours == [false; 2] {
+            return Err("a proof has values that no proof can have");
+        }
+        Ok(self)
+    }
+
     /// Returns whether it is of these hosts, as they are now, and of this build.
     pub fn is_of(&self, hosts: &[HostFacts], tool: &str) -> bool {
         let same = |host: &HostFacts| host.boot == self.boot && kernel(host) == self.kernel;
@@ -56,17 +74,8 @@ impl TryFrom<StoredProof> for KeptProof {
     type Error = &'static str;
 
     fn try_from(stored: StoredProof) -> Result<Self, &'static str> {
-        const LONGEST: usize = 1_000;
-        /// Beyond it a row is no measure of a cost at all.
-        const LARGEST: f64 = 1_000.0;
-        let StoredProof { boot, kernel, tool, ended_ms, neighbours, found: [low, high], costs, missing } = stored;
-        if [&boot, &kernel, &tool].iter().any(|text| text.len() > LONGEST) {
-            return Err("a name in a proof is too long");
-        }
-        if !(-LARGEST <= low && low <= high && high <= LARGEST) || costs == 0 || neighbours == [false; 2] {
-            return Err("a proof has values that none can have");
-        }
-        Ok(Self { boot, kernel, tool, ended_ms, neighbours, found: [low, high], costs, missing })
+        let StoredProof { boot, kernel, tool, ended_ms, neighbours, found, costs, missing } = stored;
+        Self { boot, kernel, tool, ended_ms, neighbours, found, costs, missing }.checked()
     }
 }
 

@@ -3,7 +3,7 @@
 use analysis::proof::{FoundCost, KnownCost};
 use serde_json::json;
 
-use crate::document::{Block, Cell, Column, Document, Entry, Head, Kind, Rows};
+use crate::document::{Block, Cell, Column, Document, Entry, Head, Kind, Rows, Table};
 use crate::number::time;
 use crate::sinks::json::pretty;
 use crate::words::plural;
@@ -38,28 +38,33 @@ pub fn sentence(part: Part) -> String {
     )
 }
 
-/// A table of every cost, and a sentence for each part.
+/// A table for each cause, and a sentence for each part.
 pub fn document(parts: &[Part]) -> Document {
     let first = parts.first().map_or(&[][..], |part| part.costs);
-    let mut rows = Rows::of(first).words("Cause", |cost| cost.cause.as_str()).words("Traffic", |cost| cost.traffic.as_str()).figures(
-        ("Cost", 2, ["Cost of", "a message"]),
-        |cost| {
-            if cost.injected_ns > 0.0 { time(cost.injected_ns) } else { "-".to_owned() }
-        },
-    );
-    for part in parts {
-        let mut costs = part.costs.iter();
-        let head =
-            Head { rank: Some(2), short: ["Found,".to_owned(), part.neighbour.to_owned()], line: format!("Found, {}", part.neighbour) };
-        let cells = first.iter().map(|_| costs.next().map_or(Cell::Nothing, found)).collect();
-        rows = rows.made(Column { cells, ..Column::new(head, Kind::Figures) });
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    for costs in first.chunk_by(|one, next| one.cause == next.cause) {
+        blocks.push(table(costs, parts, start).titled(&costs[0].cause).into());
+        start += costs.len();
     }
-    let mut blocks = vec![rows.table().into()];
     for part in parts {
         blocks.push(Block::Paragraph(format!("{}.", sentence(*part)).into()));
         blocks.extend(Block::sentences(left_out(part.costs).into_iter().map(|(cause, reason)| format!("{cause}: {reason}"))));
     }
     Document::plain("Known costs at a sender, and what its receipt shows of them", blocks)
+}
+
+/// The costs of one cause, which begin at the place `start` of each part.
+fn table(costs: &[KnownCost], parts: &[Part], start: usize) -> Table {
+    let cost = |cost: &KnownCost| if cost.injected_ns > 0.0 { time(cost.injected_ns) } else { "-".to_owned() };
+    let mut rows = Rows::of(costs).words("Traffic", |cost| cost.traffic.as_str()).figures(("Cost", 2, ["Cost of", "a message"]), cost);
+    for part in parts {
+        let head =
+            Head { rank: Some(2), short: ["Found,".to_owned(), part.neighbour.to_owned()], line: format!("Found, {}", part.neighbour) };
+        let cells = (start..start + costs.len()).map(|place| part.costs.get(place).map_or(Cell::Nothing, found)).collect();
+        rows = rows.made(Column { cells, ..Column::new(head, Kind::Figures) });
+    }
+    rows.table()
 }
 
 /// The causes that could not be looked for, each reason once.
