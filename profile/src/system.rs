@@ -31,13 +31,6 @@ pub(crate) fn descriptor(returned: libc::c_long) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Bytes of a page of memory.
-pub fn page_size() -> usize {
-    // SAFETY: takes a number only.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(size).unwrap_or(4096)
-}
-
 /// A whole file of the kernel's, up to a limit.
 ///
 /// # Errors

@@ -11,5 +11,5 @@ pub mod process;
 pub mod refusal;
 pub mod socket;
 
-pub use mapping::{Access, Mapping};
+pub use mapping::{Access, Mapping, page_size};
 pub use refusal::{KernelRefusal, errno_name, refused_call};

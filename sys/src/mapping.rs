@@ -28,6 +28,13 @@ pub struct Mapping {
 // atomic numbers alone.
 unsafe impl Send for Mapping {}
 
+/// Bytes of a page of memory.
+pub fn page_size() -> usize {
+    // SAFETY: takes a number only.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4_096)
+}
+
 mod word {
     /// Numbers of which any bytes are one, and which all sides read and write whole.
     pub trait Word {}

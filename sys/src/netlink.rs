@@ -162,7 +162,9 @@ impl Channel {
                 }
                 match libc::c_int::from(message.kind) {
                     libc::NLMSG_ERROR => return verdict(tried, &message.body).map(|()| answers),
-                    libc::NLMSG_DONE => return Ok(answers),
+                    // A dump that failed ends with its errno, as a request does; older kernels send none.
+                    libc::NLMSG_DONE if message.body.len() < 4 => return Ok(answers),
+                    libc::NLMSG_DONE => return verdict(tried, &message.body).map(|()| answers),
                     _ => {
                         let rest = left.checked_sub(message.body.len() + size_of::<Message>());
                         left = rest.ok_or_else(|| NetlinkError::TooMuch { tried: tried.to_owned(), most: ANSWER_BYTES })?;

@@ -21,7 +21,7 @@ impl KernelRefusal {
 
     /// The errno in an error, whether it is one of the kernel's or a refusal.
     pub fn errno(error: &io::Error) -> Option<i32> {
-        let inner = || error.get_ref()?.downcast_ref::<Self>()?.answer.raw_os_error();
+        let inner = || error.get_ref()?.downcast_ref::<Self>().and_then(|refusal| Self::errno(&refusal.answer));
         error.raw_os_error().or_else(inner)
     }
 }
@@ -70,6 +70,7 @@ mod tests {
         let refused = KernelRefusal::error("this kernel refuses UDP_GRO", plain);
         assert_eq!(KernelRefusal::errno(&refused), Some(libc::ENOPROTOOPT));
         assert!(refused.to_string().starts_with("this kernel refuses UDP_GRO: Protocol not available"), "{refused}");
+        assert_eq!(KernelRefusal::errno(&KernelRefusal::error("opening the receiver", refused)), Some(libc::ENOPROTOOPT));
         assert_eq!(KernelRefusal::errno(&io::Error::other("no kernel's")), None);
     }
 }

@@ -13,12 +13,13 @@ use model::Nanos;
 use model::order::Order;
 use model::wakeups::{WakeupCost, Wakeups};
 use sys::clock::{monotonic, thread_cpu};
+use sys::page_size;
 
 use crate::perf::{self, Attributes};
 use crate::sampler::Layout;
 use crate::sampler::record::{Record, Records, Switch};
 use crate::sampler::ring::Ring;
-use crate::system::{bind_this_thread, page_size};
+use crate::system::bind_this_thread;
 
 /// Wake-ups of each kind.
 const ROUNDS: usize = 60;

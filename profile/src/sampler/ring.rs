@@ -4,9 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sys::{Access, Mapping};
-
-use crate::system::page_size;
+use sys::{Access, Mapping, page_size};
 
 /// Places in the first page (`struct perf_event_mmap_page`).
 const DATA_HEAD: usize = 1024;

@@ -9,14 +9,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use model::end::ZeroCopy;
-use sys::{Access, Mapping};
+use sys::{Access, Mapping, page_size};
 
 use super::is_readable;
 use super::one_room::receive_with;
 use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Place};
 
-/// A page of the kernel's mappings.
-const PAGE: usize = 4_096;
 /// Of the kernel's include/uapi/linux/tcp.h.
 const TCP_ZEROCOPY_RECEIVE: libc::c_int = 35;
 
@@ -38,6 +36,8 @@ pub struct Zerocopy {
     socket: RawFd,
     /// Memory for the socket's pages.
     mapping: Mapping,
+    /// Bytes of a page of it.
+    page: usize,
     room: Buffer,
     patience: Duration,
     /// Bytes that the next call is to copy, as the last one said.
@@ -52,11 +52,12 @@ pub struct Zerocopy {
 impl Open for Zerocopy {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (socket, room) = (place.socket.as_raw_fd(), place.room());
-        let length = room.len().next_multiple_of(PAGE);
+        let page = page_size();
+        let length = room.len().next_multiple_of(page);
         // Of the socket's kind (tcp_mmap() in the kernel's net/ipv4/tcp.c).
         let mapping = Mapping::of(&place.socket, 0, length, Access::Read)
             .map_err(|answer| KernelRefusal::error("this kernel refuses TCP_ZEROCOPY_RECEIVE (mmap of a TCP socket)", answer))?;
-        Ok(Self { socket, mapping, room, patience: place.patience, to_copy: 0, last: (false, 0), calls: 0, received: 0, copied: 0 })
+        Ok(Self { socket, mapping, page, room, patience: place.patience, to_copy: 0, last: (false, 0), calls: 0, received: 0, copied: 0 })
     }
 }
 
@@ -64,7 +65,7 @@ impl Zerocopy {
     /// Has the kernel map what has come, at most `limit` bytes. The bytes, or 0 where
     /// it mapped nothing; `to_copy` then says what there is to copy.
     fn map(&mut self, limit: usize) -> CallOutcome {
-        let length = limit.min(self.mapping.length()) / PAGE * PAGE;
+        let length = limit.min(self.mapping.length()) / self.page * self.page;
         let mut request = Request { address: self.mapping.start().as_ptr() as u64, length: length as u32, ..Request::default() };
         let mut size = size_of::<Request>() as libc::socklen_t;
         // SAFETY: the call reads and writes the request, and maps pages into memory that
@@ -115,7 +116,7 @@ impl Incoming for Zerocopy {
             return CallOutcome::NOTHING;
         }
         // Less than a page cannot be mapped.
-        if limit < PAGE {
+        if limit < self.page {
             return self.copy(limit);
         }
         match self.map(limit) {

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sys::{Access, Mapping};
+use sys::{Access, Mapping, page_size};
 
 use super::raw::{bind_to_device, fits, packet_socket};
 use super::xdp::Slot;
@@ -27,7 +27,6 @@ const LENGTH: usize = 4;
 /// Least frames of a ring, and least bytes of one: a power of two, as all of them are.
 const LEAST_FRAMES: usize = 256;
 const LEAST_BYTES: usize = 2_048;
-const PAGE: usize = 4_096;
 
 /// Frames in a ring that the kernel sends from.
 #[derive(Debug)]
@@ -53,7 +52,7 @@ struct Ring {
 impl Ring {
     /// Asks for a ring of `count` frames and maps it; both numbers are powers of two.
     fn map(socket: &OwnedFd, frame: usize, count: usize) -> io::Result<Self> {
-        let block = frame.max(PAGE);
+        let block = frame.max(page_size());
         let wanted = libc::tpacket_req {
             tp_block_size: block as u32,
             tp_block_nr: (frame * count / block) as u32,
