@@ -5,6 +5,7 @@
 #   scripts/setup.sh study    build nettoll and run studies
 #   scripts/setup.sh test     run all of its tests
 #   scripts/setup.sh bench    run its benchmarks
+#   scripts/setup.sh book     make a book of its pages
 #   scripts/setup.sh release TARGET  pack an archive
 #   scripts/setup.sh deb TARGET      pack a Debian package
 set -euo pipefail
@@ -12,10 +13,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 purpose=${1:-}
 case $purpose in
-study | test | bench) ;;
+study | test | bench | book) ;;
 release | deb) zigbuild=${2:?TARGET: where cargo builds}/zigbuild ;;
 *)
-    echo "usage: scripts/setup.sh study|test|bench, or release|deb TARGET" >&2
+    echo "usage: scripts/setup.sh study|test|bench|book, or release|deb TARGET" >&2
     exit 2
     ;;
 esac
@@ -88,6 +89,10 @@ check() {
         for program in nsenter taskset; do
             has $program || lacks $program "it starts iperf3 inside a host, bound to a CPU" util-linux
         done
+    fi
+
+    if [ "$purpose" = book ]; then
+        has mdbook || crates+=(mdbook)
     fi
 
     if [ "$purpose" = release ] || [ "$purpose" = deb ]; then

@@ -66,7 +66,7 @@ impl Page {
     /// The page's events, each with the line on which it begins.
     fn events(&self) -> impl Iterator<Item = (Event<'_>, usize)> {
         let parser = Parser::new_ext(&self.text, Options::ENABLE_TABLES).into_offset_iter();
-        parser.map(|(event, place)| (event, self.text[..place.start].lines().count() + 1))
+        parser.map(|(event, place)| (event, self.text[..place.start].matches('\n').count() + 1))
     }
 
     pub fn blocks(&self) -> Vec<Block> {
@@ -115,6 +115,33 @@ impl Page {
             _ => None,
         };
         self.events().filter_map(target).collect()
+    }
+
+    /// Sentences outside blocks and words of code, by paragraph, heading, item or cell, each with
+    /// its line: a paragraph goes on over the ends of its lines.
+    pub fn prose(&self) -> Vec<(String, usize)> {
+        let mut prose: Vec<(String, usize)> = Vec::new();
+        let mut code = false;
+        for (event, line) in self.events() {
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => code = true,
+                Event::End(TagEnd::CodeBlock) => code = false,
+                Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Item | Tag::TableCell) => prose.push((String::new(), line)),
+                Event::Text(text) if !code => {
+                    if let Some((sentences, _)) = prose.last_mut() {
+                        *sentences += &text;
+                    }
+                }
+                Event::Code(_) | Event::SoftBreak => {
+                    if let Some((sentences, _)) = prose.last_mut() {
+                        // A word of code is some word.
+                        *sentences += if event == Event::SoftBreak { " " } else { "X" };
+                    }
+                }
+                _ => {}
+            }
+        }
+        prose
     }
 
     /// Words in the type of code within sentences and tables.

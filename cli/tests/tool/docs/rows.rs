@@ -9,7 +9,9 @@ use model::plan::Factor;
 use model::{Api, Protocol, Receive, Test, Waiting, Warning};
 
 use super::pages::{Page, root};
+use crate::stored_runs::{copy, data};
 use crate::support::Skip;
+use crate::support::tool::Tool;
 
 const UPDATE: &str = "NETTOLL_UPDATE_EXPECTED";
 
@@ -95,6 +97,28 @@ fn made() -> Vec<Made> {
         table(format, "| `kind` | meaning | further fields |", Warning::ROWS.iter().map(warning).collect()),
         table(format, "| metric | meaning |", Metric::ALL.iter().map(metric).collect()),
     ]
+}
+
+/// The first block of text in README.md is a report of the stored run `tests/data/docs/gso`.
+pub fn the_readme_shows_a_stored_run() -> Result<(), Skip> {
+    const START: &str = "```text\n";
+    let tool = Tool::new();
+    copy(&data().join("docs"), &tool.path().join("runs"));
+    let report = tool.run(&["report", "runs/gso"]).judged().stdout;
+    let text = Page::read("README.md").text;
+    let start = text.find(START).unwrap() + START.len();
+    let length = text[start..].find("```").unwrap();
+    if std::env::var_os(UPDATE).is_some() {
+        fs::write(root().join("README.md"), [&text[..start], &report, &text[start + length..]].concat()).unwrap();
+    } else {
+        assert!(text[start..start + length] == report, "README.md: {UPDATE}=1 writes its report again:\n{report}");
+    }
+    Ok(())
+}
+
+/// The lines of all tables that are made from the program's rows: its text, not a page's.
+pub fn made_lines() -> BTreeSet<String> {
+    made().iter().flat_map(|table| table.lines().lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
 pub fn the_tables_of_pages_are_those_of_the_program() -> Result<(), Skip> {
