@@ -14,7 +14,7 @@ use crate::ends::IrqPool;
 use crate::findings::{Disturbed, Findings};
 use crate::metric::Metric;
 use crate::paths::Paths;
-use crate::studies::{ANALYSIS_FORMAT, Analysis, Studies, published};
+use crate::studies::{ANALYSIS_FORMAT, Analysis, Studies};
 use crate::table::TrialTable;
 use crate::timeline::Timeline;
 
@@ -40,7 +40,7 @@ impl Collector {
     pub fn new(run: Run, hosts: Vec<HostFacts>) -> Self {
         let mut findings = Findings::default();
         run.warnings.iter().for_each(|warning| findings.push_run(warning));
-        if let Some(name) = run.plan.reference.as_ref().filter(|name| published::study(name).is_none()) {
+        if let Some(name) = run.plan.reference.as_ref().filter(|name| literature::Study::named(name).is_none()) {
             findings.push_run(&no_study(name));
         }
         Self {

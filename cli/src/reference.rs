@@ -47,20 +47,23 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
     }
     foreign.extend(peers("iperf3", &args.iperf3, read::iperf3::parse)?);
     foreign.extend(peers("netperf", &args.netperf, read::netperf::parse)?);
-    let tables: Vec<(&PathBuf, csv::Table)> =
-        args.table.iter().map(|path| Ok((path, understood(path, csv::parse(&text(path)?.0))?))).collect::<Result<_, Failure>>()?;
+    let tables = tables(&args.table)?;
     if let Some(name) = &args.name {
-        let mut analysis = literature::analyse(study(name)?, DRAWS)?;
-        foreign.extend(tables.iter().map(|(path, table)| Foreign::of_table(&label(path), table)));
+        let study = study(name)?;
+        let mut analysis = literature::analyse(study, DRAWS)?;
+        for (label, table) in &tables {
+            analysis.rule(study, label, table)?;
+            foreign.push(Foreign::of_table(label, table));
+        }
         foreign.iter().for_each(|foreign| analysis.compare(foreign, DRAWS));
         return Ok(Some(analysis));
     }
     // The first stands by itself, the others next to it.
     let mut analysis: Option<ReferenceAnalysis> = None;
-    for (path, table) in &tables {
+    for (label, table) in &tables {
         match &mut analysis {
-            None => analysis = Some(literature::of_table(&label(path), table, DRAWS)),
-            Some(first) => first.compare(&Foreign::of_table(&label(path), table), DRAWS),
+            None => analysis = Some(literature::of_table(label, table, DRAWS)),
+            Some(first) => first.compare(&Foreign::of_table(label, table), DRAWS),
         }
     }
     for foreign in &foreign {
@@ -72,9 +75,17 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
     Ok(analysis)
 }
 
+/// Tables of files, each with its name.
+///
+/// # Errors
+/// A file that cannot be read, or that is no table with the columns of a published one.
+pub fn tables(paths: &[PathBuf]) -> Result<Vec<(String, csv::Table)>, Failure> {
+    paths.iter().map(|path| Ok((label(path), understood(path, csv::parse(&text(path)?.0))?))).collect()
+}
+
 fn study(name: &str) -> Result<Study, Failure> {
     let names = || Study::ALL.iter().map(|study| study.name());
-    Study::ALL.into_iter().find(|study| study.name() == name).ok_or_else(|| {
+    Study::named(name).ok_or_else(|| {
         let hint = model::nearest(name, names()).map_or(String::new(), |near| format!(": did you mean '{near}'?"));
         let all: Vec<&str> = names().collect();
         Failure::misuse(format!("there is no reference study '{name}'{hint}. There are: {}", all.join(", ")))

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::read::csv::BufferRow;
-use super::statement::{Ruling, Statement};
 use stats::knee::{self, Knee};
 
 /// The published table.
@@ -35,8 +34,14 @@ const GAP: f64 = 12.0;
 /// The least frame, with addresses and check sequence.
 const LEAST_FRAME: f64 = 64.0;
 
+/// The limit that the mail states, in KB/s.
+pub const STATED: f64 = 1104.0;
+
+/// Resolution of the clock in s, as the mail states it.
+pub const CLOCK: f64 = 0.010;
+
 /// Bytes of a transfer.
-const TRANSFER: f64 = 8.0 * 1024.0 * 1024.0;
+pub const TRANSFER: f64 = 8.0 * 1024.0 * 1024.0;
 
 /// The sum of the frames of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -52,12 +57,13 @@ pub struct FrameLimit {
 }
 
 impl FrameLimit {
-    /// One acknowledgement a segment, whose frame is of the least length and
-    /// has a gap; its preamble is counted only `with_preamble`: the stated limit leaves it out.
-    pub fn with_headers(with_preamble: bool) -> Self {
+    /// So many acknowledgements a segment, whose frames are of the least length and have a
+    /// gap. Their preamble is left out, as in the limit that the mail states; with it the limit
+    /// of one for each were 1,098.8 KB/s.
+    pub fn per_packet(acknowledgements: f64) -> Self {
         let segment = SEGMENT + HEADERS + ADDRESSES + CHECK + PREAMBLE + GAP;
-        let acknowledgement = LEAST_FRAME + GAP + if with_preamble { PREAMBLE } else { 0.0 };
-        let wire_bytes_per_byte = (segment + acknowledgement) / SEGMENT;
+        let acknowledgement = LEAST_FRAME + GAP;
+        let wire_bytes_per_byte = (segment + acknowledgements * acknowledgement) / SEGMENT;
         Self {
             segment_byte_times: segment,
             acknowledgement_byte_times: acknowledgement,
@@ -135,7 +141,7 @@ pub fn curves(rows: &[BufferRow], draws: usize) -> Vec<BufferCurve> {
         rows.sort_by(|a, b| a.packets.total_cmp(&b.packets));
         let points: Vec<(f64, f64, Option<f64>)> =
             rows.iter().map(|row| (row.packets, row.kbytes_per_s, Some(row.wire_mbit_per_s))).collect();
-        let mut curve = curve(name, &points, Some(FrameLimit::with_headers(false)), draws);
+        let mut curve = curve(name, &points, Some(FrameLimit::per_packet(1.0)), draws);
         curve.wire = WireFactor::from_rows(&rows);
         curve
     };
@@ -156,102 +162,4 @@ pub fn curve(name: &str, points: &[(f64, f64, Option<f64>)], limit: Option<Frame
         fitted: knee.as_ref().and_then(|knee| knee.fitted.get(place).copied()),
     };
     BufferCurve { name: name.to_owned(), points: points.iter().enumerate().map(point).collect(), knee, limit, wire: None }
-}
-
-/// The paper's statements on its table, with their rulings.
-pub fn statements(curves: &[BufferCurve]) -> Vec<Statement> {
-    let Some((curve, limit)) = curves.first().and_then(|curve| Some((curve, curve.limit?))) else { return Vec::new() };
-    let mut statements = vec![limit_statement(curve, &limit)];
-    statements.extend(share(curve, &limit));
-    statements.extend(ends(curve));
-    statements.extend(wire(curve, &limit));
-    statements.extend(clock(curve));
-    let other = "pair with the slower interface";
-    statements.push(Statement::undecided(
-        "notch",
-        other,
-        "it saturates at 65 % of the limit and has a notch at three packets, where acknowledgements collide",
-        "the table has the LANCE pair only",
-    ));
-    let equal = "the table has equal buffers only, 12 of the 289 combinations";
-    statements.push(Statement::undecided("equal", &curve.name, "throughput is best when both buffers are equal", equal));
-    statements
-}
-
-/// The stated limit.
-const STATED: f64 = 1104.0;
-
-fn limit_statement(curve: &BufferCurve, limit: &FrameLimit) -> Statement {
-    let full = FrameLimit::with_headers(true);
-    let found = format!(
-        "{SEGMENT:.0} bytes in {:.0} byte times and an acknowledgement of {:.0}, at 10 Mb/s: {:.1} KB/s of 1,024 bytes. The {:.0} leave out \
-         the acknowledgement's preamble: with it they are {:.0} and the limit {:.1}",
-        limit.segment_byte_times,
-        limit.acknowledgement_byte_times,
-        limit.kbytes_per_s,
-        limit.acknowledgement_byte_times,
-        full.acknowledgement_byte_times,
-        full.kbytes_per_s
-    );
-    let ruling = if limit.kbytes_per_s.round() == STATED { Ruling::Consistent } else { Ruling::NotConfirmed };
-    Statement::ruled("limit", &curve.name, "the limit after all overheads is 1,104 KB/s", ruling)
-        .found(found, [limit.kbytes_per_s, full.kbytes_per_s])
-        .rule("there is a sum of frames that gives it to the last digit stated; which frames are in it was found from the figure")
-}
-
-fn share(curve: &BufferCurve, limit: &FrameLimit) -> Option<Statement> {
-    let last = curve.points.last()?;
-    let share = last.kbytes_per_s / limit.kbytes_per_s * 100.0;
-    let found = format!("{:.0} KB/s are {share:.1} % of {:.1}", last.kbytes_per_s, limit.kbytes_per_s);
-    let statement =
-        Statement::decided("share", &curve.name, "twelve packets reach 91 % of the limit", last.packets == 12.0 && share.round() == 91.0);
-    Some(statement.found(found, [share]).rule("the share at 12 packets rounds to 91 %"))
-}
-
-fn ends(curve: &BufferCurve) -> Option<Statement> {
-    let (first, last) = (curve.points.first()?, curve.points.last()?);
-    let rises = curve.points.is_sorted_by(|a, b| a.kbytes_per_s < b.kbytes_per_s);
-    let holds = rises && (first.packets, first.kbytes_per_s, last.packets, last.kbytes_per_s) == (1.0, 384.0, 12.0, 1001.0);
-    let knee = curve.knee.as_ref().map_or_else(String::new, |knee| {
-        let range =
-            knee.at.residual_bootstrap.map_or("no interval".to_owned(), |[low, high]| format!("residual bootstrap {low:.1} to {high:.1}"));
-        let ends = (knee.before, knee.after);
-        format!("; knee at {:.1} packets ({range}): {:.0} KB/s a packet before it, {:.0} after", knee.at.value, ends.0, ends.1)
-    });
-    let found = format!("{:.0} KB/s at {:.0}, {:.0} at {:.0}{knee}", first.kbytes_per_s, first.packets, last.kbytes_per_s, last.packets);
-    let statement = Statement::decided("rise", &curve.name, "throughput rises from 384 KB/s at one packet to 1,001 at twelve", holds);
-    let statement = statement.found(found, [first.kbytes_per_s, last.kbytes_per_s]);
-    Some(statement.rule("both ends are those of the table, and every further packet adds something"))
-}
-
-fn wire(curve: &BufferCurve, limit: &FrameLimit) -> Option<Statement> {
-    let wire = curve.wire?;
-    let within = |[low, high]: [f64; 2]| (low..=high).contains(&limit.wire_bytes_per_byte);
-    let range = |[low, high]: [f64; 2]| format!("{low:.4} to {high:.4}");
-    let found = format!(
-        "the wire column implies {:.3} wire bytes per byte (rounding allows {}), the limit {:.4}; were a KB 1,000 bytes in it, rounding would \
-         allow {}, which {} the limit's",
-        wire.implied,
-        range(wire.allowed_1024),
-        limit.wire_bytes_per_byte,
-        range(wire.allowed_1000),
-        if within(wire.allowed_1000) { "holds" } else { "does not hold" }
-    );
-    Some(
-        Statement::decided("wire", &curve.name, "wire rate and limit come from the same frames", within(wire.allowed_1024))
-            .found(found, [wire.implied, limit.wire_bytes_per_byte])
-            .rule(
-                "the limit's wire bytes per byte lie within what the rounding of all rows allows, a KB being 1,024 bytes as in the limit",
-            ),
-    )
-}
-
-fn clock(curve: &BufferCurve) -> Option<Statement> {
-    let fastest = curve.points.iter().map(|point| point.kbytes_per_s).fold(0.0, f64::max);
-    let seconds = (fastest > 0.0).then(|| TRANSFER / (fastest * KB))?;
-    let lacks = format!(
-        "the clock's resolution is not published; the shortest transfer of 8 MB takes {seconds:.1} s, of which 0.1 % are {:.1} ms",
-        seconds
-    );
-    Some(Statement::undecided("clock", &curve.name, "8 MB are enough for the clock to cost at most 0.1 %", lacks))
 }

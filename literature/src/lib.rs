@@ -5,20 +5,23 @@
 //! ```text
 //! published CSV | --table | iperf3 | netperf | run -> Series, Table
 //!   -> sweep (cost model, power law, steps) | knee | loads | routines -> ReferenceAnalysis
-//!   -> Statement: what a paper says, the figures, the rule, the ruling
+//! reference/claims.csv + tables -> Statement: what a paper says, the figures, the rule, the ruling
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod cabrera;
+pub mod claims;
 pub mod comparison;
 pub mod cost;
 pub mod jacobson;
 pub mod power;
 pub mod read;
 pub mod shape;
+pub mod stated;
 pub mod statement;
 pub mod steps;
 pub mod sweep;
+pub mod years;
 
 mod bidulock;
 #[cfg(test)]
@@ -28,7 +31,8 @@ use serde::Serialize;
 
 pub use comparison::{Comparison, Foreign};
 pub use read::ReadError;
-pub use statement::{Ruling, Statement};
+pub use stated::Stated;
+pub use statement::{Given, Ruling, Statement};
 pub use stats::resample::{DRAWS, Resampled};
 
 use cabrera::loads::{self, LoadCurve};
@@ -41,7 +45,7 @@ use sweep::SeriesResult;
 /// The version of [`ReferenceAnalysis`] as JSON.
 pub const REFERENCE_FORMAT: u32 = 1;
 
-/// A published study whose tables are part of nettoll.
+/// A published study that is part of nettoll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Study {
     /// Three implementations of UDP.
@@ -50,40 +54,99 @@ pub enum Study {
     Cabrera1984,
     /// TCP by socket buffer.
     Jacobson1988,
+    /// Processing time by kind of work.
+    Kay1993,
+    /// Cycles, instructions and accesses by layer.
+    Kim1997,
 }
+
+/// A study: its name, year, subject, publication.
+type Entry = (Study, &'static str, u16, &'static str, &'static str);
+
+const STUDIES: [Entry; 5] = [
+    (
+        Study::Cabrera1984,
+        "cabrera1984",
+        1984,
+        "TCP and UDP on an Ethernet under 4.2BSD, 1984",
+        "Cabrera, Hunter, Karels, Mosher, \"A User-Process Oriented Performance Study of Ethernet Networking Under Berkeley UNIX 4.2BSD\", \
+         UC Berkeley, 1984, tables 3-5 and 7, appendix B",
+    ),
+    (
+        Study::Jacobson1988,
+        "jacobson1988",
+        1988,
+        "TCP on an Ethernet by socket buffer, 4BSD, 1988",
+        "Van Jacobson, \"4BSD TCP Ethernet Throughput\", tcp-ip list, 24 October 1988",
+    ),
+    (
+        Study::Kay1993,
+        "kay1993",
+        1993,
+        "Where TCP and UDP spend their time, by kind of work, 1993",
+        "Kay, Pasquale, extended abstract on the time that TCP/IP and UDP/IP take on a DECstation 5000/200 over FDDI, 1993",
+    ),
+    (
+        Study::Kim1997,
+        "kim1997",
+        1997,
+        "Cycles, instructions and memory accesses of TCP/IP by layer, 1997",
+        "Kim, Sung, Lee, measurement of 4.4BSD-Lite TCP/IP on a 150 MHz Pentium under FreeBSD, 1997, sections 2 and 3",
+    ),
+    (
+        Study::Bidulock2007,
+        "bidulock2007",
+        2007,
+        "Three implementations of UDP over loopback, five kernels, 2007",
+        "Bidulock, \"Experimental Test Results for Linux\", OpenSS7, June 2007, tables 1-4 and 6",
+    ),
+];
 
 impl Study {
     /// All of them, by year.
-    pub const ALL: [Self; 3] = [Self::Cabrera1984, Self::Jacobson1988, Self::Bidulock2007];
+    pub const ALL: [Self; 5] = [Self::Cabrera1984, Self::Jacobson1988, Self::Kay1993, Self::Kim1997, Self::Bidulock2007];
+
+    fn entry(self) -> &'static Entry {
+        STUDIES.iter().find(|entry| entry.0 == self).unwrap_or(&STUDIES[0])
+    }
+
+    /// The study of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|study| study.name() == name)
+    }
 
     /// The name to ask for it by.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bidulock2007 => "bidulock2007",
-            Self::Cabrera1984 => "cabrera1984",
-            Self::Jacobson1988 => "jacobson1988",
-        }
+    pub fn name(self) -> &'static str {
+        self.entry().1
+    }
+
+    /// Its year.
+    pub fn year(self) -> u16 {
+        self.entry().2
     }
 
     /// Its subject.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Bidulock2007 => "Three implementations of UDP over loopback, five kernels, 2007",
-            Self::Cabrera1984 => "TCP and UDP on an Ethernet under 4.2BSD, 1984",
-            Self::Jacobson1988 => "TCP on an Ethernet by socket buffer, 4BSD, 1988",
-        }
+    pub fn title(self) -> &'static str {
+        self.entry().3
     }
 
     /// Its publication.
-    pub const fn source(self) -> &'static str {
-        match self {
-            Self::Bidulock2007 => "Bidulock, \"Experimental Test Results for Linux\", OpenSS7, June 2007, tables 1-4 and 6",
-            Self::Cabrera1984 => {
-                "Cabrera, Hunter, Karels, Mosher, \"A User-Process Oriented Performance Study of Ethernet Networking Under Berkeley UNIX \
-                 4.2BSD\", UC Berkeley, 1984, tables 3-5 and 7, appendix B"
-            }
-            Self::Jacobson1988 => "Van Jacobson, \"4BSD TCP Ethernet Throughput\", tcp-ip list, 24 October 1988",
-        }
+    pub fn source(self) -> &'static str {
+        self.entry().4
+    }
+
+    /// Its tables, as far as nettoll carries them.
+    ///
+    /// # Errors
+    /// None that a user can meet: the tables are part of the program, and read by its tests.
+    pub fn tables(self) -> Result<Vec<Table>, ReadError> {
+        let texts: &[&str] = match self {
+            Self::Bidulock2007 => &[bidulock::TABLES],
+            Self::Cabrera1984 => &[cabrera::UNLOADED, cabrera::LATENCY, cabrera::ROUND_TRIP, cabrera::SECONDS, cabrera::CALLS],
+            Self::Jacobson1988 => &[jacobson::TABLE],
+            Self::Kay1993 | Self::Kim1997 => &[],
+        };
+        texts.iter().map(|text| parse(text)).collect()
     }
 }
 
@@ -92,6 +155,9 @@ impl Study {
 pub struct ReferenceAnalysis {
     /// [`REFERENCE_FORMAT`].
     pub format: u32,
+    /// The study; `None` of figures from elsewhere.
+    #[serde(skip)]
+    pub study: Option<Study>,
     /// The study's name, or the file's.
     pub name: String,
     /// Its subject.
@@ -100,6 +166,8 @@ pub struct ReferenceAnalysis {
     pub source: String,
     /// The paper's statements, with their rulings.
     pub statements: Vec<Statement>,
+    /// Figures that the text states.
+    pub stated: Vec<Stated>,
     /// Contradictions in the tables.
     pub inconsistencies: Vec<String>,
     /// Messages per second by size.
@@ -125,6 +193,14 @@ impl ReferenceAnalysis {
         Self { format: REFERENCE_FORMAT, name, title, source, ..Self::default() }
     }
 
+    /// Rules on a table that a user gave, by the claims of the study.
+    ///
+    /// # Errors
+    /// None that a user can meet: the tables of the study are part of the program.
+    pub fn rule(&mut self, study: Study, label: &str, table: &Table) -> Result<(), ReadError> {
+        claims::rule_given(study, &study.tables()?, label, table, &mut self.statements)
+    }
+
     /// Compares figures with it.
     pub fn compare(&mut self, foreign: &Foreign, draws: usize) {
         self.comparisons.push(comparison::compare(self, foreign, draws));
@@ -138,26 +214,12 @@ impl ReferenceAnalysis {
 /// None that a user can meet: the tables are part of the program, and read by its tests.
 pub fn analyse(study: Study, draws: usize) -> Result<ReferenceAnalysis, ReadError> {
     let mut analysis = ReferenceAnalysis::new(study.name(), study.title(), study.source());
-    let texts: &[&str] = match study {
-        Study::Bidulock2007 => &[bidulock::TABLES],
-        Study::Cabrera1984 => &[cabrera::UNLOADED, cabrera::LATENCY, cabrera::ROUND_TRIP, cabrera::SECONDS, cabrera::CALLS],
-        Study::Jacobson1988 => &[jacobson::TABLE],
-    };
-    let tables: Vec<Table> = texts.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
-    let read = fill(&mut analysis, &tables, draws);
+    analysis.study = Some(study);
+    let tables = study.tables()?;
+    fill(&mut analysis, &tables, draws);
     analysis.shapes = shape::shapes(&analysis.series);
-    let statements = match study {
-        Study::Bidulock2007 => bidulock::statements(&analysis.series),
-        Study::Jacobson1988 => jacobson::statements(&analysis.buffers),
-        Study::Cabrera1984 => {
-            let mut all = unloaded::statements(read.unloaded, &analysis.series);
-            all.extend(loads::statements(&read.latencies, &read.round_trips));
-            all.extend(analysis.routines.iter().flat_map(routines::statements));
-            all.extend(cabrera::undecided());
-            all
-        }
-    };
-    analysis.statements = statements;
+    analysis.stated = stated::figures(study)?;
+    analysis.statements = claims::statements(study, &tables)?;
     Ok(analysis)
 }
 
@@ -176,16 +238,8 @@ pub fn of_foreign(foreign: &Foreign, draws: usize) -> ReferenceAnalysis {
     analysis
 }
 
-/// Tables that statements need in addition to the analysis.
-#[derive(Default)]
-struct Read<'a> {
-    unloaded: &'a [read::csv::UnloadedRow],
-    latencies: Vec<LoadCurve>,
-    round_trips: Vec<LoadCurve>,
-}
-
-fn fill<'a>(analysis: &mut ReferenceAnalysis, tables: &'a [Table], draws: usize) -> Read<'a> {
-    let mut read = Read::default();
+fn fill(analysis: &mut ReferenceAnalysis, tables: &[Table], draws: usize) {
+    let (mut tests, mut latencies, mut round_trips): (&[_], Vec<LoadCurve>, Vec<LoadCurve>) = (&[], Vec::new(), Vec::new());
     let (mut seconds, mut calls): (&[_], &[_]) = (&[], &[]);
     for table in tables {
         match table {
@@ -196,21 +250,20 @@ fn fill<'a>(analysis: &mut ReferenceAnalysis, tables: &'a [Table], draws: usize)
             Table::Unloaded(rows) => {
                 analysis.series.extend(sweep::analyse(&unloaded::series(rows), draws));
                 analysis.inconsistencies.extend(unloaded::inconsistencies(rows));
-                read.unloaded = rows;
+                tests = rows;
             }
-            Table::Latency(rows) => read.latencies = loads::curves(rows, "time per one-byte message"),
-            Table::RoundTrip(rows) => read.round_trips = loads::curves(rows, loads::ROUND_TRIPS),
+            Table::Latency(rows) => latencies = loads::curves(rows, "time per one-byte message"),
+            Table::RoundTrip(rows) => round_trips = loads::curves(rows, loads::ROUND_TRIPS),
             Table::Seconds(rows) => seconds = rows,
             Table::Calls(rows) => calls = rows,
             Table::Buffers(rows) => analysis.buffers.extend(jacobson::curves(rows, draws)),
         }
     }
-    analysis.inconsistencies.extend(loads::inconsistencies(&read.latencies, &read.round_trips, read.unloaded));
-    analysis.loads.extend(read.latencies.iter().chain(&read.round_trips).cloned());
+    analysis.inconsistencies.extend(loads::inconsistencies(&latencies, &round_trips, tests));
+    analysis.loads.extend(latencies.into_iter().chain(round_trips));
     if !seconds.is_empty() || !calls.is_empty() {
         let routines = Routines::from_rows(seconds, calls);
         analysis.inconsistencies.extend(routines::inconsistencies(&routines));
         analysis.routines = Some(routines);
     }
-    read
 }

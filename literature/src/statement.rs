@@ -1,86 +1,84 @@
-//! Statements of a paper, ruled by its own tables.
+//! Claims of a paper, ruled by tables.
 
 use serde::Serialize;
 
-/// The ruling of a table on a statement.
+/// The ruling of a table on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// The table shows it, by the rule.
-    #[serde(rename = "borne_out")]
-    Confirmed,
-    /// The table agrees with it, and is no evidence: what it is compared with was found
-    /// from the figure stated.
-    Consistent,
+    Holds,
     /// The table shows something else.
-    #[serde(rename = "not_borne_out")]
-    NotConfirmed,
-    /// The published tables do not hold what it would take.
-    NotDecidable,
+    DoesNotHold,
+    /// The paper published no figures that decide it.
+    Undecidable,
+    /// The paper published a table that decides it, and nettoll does not carry it.
+    NeedsTable,
 }
 
 impl Ruling {
-    /// Confirmed or not.
+    /// All, in the order in which they are counted.
+    pub const ALL: [Self; 4] = [Self::Holds, Self::DoesNotHold, Self::Undecidable, Self::NeedsTable];
+
+    /// Holds or does not.
     pub const fn from_rule(holds: bool) -> Self {
-        if holds { Self::Confirmed } else { Self::NotConfirmed }
+        if holds { Self::Holds } else { Self::DoesNotHold }
     }
 
     /// In words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Confirmed => "confirmed",
-            Self::Consistent => "consistent with the figures",
-            Self::NotConfirmed => "not confirmed",
-            Self::NotDecidable => "not decidable",
+            Self::Holds => "holds",
+            Self::DoesNotHold => "does not hold",
+            Self::Undecidable => "cannot be decided",
+            Self::NeedsTable => "needs a table",
         }
     }
 }
 
-/// A statement of a paper.
+/// A claim of a paper, with its ruling.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Statement {
-    /// A short name, the same in every version: `above/1`.
+    /// Its name in the table of claims: `c84-01`.
     pub id: String,
-    /// The table or machine that it is about.
-    pub about: String,
-    /// The paper's statement, in our words.
+    /// The year of the paper.
+    pub year: u16,
+    /// Its place in the paper.
+    pub place: String,
+    /// The claim in our words.
     pub says: String,
-    /// The finding of the table.
+    /// The figures that the paper states.
+    pub stated: String,
+    /// The ruling of the paper's tables.
     pub ruling: Ruling,
-    /// The figures that decide, in words.
+    /// The figures that decide, or what is missing.
     pub found: String,
     /// The same as numbers, in the order in which `found` has them.
     pub values: Vec<f64>,
-    /// The rule by which it counts as confirmed.
+    /// The rule by which it holds.
     pub rule: String,
+    /// Rulings of tables that a user gave, by the same rule.
+    pub given: Vec<Given>,
+    /// The run that decides it today.
+    pub today_run: String,
+    /// How it is decided today.
+    pub today_rule: String,
 }
 
-impl Statement {
-    /// A statement that the tables decide.
-    pub fn decided(id: impl Into<String>, about: &str, says: impl Into<String>, holds: bool) -> Self {
-        Self::ruled(id, about, says, Ruling::from_rule(holds))
-    }
+/// The ruling of a table that a user gave.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Given {
+    /// The table.
+    pub label: String,
+    /// The ruling.
+    pub ruling: Ruling,
+    /// The figures that decide.
+    pub found: String,
+    /// The same as numbers.
+    pub values: Vec<f64>,
+}
 
-    /// A statement for which the tables lack something: what, and what there is.
-    pub fn undecided(id: impl Into<String>, about: &str, says: impl Into<String>, lacks: impl Into<String>) -> Self {
-        Self::ruled(id, about, says, Ruling::NotDecidable).found(lacks, []).rule("the published tables would have to hold it")
-    }
-
-    /// A statement with this ruling.
-    pub fn ruled(id: impl Into<String>, about: &str, says: impl Into<String>, ruling: Ruling) -> Self {
-        let (found, values, rule) = (String::new(), Vec::new(), String::new());
-        Self { id: id.into(), about: about.to_owned(), says: says.into(), ruling, found, values, rule }
-    }
-
-    /// With the figures that decide.
-    pub fn found(mut self, found: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
-        (self.found, self.values) = (found.into(), values.into_iter().collect());
-        self
-    }
-
-    /// With the rule.
-    pub fn rule(mut self, rule: impl Into<String>) -> Self {
-        self.rule = rule.into();
-        self
-    }
+/// Numbers of statements by ruling, of all four.
+pub fn counts(statements: &[Statement]) -> [(Ruling, usize); 4] {
+    Ruling::ALL.map(|ruling| (ruling, statements.iter().filter(|one| one.ruling == ruling).count()))
 }

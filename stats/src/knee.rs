@@ -53,6 +53,14 @@ pub fn plateau(values: &[Estimate]) -> Option<Plateau> {
     Some(Plateau { level, points, at, reached, surely })
 }
 
+/// A notch less deep than this is none, in a table as in a run.
+pub const NOTCH: f64 = 0.02;
+
+/// The depth of a value below the lower one of its neighbours, as a share of that.
+pub fn notch_depth([before, here, after]: [f64; 3]) -> f64 {
+    1.0 - here / before.min(after)
+}
+
 /// Fewer points do not show two lines.
 const LEAST_POINTS: usize = 6;
 

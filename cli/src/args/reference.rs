@@ -9,7 +9,7 @@ use super::output::{HtmlArgs, RunsArgs};
 /// `nettoll reference`.
 #[derive(Debug, Args)]
 pub struct ReferenceArgs {
-    /// A published study: cabrera1984, jacobson1988, bidulock2007; without it,
+    /// A published study: cabrera1984, jacobson1988, kay1993, kim1997, bidulock2007; without it,
     /// and without figures from elsewhere, they are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
@@ -23,7 +23,8 @@ pub struct ReferenceArgs {
     /// Where runs are
     #[command(flatten)]
     pub runs: RunsArgs,
-    /// A table with the columns of a published one
+    /// A table with the columns of a published one; next to a study it is ruled by the
+    /// claims of that study
     #[arg(long, value_name = "FILE")]
     pub table: Vec<PathBuf>,
     /// What `iperf3 -J` wrote; several files make a series over their sizes

@@ -3,13 +3,9 @@
 use serde::Serialize;
 
 use crate::read::csv::{LoadRow, UnloadedRow};
-use crate::statement::Statement;
 use stats::cost::LEAST_NOISE;
 use stats::cost::design::{LINE, Point};
 use stats::cost::robust;
-
-/// Throughput is halved by a unit when the time grows by a factor between these: 2 less and plus a quarter.
-const HALVED: [f64; 2] = [1.5, 2.5];
 
 /// Name of the times of table 4.
 pub const ROUND_TRIPS: &str = "round trip";
@@ -56,51 +52,6 @@ pub fn curves(rows: &[LoadRow], of: &'static str) -> Vec<LoadCurve> {
         curve.line = line.and_then(|line| Some([*line.first()?, *line.get(1)?]));
     }
     all
-}
-
-/// The paper's statements on loads, with their rulings.
-pub fn statements(latencies: &[LoadCurve], round_trips: &[LoadCurve]) -> Vec<Statement> {
-    let mut all: Vec<Statement> = latencies.iter().filter_map(halves).collect();
-    all.extend(round_trips.iter().filter_map(|trip| hides(trip, latencies)));
-    all
-}
-
-fn halves(curve: &LoadCurve) -> Option<Statement> {
-    let [first, second] = *curve.factors.get(..2)? else { return None };
-    let within = |factor: f64| (HALVED[0]..=HALVED[1]).contains(&factor);
-    let about = format!("{}, {}, one-byte messages", curve.machine, curve.protocol.to_uppercase());
-    let id = format!("halves/{}/{}", curve.machine.to_lowercase().replace(' ', "-"), curve.protocol);
-    Some(
-        Statement::decided(
-            id,
-            &about,
-            "each of the first two units of load at the sender halves throughput",
-            within(first) && within(second),
-        )
-        .found(format!("time per message grows by {first:.2} and by {second:.2} times"), [first, second])
-        .rule(format!("both units multiply the time per message by {} to {}; a table of all sizes is not published", HALVED[0], HALVED[1])),
-    )
-}
-
-/// A stream's time per message hides buffering, and the round trip does not.
-fn hides(trip: &LoadCurve, latencies: &[LoadCurve]) -> Option<Statement> {
-    let one_way = latencies.iter().find(|curve| curve.machine == trip.machine && curve.protocol == trip.protocol)?;
-    let at = |load: f64| one_way.points.iter().find(|point| point[0] == load).map(|point| point[1]);
-    let ratios: Vec<(f64, f64)> = trip.points.iter().filter_map(|[load, ms]| Some((*load, ms / (2.0 * at(*load)?)))).collect();
-    let unloaded = ratios.iter().find(|(load, _)| *load == 0.0)?.1;
-    let under: Vec<String> = ratios.iter().map(|(load, ratio)| format!("{load}: {ratio:.2}")).collect();
-    let about = format!("{}, {}, one byte", trip.machine, trip.protocol.to_uppercase());
-    let statement = Statement::decided(
-        "round-trip",
-        &about,
-        "the time per one-byte message of a stream hides buffering: a round trip takes more than two of it",
-        unloaded > 1.0,
-    );
-    let statement = statement.found(
-        format!("round trip over twice the time per message, by units of load: {}", under.join(", ")),
-        ratios.iter().map(|(_, ratio)| *ratio),
-    );
-    Some(statement.rule("more than 1 without load"))
 }
 
 /// Contradictions between these tables, or with appendix B.

@@ -5,18 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::read::csv::RoutineRow;
-use crate::statement::{Ruling, Statement};
 
 /// Messages of each test in the tables.
 const MESSAGES: f64 = 10_000.0;
 
 /// A routine whose dearest size costs more than this times its cheapest varies with size.
 const VARIES: f64 = 1.5;
-
-/// Routines that move data from one place to another.
-const COPYING: [&str; 4] = ["m_copy", "uiomove", "Copyin", "if_wubaput"];
-/// Routines that sum.
-const SUMMING: [&str; 2] = ["tcp_cksum", "in_cksum"];
 
 /// One routine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,141 +76,6 @@ impl Routines {
         movers.sort_by(|x, y| y.1.abs().total_cmp(&x.1.abs()));
         movers
     }
-
-    fn sum_at(&self, size: u64) -> Option<f64> {
-        self.sum_us.get(self.sizes.iter().position(|known| *known == size)?).copied()
-    }
-
-    fn row(&self, name: &str) -> Option<&Routine> {
-        self.rows.iter().find(|row| row.name == name)
-    }
-
-    fn of_names(&self, names: &[&str], size: u64) -> Option<f64> {
-        let place = self.sizes.iter().position(|known| *known == size)?;
-        names.iter().map(|name| self.row(name)?.us_per_message[place]).sum()
-    }
-}
-
-const ABOUT: &str = "TCP send path, VAX 11/750";
-
-/// The paper's statements on its routines, with their rulings.
-pub fn statements(routines: &Routines) -> Vec<Statement> {
-    let all = [
-        movers(routines),
-        costliest(routines),
-        dearer(routines),
-        buffers(routines),
-        segments(routines),
-        copying(routines),
-        constant(routines),
-    ];
-    all.into_iter().flatten().collect()
-}
-
-/// True where the first names are these, in this order.
-fn in_order(id: &str, says: &str, found: &[(String, f64)], names: &[&str]) -> Option<Statement> {
-    let first = found.get(..names.len())?;
-    let holds = first.iter().map(|(name, _)| name.as_str()).eq(names.iter().copied());
-    let words: Vec<String> = first.iter().map(|(name, us)| format!("{name} {us:.0} µs")).collect();
-    let statement = Statement::decided(id, ABOUT, says, holds);
-    Some(statement.found(words.join(", "), first.iter().map(|(_, us)| *us)).rule("they are the first, in this order"))
-}
-
-fn movers(routines: &Routines) -> Option<Statement> {
-    let says = "between 1,023 and 1,024 B those routines move most that handle buffers: m_copy, sosend, if_wubaput, uiomove";
-    in_order("movers", says, &routines.movers, &["m_copy", "sosend", "if_wubaput", "uiomove"])
-}
-
-fn costliest(routines: &Routines) -> Option<Statement> {
-    let found: Vec<(String, f64)> = routines.rows.iter().map(|row| (row.name.clone(), row.total_us)).collect();
-    let says = "over all sizes these cost most: m_copy, sosend, tcp_cksum, if_wubaput, tcp_output";
-    in_order("costliest", says, &found, &["m_copy", "sosend", "tcp_cksum", "if_wubaput", "tcp_output"])
-}
-
-/// 1,023 bytes cost 60 % more than 1,024.
-fn dearer(routines: &Routines) -> Option<Statement> {
-    const STATED: f64 = 60.0;
-    let (less, page) = (routines.sum_at(1_023)?, routines.sum_at(1_024)?);
-    let excess = (less / page - 1.0) * 100.0;
-    // What both sizes would have to cost besides for the statement to hold.
-    let rest = (less - (1.0 + STATED / 100.0) * page) / (STATED / 100.0);
-    let ruling = match excess - STATED {
-        apart if apart.abs() <= 5.0 => Ruling::Confirmed,
-        apart if apart > 0.0 => Ruling::NotDecidable,
-        _ => Ruling::NotConfirmed,
-    };
-    let found = format!(
-        "the rows sum to {less:.0} and {page:.0} µs per message: {excess:.0} % more; what they leave out would have to cost {rest:.0} µs at both sizes for 60 %"
-    );
-    let statement = Statement::ruled("dearer", ABOUT, "a message of 1,023 B costs 60 % more than one of 1,024 B", ruling);
-    let statement = statement.found(found, [excess, rest]);
-    Some(statement.rule("confirmed within 5 points; as the rows are not the whole kernel, more leaves it undecided and less refutes it"))
-}
-
-/// The buffer scheme: a buffer a call of uiomove.
-fn buffers(routines: &Routines) -> Option<Statement> {
-    let uiomove = routines.row("uiomove")?;
-    let calls = |size: u64| uiomove.calls_per_message[routines.sizes.iter().position(|known| *known == size)?];
-    let counts = [calls(112)?, calls(113)?, calls(1_023)?, calls(1_024)?];
-    let holds = counts.map(f64::round) == [1.0, 2.0, 10.0, 1.0];
-    let found = format!(
-        "uiomove is called {:.1} times at 112 B, {:.1} at 113, {:.1} at 1,023 and {:.1} at 1,024 B",
-        counts[0], counts[1], counts[2], counts[3]
-    );
-    let statement = Statement::decided(
-        "buffers",
-        ABOUT,
-        "the buffer scheme explains the jumps: 112 bytes a buffer, and a page at once from 1,024 B on",
-        holds,
-    );
-    Some(statement.found(found, counts).rule("one call a buffer: ⌈bytes / 112⌉ below 1,024 B and one at it, to the nearest whole call"))
-}
-
-/// Segments hold 1,024 bytes.
-fn segments(routines: &Routines) -> Option<Statement> {
-    let output = routines.row("ip_output")?;
-    let calls = |size: u64| output.calls_per_message[routines.sizes.iter().position(|known| *known == size)?];
-    let (one, two) = (calls(1_024)?, calls(1_025)?);
-    let statement =
-        Statement::decided("segments", ABOUT, "a message beyond 1,024 B takes two segments", one.round() == 1.0 && two.round() == 2.0);
-    let statement = statement.found(format!("ip_output is called {one:.2} times a message at 1,024 B and {two:.2} at 1,025 B"), [one, two]);
-    Some(statement.rule("one packet a message at 1,024 B and two at 1,025 B, to the nearest whole packet"))
-}
-
-/// Copying dominates TCP.
-fn copying(routines: &Routines) -> Option<Statement> {
-    let sizes: Vec<u64> = routines.sizes.iter().copied().filter(|size| *size >= 1_000).collect();
-    let shares: Option<Vec<(u64, f64, f64)>> = sizes
-        .iter()
-        .map(|size| {
-            let sum = routines.sum_at(*size)?;
-            Some((*size, routines.of_names(&COPYING, *size)? / sum * 100.0, routines.of_names(&SUMMING, *size)? / sum * 100.0))
-        })
-        .collect();
-    let shares = shares.filter(|shares| !shares.is_empty())?;
-    let found: Vec<String> =
-        shares.iter().map(|(size, copying, summing)| format!("{size} B: {copying:.0} %, checksums {summing:.0} %")).collect();
-    let statement =
-        Statement::decided("copying", ABOUT, "copying dominates TCP", shares.iter().all(|(_, copying, summing)| copying > summing));
-    let statement = statement
-        .found(format!("{} of all rows: {}", COPYING.join(" + "), found.join("; ")), shares.iter().map(|(_, copying, _)| *copying));
-    Some(statement.rule("what copies costs more than what sums at every size of 1,000 B and more"))
-}
-
-/// Rows that are constant.
-fn constant(routines: &Routines) -> Option<Statement> {
-    let names: Vec<&str> = routines.rows.iter().filter(|row| !row.varies).map(|row| row.name.as_str()).collect();
-    let holds = ["syscall", "write", "tcp_usrreq"].iter().all(|name| names.contains(name));
-    (!routines.rows.is_empty()).then(|| {
-        Statement::decided(
-            "constant",
-            ABOUT,
-            "what serves the call as such costs the same at every size: syscall, write, tcp_usrreq",
-            holds,
-        )
-        .found(format!("{} of {} rows do: {}", names.len(), routines.rows.len(), names.join(", ")), [names.len() as f64])
-        .rule(format!("the dearest size of each costs no more than {VARIES} times its cheapest"))
-    })
 }
 
 /// Routines that one table has and the other has not.

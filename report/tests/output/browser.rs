@@ -328,7 +328,7 @@ fn the_charts_of_the_reference_studies_are_drawn() {
         return;
     }
     let mut browser = Browser::start();
-    for (study, charts) in [(Study::Jacobson1988, 1), (Study::Bidulock2007, 20)] {
+    for (study, charts) in [(Study::Cabrera1984, 14), (Study::Jacobson1988, 2), (Study::Bidulock2007, 20)] {
         let path = place(&format!("{}.html", study.name()));
         std::fs::write(&path, report::html::document(&report::reference::document(&analyse(study, 100).unwrap(), "0.0.0"))).unwrap();
         for (screen, name) in [(WIDE, "wide"), (NARROW, "narrow")] {

@@ -14,10 +14,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use stats::holm::holm;
+use stats::knee::{NOTCH, notch_depth};
 use stats::median::{median, of_sorted};
-
-/// A notch less deep than this is none, however sure it is.
-pub(super) const DEPTH: f64 = 0.02;
 
 /// The most probability by chance of calling anything a notch.
 const ALPHA: f64 = 0.05;
@@ -48,10 +46,10 @@ pub(super) fn find(values: &[Vec<f64>], class: &[usize], triples: &[Triple], see
         }
         let chance = |neighbour: f64, nulls: &mut Nulls| nulls.chance(class[middle], values[middle].len(), (middle_value / neighbour).ln());
         let p = chance(below, &mut nulls).max(chance(above, &mut nulls));
-        tested.push((place, 1.0 - middle_value / below.min(above), p));
+        tested.push((place, notch_depth([below, middle_value, above]), p));
     }
     let adjusted = holm(&tested.iter().map(|(_, _, p)| *p).collect::<Vec<f64>>());
-    let found = tested.iter().zip(adjusted).filter(|((_, depth, _), p)| *depth >= DEPTH && *p <= ALPHA);
+    let found = tested.iter().zip(adjusted).filter(|((_, depth, _), p)| *depth >= NOTCH && *p <= ALPHA);
     (found.map(|((place, depth, _), p)| (*place, *depth, p)).collect(), tested.len())
 }
 

@@ -21,11 +21,6 @@ use stats::estimate::{Estimate, Interval};
 
 pub use result::*;
 
-/// The study of a name.
-pub(crate) fn study(name: &str) -> Option<Study> {
-    Study::ALL.into_iter().find(|study| study.name() == name)
-}
-
 /// The study of a plan that repeats a published one.
 #[derive(Debug)]
 pub(crate) struct Repeated(Study);
@@ -34,7 +29,7 @@ impl super::Study for Repeated {
     type Result = Published;
 
     fn for_plan(plan: &Plan) -> Option<Self> {
-        study(plan.reference.as_deref()?).map(Self)
+        Study::named(plan.reference.as_deref()?).map(Self)
     }
 
     fn finish(self, context: &Context) -> Option<Published> {

@@ -8,6 +8,9 @@ use super::{Machine, words};
 use crate::document::figure::{Figure, Panel, SizeAxis, Trace, placeable};
 use crate::number::{self, Axis};
 
+/// The longest name of a machine in a title.
+const LONGEST: usize = 40;
+
 /// Charts of a machine; `place` tells machines apart.
 pub fn of_machine(machine: &Machine, place: usize) -> Vec<Figure> {
     let all = [messages(machine, place), delay(machine, place), throughput(machine, place), improvement(machine, place)];
@@ -23,6 +26,7 @@ fn axis(machine: &Machine) -> SizeAxis {
 fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, panel: Panel, traces: Vec<Trace>) -> Figure {
     let names: Vec<&str> = machine.series.iter().map(|series| series.name.as_str()).collect();
     let alt = format!("{title} against message size on {}: {}. The figures are in the table below.", machine.name, names.join(", "));
+    let title = format!("{title}: {}", words::short(machine.name, LONGEST));
     Figure { id: id.into(), title: title.into(), caption: caption.to_owned(), alt, sizes: Some(axis(machine)), panels: vec![panel], traces }
 }
 
@@ -82,7 +86,7 @@ fn improvement(machine: &Machine, place: usize) -> Figure {
     chart(machine, format!("improvement-{place}"), "Improvement", &caption, panel, traces)
 }
 
-/// Curves over socket buffers in one chart, with the two lines of each and the limit.
+/// Curves over socket buffers of elsewhere in one chart, with the two lines of each and the limit.
 pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Figure> {
     let mut traces = Vec::new();
     for (series, curve) in curves.iter().enumerate() {

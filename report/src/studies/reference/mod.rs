@@ -1,13 +1,14 @@
 //! Published studies, and whatever is compared with them.
 //!
 //! ```text
-//! ReferenceAnalysis -> words, chart -> Document -> terminal | html
+//! ReferenceAnalysis -> claims, figures (a file a paper), words, chart -> Document -> terminal | html
 //!                   -> csv (which the page holds), json
 //! ```
 
 mod chart;
-mod csv;
-mod matrix;
+pub mod claims;
+pub mod csv;
+mod figures;
 mod shape;
 mod words;
 
@@ -18,12 +19,10 @@ use literature::comparison::Pair;
 use literature::cost::CostPiece;
 use literature::jacobson::BufferCurve;
 use literature::sweep::{SeriesResult, SizeResult};
-use literature::{Comparison, ReferenceAnalysis, Resampled, Ruling, Statement as Claim, Study};
+use literature::{Comparison, ReferenceAnalysis, Resampled, Statement, Study};
 use model::order::Gather;
 
-use crate::document::{
-    Block, Cell, Cut, Document, Estimated, Figure, Head, Keeps, Kind, Masthead, Rows, Section, Shown, Span, Statement, Table, Text,
-};
+use crate::document::{Block, Cell, Cut, Document, Estimated, Figure, Head, Keeps, Kind, Masthead, Rows, Section, Shown, Table};
 use crate::number;
 use crate::words::capital;
 use crate::{json, studies::cost::r_squared};
@@ -44,12 +43,15 @@ pub fn list_json() -> String {
 }
 
 /// Series of one machine, in the order in which machines first come up.
-struct Machine<'a> {
+pub struct Machine<'a> {
+    /// Its name.
     name: &'a str,
+    /// Its series.
     series: Vec<&'a SeriesResult>,
 }
 
-fn machines(series: &[SeriesResult]) -> Vec<Machine<'_>> {
+/// The machines of series.
+pub fn machines(series: &[SeriesResult]) -> Vec<Machine<'_>> {
     group_by(series, |one| one.group.as_str()).into_iter().map(|(name, series)| Machine { name, series }).collect()
 }
 
@@ -65,21 +67,25 @@ impl Machine<'_> {
 pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     let own = machines(&analysis.series);
     let theirs: Vec<Machine> = analysis.comparisons.iter().flat_map(|one| machines(&one.series)).collect();
-    let charts = own.iter().chain(&theirs).enumerate().map(|(place, machine)| chart::of_machine(machine, place));
+    // A study's own charts stand with its figures.
+    let charts = own.iter().chain(&theirs).enumerate().map(|(place, machine)| match place < own.len() && analysis.study.is_some() {
+        true => Vec::new(),
+        false => chart::of_machine(machine, place),
+    });
     let mut charts: Vec<Vec<Figure>> = charts.collect();
-    let curves: Vec<&BufferCurve> = analysis.buffers.iter().chain(analysis.comparisons.iter().flat_map(|one| &one.buffers)).collect();
-    let buffers = chart::of_buffers(&curves);
     let their_charts = charts.split_off(own.len());
     let mut sections = vec![summary(analysis)];
     let inconsistencies = analysis.inconsistencies.iter().map(|text| capital(text));
+    sections.extend(analysis.study.map(|_| paper(analysis)));
     sections.extend(listed("inconsistencies", "What does not go together in the tables", "Inconsistencies", inconsistencies));
     sections.extend(listed("remarks", "To be known", "", analysis.remarks.iter().cloned()));
     sections.extend(sweeps("sizes", "Message sizes", &own, charts));
-    sections.extend(loads(&analysis.loads));
-    sections.extend(analysis.routines.as_ref().map(routines));
-    if !analysis.buffers.is_empty() || buffers.is_some() {
-        let blocks = Block::figures(buffers.into_iter().collect()).into_iter().chain(analysis.buffers.iter().map(self::buffers));
-        sections.push(Section::named("buffers", "Socket buffers", blocks));
+    if analysis.study.is_none() {
+        sections.extend(loads(&analysis.loads));
+        sections.extend(analysis.routines.as_ref().map(routines));
+    }
+    if analysis.study != Some(Study::Jacobson1988) {
+        sections.extend(socket_buffers(analysis));
     }
     sections.extend(analysis.comparisons.iter().enumerate().map(|one| compared(analysis, one)));
     sections.extend(sweeps("published-sizes", "Message sizes of what is compared", &theirs, their_charts));
@@ -98,29 +104,32 @@ pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     }
 }
 
-/// The statements of the paper, each with its ruling.
+/// The claims of the paper, with their rulings.
 fn summary(analysis: &ReferenceAnalysis) -> Section {
-    let blocks = if analysis.statements.is_empty() {
+    let statements: Vec<&Statement> = analysis.statements.iter().collect();
+    let blocks = if statements.is_empty() {
         vec![Block::Lead("Figures of others, analysed with what analyses a run.".into())]
     } else {
-        let lead = format!("What the paper says, and what its tables show: {}.", words::tally(analysis));
-        let matrix = matrix::of(&analysis.statements).map(Block::from);
-        let statements = Block::Statements(analysis.statements.iter().map(statement).collect());
-        std::iter::once(Block::Lead(lead.into())).chain(matrix).chain([statements]).collect()
+        vec![
+            Block::Lead(format!("{}.", claims::tally(statements.iter().copied())).into()),
+            claims::table(&[(String::new(), statements)]).into(),
+        ]
     };
     Section::named("summary", "Summary", blocks)
 }
 
-fn statement(claim: &Claim) -> Statement {
-    let ruling = claim.ruling.words().to_owned();
-    let ruling = if matches!(claim.ruling, Ruling::Confirmed | Ruling::Consistent) { Span::Plain(ruling) } else { Span::Strong(ruling) };
-    let text = Text(vec![
-        ruling,
-        Span::Plain(format!(": {} ", claim.says)),
-        Span::Faint(format!("({})", claim.about)),
-        Span::Plain(format!(". {}.", capital(&claim.found))),
-    ]);
-    Statement { id: format!("statement-{}", claim.id), text, rule: format!("Rule: {}.", claim.rule) }
+/// Figures and tables of a paper in its own form, what it concludes, and the figures that its text states.
+pub fn paper(analysis: &ReferenceAnalysis) -> Section {
+    let blocks = figures::of(analysis).into_iter().chain(claims::stated(&analysis.stated));
+    Section::new(format!("paper-{}", analysis.name), analysis.title.clone(), blocks).led("Figures")
+}
+
+/// Curves over socket buffers of a table from elsewhere.
+fn socket_buffers(analysis: &ReferenceAnalysis) -> Option<Section> {
+    let curves: Vec<&BufferCurve> = analysis.buffers.iter().chain(analysis.comparisons.iter().flat_map(|one| &one.buffers)).collect();
+    let charts = Block::figures(chart::of_buffers(&curves).into_iter().collect());
+    let blocks = charts.into_iter().chain(analysis.buffers.iter().map(curve));
+    (!curves.is_empty()).then(|| Section::named("buffers", "Socket buffers", blocks))
 }
 
 fn listed(id: &str, title: &str, name: &str, all: impl Iterator<Item = String>) -> Option<Section> {
@@ -244,20 +253,24 @@ fn routines(routines: &Routines) -> Section {
     Section::new("routines", "Routines of the send path", blocks).led("Routines")
 }
 
-fn buffers(curve: &BufferCurve) -> Block {
-    let table = Rows::of(&curve.points)
+/// Throughput by socket buffer.
+pub fn buffers(curve: &BufferCurve) -> Table {
+    Rows::of(&curve.points)
         .tight(true)
         .figures(("Buffer, packets", 9, ["buffer,", "packets"]), |point| words::plain(point.packets, 3))
         .figures(("KB/s", 9, ["", "KB/s"]), |point| words::plain(point.kbytes_per_s, 4))
-        .figures(("Of its best", 8, ["of its", "best"]), |point| number::percent(point.share_of_best))
-        .figures(("Of the limit", 8, ["of the", "limit"]), |point| point.share_of_limit.map(number::percent))
-        .figures(("Two lines, KB/s", 7, ["two lines,", "KB/s"]), |point| point.fitted.map(|fitted| number::significant(fitted, 3)))
         .figures(("On the wire, Mbit/s", 6, ["on the wire,", "Mbit/s"]), |point| {
             point.wire_mbit_per_s.map(|rate| number::significant(rate, 2))
         })
+        .figures(("Of its best", 8, ["of its", "best"]), |point| number::percent(point.share_of_best))
+        .figures(("Of the limit", 8, ["of the", "limit"]), |point| point.share_of_limit.map(number::percent))
+        .figures(("Two lines, KB/s", 7, ["two lines,", "KB/s"]), |point| point.fitted.map(|fitted| number::significant(fitted, 3)))
         .table()
-        .labelled(format!("{}: by socket buffer", curve.name), format!("{}: throughput by socket buffer", curve.name));
-    Block::piece(curve.name.as_str(), std::iter::once(table.into()).chain(Block::sentences(words::curve(curve))))
+        .labelled(format!("{}: by socket buffer", curve.name), format!("{}: throughput by socket buffer", curve.name))
+}
+
+fn curve(curve: &BufferCurve) -> Block {
+    Block::piece(curve.name.as_str(), std::iter::once(buffers(curve).into()).chain(Block::sentences(words::curve(curve))))
 }
 
 /// A table that is compared with the study: its remarks, the ratios, its own curves.
@@ -266,7 +279,7 @@ fn compared(analysis: &ReferenceAnalysis, (place, comparison): (usize, &Comparis
     let pairs = comparison.buffer_pairs.iter().map(words::buffers);
     let sentences = Block::sentences(comparison.remarks.iter().cloned().chain(pairs).chain(shape::sentences(analysis, comparison)));
     let ratios = (!comparison.pairs.is_empty()).then(|| ratios(&comparison.pairs).into());
-    let blocks = std::iter::once(lead).chain(ratios).chain(sentences).chain(comparison.buffers.iter().map(buffers));
+    let blocks = std::iter::once(lead).chain(ratios).chain(sentences).chain(comparison.buffers.iter().map(curve));
     Section::new(format!("next-{place}"), format!("Next to it: {}", comparison.label), blocks)
 }
 

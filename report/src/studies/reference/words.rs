@@ -1,22 +1,13 @@
 //! Sentences, names and figures of an analysis of published tables.
 
+use literature::Resampled;
 use literature::cabrera::loads::LoadCurve;
 use literature::comparison::{BufferPair, Pair};
 use literature::jacobson::BufferCurve;
 use literature::sweep::SeriesResult;
-use literature::{ReferenceAnalysis, Resampled, Ruling};
 use model::order::Order;
 
 use crate::number::{self, NOTHING};
-
-/// Numbers of statements by ruling: `25 confirmed, 5 not confirmed`.
-pub fn tally(analysis: &ReferenceAnalysis) -> String {
-    let count = |ruling: Ruling| analysis.statements.iter().filter(|statement| statement.ruling == ruling).count();
-    let all =
-        [Ruling::Confirmed, Ruling::Consistent, Ruling::NotConfirmed, Ruling::NotDecidable].map(|ruling| (count(ruling), ruling.words()));
-    let known = all.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-    known.collect::<Vec<_>>().join(", ")
-}
 
 /// `±1.2%`, or `±?` without an interval.
 pub fn plus_minus(figure: &Resampled) -> String {

@@ -1,0 +1,694 @@
+//! The kinds of rule that a row of the claims can name. Each takes operands and curves, and
+//! says whether they show it.
+
+use std::collections::BTreeMap;
+
+use stats::cost::LEAST_NOISE;
+use stats::cost::design::Point;
+use stats::knee::{NOTCH, notch_depth};
+
+use super::evidence::{Against, Curve, Evidence, Figure, Pick, Term, against, scaled};
+use crate::power;
+use crate::shape::Side;
+use crate::steps;
+
+/// What a rule found: `None` where the curves lack what it takes.
+pub type Found = Option<Outcome>;
+
+/// The outcome of a rule on curves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// They show it, or its opposite; `None`: neither.
+    pub holds: Option<bool>,
+    /// The figures in words.
+    pub found: String,
+    /// The figures.
+    pub values: Vec<f64>,
+}
+
+/// A kind of rule.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name in the rows.
+    pub name: &'static str,
+    /// Operands that it cannot do without.
+    pub needs: &'static [&'static str],
+    rule: fn(&Operands, &Evidence) -> Found,
+    words: fn(&Operands) -> String,
+}
+
+/// All kinds.
+pub const KINDS: &[Kind] = &[
+    Kind { name: "none", needs: &[], rule: |_, _| None, words: |_| "no table of the paper could decide it".to_owned() },
+    Kind { name: "near", needs: &["of", "near"], rule: near, words: |of| format!("{} {}", of.each(), of.bounds_words()) },
+    Kind { name: "between", needs: &["of"], rule: between, words: |of| format!("{} {}", of.each(), of.bounds_words()) },
+    Kind {
+        name: "allows",
+        needs: &["of"],
+        rule: allows,
+        words: |of| format!("its rounding allows {}", of.text("value").unwrap_or("a sum of frames")),
+    },
+    Kind { name: "spread", needs: &["of"], rule: spread, words: |of| format!("largest over smallest {}", of.bounds_words()) },
+    Kind { name: "rises", needs: &["of"], rule: rises, words: |_| "every step is a rise".to_owned() },
+    Kind {
+        name: "peaks",
+        needs: &["of", "at"],
+        rule: peaks,
+        words: |of| {
+            let rise = if of.text("to") == Some("any") { "" } else { "rises at every step to it, and " };
+            format!("{rise}beyond {} it is lower by more than {} %", of.text("at").unwrap_or_default(), of.number("percent").unwrap_or(0.0))
+        },
+    },
+    Kind {
+        name: "crosses",
+        needs: &["of", "over", "near", "factor"],
+        rule: crosses,
+        words: |of| {
+            format!(
+                "they cross, with more than 5 % between them on either side, within {} times of {}",
+                of.text("factor").unwrap_or_default(),
+                of.text("near").unwrap_or_default()
+            )
+        },
+    },
+    Kind {
+        name: "step",
+        needs: &["of", "at"],
+        rule: step,
+        words: |of| {
+            format!(
+                "a {} step at {}: more than {:.0} % off the slope of the sizes before",
+                of.text("to").unwrap_or("dearer"),
+                of.text("at").unwrap_or_default(),
+                steps::LEAST_STEP * 100.0
+            )
+        },
+    },
+    Kind {
+        name: "notch",
+        needs: &["of", "at"],
+        rule: notch,
+        words: |of| {
+            format!("at {} lower than both neighbours by {:.0} % or more, as in runs", of.text("at").unwrap_or_default(), NOTCH * 100.0)
+        },
+    },
+    Kind {
+        name: "saturates",
+        needs: &["of", "percent"],
+        rule: saturates,
+        words: |of| format!("the upper half of the places adds no more than {} %", of.text("percent").unwrap_or_default()),
+    },
+    Kind { name: "equal-best", needs: &["of"], rule: equal_best, words: |_| "each curve is best where both ends are equal".to_owned() },
+    Kind {
+        name: "power-law",
+        needs: &["of", "at"],
+        rule: power_law,
+        words: |of| {
+            format!(
+                "within {:.0} % of a power law to {} at least, and leaves it later",
+                power::WITHIN * 100.0,
+                of.text("at").unwrap_or_default()
+            )
+        },
+    },
+    Kind {
+        name: "line",
+        needs: &["of", "r2"],
+        rule: line,
+        words: |of| format!("a line explains at least {} of the variance", of.text("r2").unwrap_or_default()),
+    },
+    Kind {
+        name: "varying",
+        needs: &["of"],
+        rule: varying,
+        words: |of| {
+            let which =
+                of.text("near").map_or_else(|| "a smaller share than of the others has".to_owned(), |count| format!("{count} rows have"));
+            format!("{which} a largest figure more than {VARIES} times the smallest")
+        },
+    },
+    Kind {
+        name: "movers",
+        needs: &["of", "between", "names"],
+        rule: movers,
+        words: |of| format!("as a set, those that differ most between {} B", of.text("between").unwrap_or_default().replace(',', " and ")),
+    },
+    Kind {
+        name: "dearest",
+        needs: &["of", "names"],
+        rule: dearest,
+        words: |of| {
+            if of.text("each").is_some() { "the dearest at most sizes".to_owned() } else { "as a set, the dearest".to_owned() }
+        },
+    },
+    Kind {
+        name: "outweighs",
+        needs: &["of", "names", "others"],
+        rule: outweighs,
+        words: |of| {
+            format!(
+                "{} cost more than {} at every size",
+                of.text("names").unwrap_or_default().replace(',', " + "),
+                of.text("others").unwrap_or_default().replace(',', " + ")
+            )
+        },
+    },
+    Kind {
+        name: "concentrated",
+        needs: &["of", "over", "count"],
+        rule: concentrated,
+        words: |of| format!("the {} dearest have a smaller share", of.text("count").unwrap_or_default()),
+    },
+    Kind {
+        name: "excess",
+        needs: &["of", "over", "near", "within"],
+        rule: excess,
+        words: |of| format!("the ratio of sums {}; the rows are not all of the kernel, so a larger one decides nothing", of.bounds_words()),
+    },
+];
+
+impl Kind {
+    /// The kind of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+
+    /// Rules.
+    pub fn rule(&self, operands: &Operands, evidence: &Evidence) -> Found {
+        (self.rule)(operands, evidence)
+    }
+
+    /// The rule in words: what is looked at, and what it has to show.
+    pub fn words(&self, operands: &Operands) -> String {
+        let subject = operands.subject();
+        let shows = (self.words)(operands);
+        if subject.is_empty() { shows } else { format!("{subject}: {}", shows.trim()) }
+    }
+}
+
+/// Operands of a rule: names and values, and whether only what a user gave is ruled.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Operands {
+    all: BTreeMap<String, String>,
+    /// Only curves of tables that a user gave are ruled; they may be divided by any.
+    given: bool,
+}
+
+/// Names that an operand can have, with those that are terms and those that are numbers.
+const TERMS: &[&str] = &["of", "over", "less", "any"];
+const NUMBERS: &[&str] = &["near", "within", "percent", "low", "high", "value", "at", "factor", "count", "r2", "times", "of-rows"];
+const WORDS: &[&str] = &["each", "names", "others", "between", "to"];
+
+impl Operands {
+    /// Reads `of=time,tcp@1; near=5.5`.
+    ///
+    /// # Errors
+    /// An operand that there is not, or whose value is no term or number.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut all = BTreeMap::new();
+        for part in text.split("; ").filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is no operand; write name=value"))?;
+            let known = match name {
+                _ if TERMS.contains(&name) => Term::parse(value).is_some_and(|term| term.is_known()),
+                _ if NUMBERS.contains(&name) => value.parse::<f64>().is_ok_and(f64::is_finite),
+                _ => WORDS.contains(&name),
+            };
+            if !known {
+                return Err(format!("'{part}' is no operand of a rule"));
+            }
+            all.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(Self { all, given: false })
+    }
+
+    /// The same, for curves of tables that a user gave or for all.
+    pub fn of(&self, given: bool) -> Self {
+        Self { given, ..self.clone() }
+    }
+
+    /// True where it has one of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.all.contains_key(name)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.all.get(name).map(String::as_str)
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.text(name)?.parse().ok()
+    }
+
+    fn term(&self, name: &str) -> Option<Term> {
+        Term::parse(self.text(name)?)
+    }
+
+    fn names(&self, name: &str) -> Vec<&str> {
+        self.text(name).map_or_else(Vec::new, |names| names.split(',').collect())
+    }
+
+    fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
+        self.term("of").map_or_else(Vec::new, |term| term.curves(evidence, self.given))
+    }
+
+    /// The figures, set against their base where there is one.
+    fn picks(&self, evidence: &Evidence) -> Vec<Pick> {
+        let Some(of) = self.term("of") else { return Vec::new() };
+        let picks = scaled(&of.picks(evidence, self.given), self.number("times").unwrap_or(1.0));
+        let base = |name: &str| self.term(name).map(|term| term.picks(evidence, false));
+        match (base("over"), base("less")) {
+            (Some(bases), _) => against(&picks, &bases, Against::Over),
+            (None, Some(bases)) => against(&picks, &bases, Against::Less),
+            (None, None) => picks,
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        if self.has("over") { "" } else { self.term("of").map_or("", |term| term.unit()) }
+    }
+
+    /// What is looked at, in words.
+    fn subject(&self) -> String {
+        let words = |name: &str| self.term(name).map(|term| term.words());
+        let times = self.text("times").map_or_else(String::new, |times| format!("{times} times "));
+        let of = words("of").map(|of| format!("{times}{of}"));
+        let base = words("over").map(|base| format!(" over {base}")).or_else(|| words("less").map(|base| format!(" less {base}")));
+        of.map_or_else(String::new, |of| of + &base.unwrap_or_default())
+    }
+
+    fn each(&self) -> String {
+        match self.text("each") {
+            Some("most") => "most are".to_owned(),
+            Some("any") => "one is".to_owned(),
+            Some(count) => format!("{count} are"),
+            None => String::new(),
+        }
+    }
+
+    /// The range that figures are held against.
+    fn bounds(&self) -> [f64; 2] {
+        if let Some(near) = self.number("near") {
+            let reach = self.number("within").or_else(|| Some(near.abs() * self.number("percent")? / 100.0)).unwrap_or(0.0);
+            return [near - reach, near + reach];
+        }
+        [self.number("low").unwrap_or(f64::NEG_INFINITY), self.number("high").unwrap_or(f64::INFINITY)]
+    }
+
+    fn bounds_words(&self) -> String {
+        let unit = self.unit();
+        if let (Some(near), within) = (self.text("near"), self.text("within")) {
+            return match within {
+                Some(within) => format!("{near}{unit}, ±{within}"),
+                None => format!("{near}{unit}, ±{} %", self.text("percent").unwrap_or("0")),
+            };
+        }
+        match (self.text("low"), self.text("high")) {
+            (Some(low), Some(high)) => format!("from {low} to {high}{unit}"),
+            (Some(low), None) => format!("at least {low}{unit}"),
+            (None, high) => format!("at most {}{unit}", high.unwrap_or_default()),
+        }
+    }
+}
+
+/// Most entries that a sentence lists.
+const LISTED: usize = 10;
+
+/// A figure in four digits.
+pub fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let digits = (3 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if rest.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{rest}") }
+}
+
+fn place(at: f64) -> String {
+    format!(" at {}", figure(at))
+}
+
+/// Names with their figures; the least and the most where there are too many.
+fn listed(picks: &[Pick], unit: &str) -> String {
+    let one = |pick: &Pick| format!("{}{} {}{unit}", pick.name, pick.at.map_or_else(String::new, place), ended(pick.figure));
+    if picks.len() <= LISTED {
+        return picks.iter().map(one).collect::<Vec<_>>().join(", ");
+    }
+    let by = |a: &&Pick, b: &&Pick| a.figure.value.total_cmp(&b.figure.value);
+    let ends = picks.iter().min_by(by).zip(picks.iter().max_by(by));
+    ends.map_or_else(String::new, |(least, most)| format!("{} figures, from {} to {}", picks.len(), one(least), one(most)))
+}
+
+fn ended(of: Figure) -> String {
+    if of.low == of.high { figure(of.value) } else { format!("{} ({} to {})", figure(of.value), figure(of.low), figure(of.high)) }
+}
+
+/// The outcome of many, by how many of them have to be shown.
+fn counted(shown: &[Option<bool>], each: Option<&str>) -> Option<bool> {
+    let count = |what: Option<bool>| shown.iter().filter(|one| **one == what).count();
+    let (yes, no) = (count(Some(true)), count(Some(false)));
+    let least = match each {
+        None => shown.len(),
+        Some("most") => shown.len() / 2 + 1,
+        Some("any") => 1,
+        Some(count) => count.parse().unwrap_or(shown.len()),
+    };
+    match (yes >= least, shown.len() - no < least) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+fn ruled(operands: &Operands, picks: &[Pick], shows: impl Fn(Figure) -> Option<bool>) -> Found {
+    if picks.is_empty() {
+        return None;
+    }
+    let shown: Vec<Option<bool>> = picks.iter().map(|pick| shows(pick.figure)).collect();
+    let yes = shown.iter().filter(|one| **one == Some(true)).count();
+    let count = if picks.len() > LISTED { format!("{yes} of ") } else { String::new() };
+    let holds = counted(&shown, operands.text("each"));
+    Some(Outcome {
+        holds,
+        found: format!("{count}{}", listed(picks, operands.unit())),
+        values: picks.iter().map(|pick| pick.figure.value).collect(),
+    })
+}
+
+/// Inside the bounds with all of it, outside with all of it, or neither.
+fn inside(of: Figure, [low, high]: [f64; 2]) -> Option<bool> {
+    match (of.low >= low && of.high <= high, of.high < low || of.low > high) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+fn near(operands: &Operands, evidence: &Evidence) -> Found {
+    let [low, high] = operands.bounds();
+    ruled(operands, &operands.picks(evidence), |of| Some(of.high >= low && of.low <= high))
+}
+
+fn between(operands: &Operands, evidence: &Evidence) -> Found {
+    let bounds = operands.bounds();
+    ruled(operands, &operands.picks(evidence), |of| inside(of, bounds))
+}
+
+fn allows(operands: &Operands, evidence: &Evidence) -> Found {
+    let readings: Vec<(String, f64)> = match (operands.number("value"), operands.term("any")) {
+        (Some(value), _) => vec![(String::new(), value)],
+        (None, Some(any)) => any.picks(evidence, false).into_iter().map(|pick| (pick.name, pick.figure.value)).collect(),
+        (None, None) => Vec::new(),
+    };
+    let mut outcome =
+        ruled(operands, &operands.picks(evidence), |of| Some(readings.iter().any(|(_, value)| (of.low..=of.high).contains(value))))?;
+    let named = readings.iter().filter(|(name, _)| !name.is_empty()).map(|(name, value)| format!("{name} {value:.4}"));
+    let named: Vec<String> = named.collect();
+    if !named.is_empty() {
+        outcome.found = format!("{}; {}", outcome.found, named.join(", "));
+    }
+    Some(outcome)
+}
+
+fn spread(operands: &Operands, evidence: &Evidence) -> Found {
+    let picks = operands.picks(evidence);
+    let by = |a: &&Pick, b: &&Pick| a.figure.value.total_cmp(&b.figure.value);
+    let (least, most) = picks.iter().min_by(by).zip(picks.iter().max_by(by)).filter(|_| picks.len() > 1)?;
+    let ratio = Figure {
+        value: most.figure.value / least.figure.value,
+        low: most.figure.low / least.figure.high,
+        high: most.figure.high / least.figure.low,
+    };
+    let found = format!("{}: largest over smallest {}", listed(&picks, operands.unit()), ended(ratio));
+    Some(Outcome { holds: inside(ratio, operands.bounds()), found, values: vec![ratio.value] })
+}
+
+/// One outcome for each curve, and all together.
+fn by_curve(operands: &Operands, evidence: &Evidence, rule: impl Fn(&Curve) -> Option<(Option<bool>, String, f64)>) -> Found {
+    let all: Vec<_> = operands.curves(evidence).iter().filter_map(|curve| Some((curve.name.clone(), rule(curve)?))).collect();
+    let shown: Vec<Option<bool>> = all.iter().map(|(_, one)| one.0).collect();
+    let found = all.iter().map(|(name, (_, found, _))| format!("{name} {found}")).collect::<Vec<_>>().join(", ");
+    (!all.is_empty()).then(|| Outcome {
+        holds: counted(&shown, operands.text("each")),
+        found,
+        values: all.iter().map(|(_, one)| one.2).collect(),
+    })
+}
+
+/// A rise or a fall from one figure to the next; `None` where their ends overlap.
+fn rise(from: Figure, to: Figure) -> Option<bool> {
+    if to.low > from.high { Some(true) } else { (to.high <= from.low).then_some(false) }
+}
+
+fn rises(operands: &Operands, evidence: &Evidence) -> Found {
+    by_curve(operands, evidence, |curve| {
+        let steps: Vec<Option<bool>> = curve.points.windows(2).map(|pair| rise(pair[0].1, pair[1].1)).collect();
+        let (first, last) = (curve.points.first()?, curve.points.last()?);
+        let gains = curve.points.windows(2).map(|pair| figure(pair[1].1.value - pair[0].1.value)).collect::<Vec<_>>().join(", ");
+        let found = format!("from {} to {}, by {gains}", figure(first.1.value), figure(last.1.value));
+        (!steps.is_empty()).then(|| (counted(&steps, None), found, last.1.value / first.1.value))
+    })
+}
+
+fn peaks(operands: &Operands, evidence: &Evidence) -> Found {
+    let (at, percent) = (operands.number("at")?, operands.number("percent").unwrap_or(0.0));
+    let must_rise = operands.text("to") != Some("any");
+    by_curve(operands, evidence, |curve| {
+        let here = curve.points.iter().position(|point| point.0 == at)?;
+        let top = curve.points[here].1;
+        let next = curve.points.get(here + 1)?;
+        let rising = curve.points[..=here].windows(2).all(|pair| rise(pair[0].1, pair[1].1) == Some(true));
+        let highest = curve.points.iter().enumerate().all(|(place, point)| place == here || point.1.high <= top.high);
+        let change = next.1.value / top.value - 1.0;
+        let falls = next.1.high < top.low * (1.0 - percent / 100.0);
+        let before = if must_rise && !rising { "does not rise at every step before, " } else { "" };
+        let found = format!("{before}{:+.0} % from {} to {}", change * 100.0, figure(at), figure(next.0));
+        Some((Some((rising || !must_rise) && highest && falls), found, change))
+    })
+}
+
+/// Places at which two curves cross, the two being apart on either side.
+fn crossings(of: &Curve, over: &Curve) -> Vec<f64> {
+    let at = |curve: &Curve, place: f64| curve.points.iter().find(|point| point.0 == place).map(|point| point.1.value);
+    let both: Vec<(f64, f64, f64)> = of.points.iter().filter_map(|(place, one)| Some((*place, one.value, at(over, *place)?))).collect();
+    let side = |(_, one, other): &(f64, f64, f64)| Side::of(one / other);
+    let apart: Vec<usize> = (0..both.len()).filter(|place| side(&both[*place]) != Side::Same).collect();
+    let opposite = apart.windows(2).filter(|pair| side(&both[pair[0]]) != side(&both[pair[1]]));
+    let meet = |pair: &[usize]| {
+        both[pair[0]..=pair[1]].windows(2).find_map(|pair| {
+            let [(from, a, b), (to, c, d)] = [pair[0], pair[1]];
+            let (before, after) = (a - b, c - d);
+            (before * after <= 0.0 && before != after).then(|| from + (to - from) * before / (before - after))
+        })
+    };
+    opposite.filter_map(meet).collect()
+}
+
+fn crosses(operands: &Operands, evidence: &Evidence) -> Found {
+    let (near, factor) = (operands.number("near")?, operands.number("factor")?);
+    let others = operands.term("over")?.curves(evidence, false);
+    by_curve(operands, evidence, |curve| {
+        let other = others.iter().find(|other| other.group == curve.group)?;
+        let places = crossings(curve, other);
+        let first = places.first().copied().unwrap_or(f64::NAN);
+        let words = places.iter().map(|place| figure(place.round())).collect::<Vec<_>>().join(" and ");
+        let found =
+            if places.is_empty() { format!("and {} do not cross", other.name) } else { format!("and {} cross at {words}", other.name) };
+        Some((Some(places.iter().any(|place| (near / factor..=near * factor).contains(place))), found, first))
+    })
+}
+
+fn step(operands: &Operands, evidence: &Evidence) -> Found {
+    let (at, cheaper) = (operands.number("at")?, operands.text("to") == Some("cheaper"));
+    by_curve(operands, evidence, |curve| {
+        curve.points.iter().find(|point| point.0 == at)?;
+        let point = |(place, one): &(f64, Figure)| Point { size: *place, time: one.value, frames: None, wakeups: None };
+        let points: Vec<Point> = curve.points.iter().map(point).collect();
+        let step = steps::find(&points, LEAST_NOISE).into_iter().find(|step| step.before as f64 == at);
+        let found = step.map_or_else(|| "no step".to_owned(), |step| format!("{:+.0} %", step.departure * 100.0));
+        Some((Some(step.is_some_and(|step| (step.departure < 0.0) == cheaper)), found, step.map_or(0.0, |step| step.departure)))
+    })
+}
+
+fn notch(operands: &Operands, evidence: &Evidence) -> Found {
+    let at = operands.number("at")?;
+    by_curve(operands, evidence, |curve| {
+        let here = curve.points.iter().position(|point| point.0 == at)?;
+        let around = [curve.points.get(here.checked_sub(1)?)?, &curve.points[here], curve.points.get(here + 1)?];
+        let depth = notch_depth(around.map(|point| point.1.value));
+        let found = format!(
+            "{} between {} and {}: {:+.0} % of the lower",
+            figure(around[1].1.value),
+            figure(around[0].1.value),
+            figure(around[2].1.value),
+            -depth * 100.0
+        );
+        Some((Some(depth >= NOTCH), found, depth))
+    })
+}
+
+fn saturates(operands: &Operands, evidence: &Evidence) -> Found {
+    let percent = operands.number("percent")?;
+    by_curve(operands, evidence, |curve| {
+        let half = curve.points.last()?.0 / 2.0;
+        let best = |upper: bool| {
+            let side = curve.points.iter().filter(|point| (point.0 > half) == upper).map(|point| point.1.value);
+            side.reduce(f64::max)
+        };
+        let gain = (best(true)? / best(false)? - 1.0) * 100.0;
+        Some((Some(gain <= percent), format!("gains {gain:+.0} % beyond {}", figure(half)), gain))
+    })
+}
+
+fn equal_best(operands: &Operands, evidence: &Evidence) -> Found {
+    by_curve(operands, evidence, |curve| {
+        let equal: f64 = curve.labels.iter().find_map(|label| label.parse().ok())?;
+        let here = curve.points.iter().find(|point| point.0 == equal)?.1;
+        let best = curve.points.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+        let shown = if best.0 == equal { Some(true) } else { rise(here, best.1).filter(|rises| *rises).map(|_| false) };
+        Some((shown, format!("is best at {}", figure(best.0)), best.0))
+    })
+}
+
+fn power_law(operands: &Operands, evidence: &Evidence) -> Found {
+    let at = operands.number("at")?;
+    by_curve(operands, evidence, |curve| {
+        let goodputs: Vec<(u64, f64)> = curve.points.iter().map(|(size, rate)| (*size as u64, rate.value * size * 8.0)).collect();
+        let law = power::law(&goodputs)?;
+        let holds = law.to as f64 >= at && law.bends_at.is_some();
+        Some((Some(holds), format!("size^{:.3} to {}", law.exponent, figure(law.to as f64)), law.exponent))
+    })
+}
+
+fn line(operands: &Operands, evidence: &Evidence) -> Found {
+    let least = operands.number("r2")?;
+    by_curve(operands, evidence, |curve| {
+        let points: Vec<(f64, f64)> = curve.points.iter().map(|(at, one)| (*at, one.value)).collect();
+        let (slope, start) = power::least_squares(&points).filter(|_| points.len() > 2)?;
+        let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
+        let left: f64 = points.iter().map(|(x, y)| (y - start - slope * x).powi(2)).sum();
+        let all: f64 = points.iter().map(|(_, y)| (y - mean).powi(2)).sum();
+        let r2 = if all > 0.0 { 1.0 - left / all } else { 1.0 };
+        Some((Some(r2 >= least), format!("r² {r2:.3}"), r2))
+    })
+}
+
+/// A row whose largest figure is more than this times its smallest varies.
+const VARIES: f64 = 1.5;
+
+/// Rows that vary, and all.
+fn vary(curves: &[Curve]) -> [usize; 2] {
+    let ends = |curve: &Curve| {
+        let values = || curve.points.iter().map(|point| point.1.value);
+        (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max))
+    };
+    [curves.iter().map(ends).filter(|(least, most)| *most > least * VARIES).count(), curves.len()]
+}
+
+fn varying(operands: &Operands, evidence: &Evidence) -> Found {
+    let [count, all] = vary(&operands.curves(evidence));
+    if all == 0 {
+        return None;
+    }
+    let mut found = format!("{count} of {all} rows vary");
+    let holds = match operands.term("over") {
+        None => operands.number("near")? == count as f64 && operands.number("of-rows").is_none_or(|rows| rows == all as f64),
+        Some(over) => {
+            let [others, of] = vary(&over.curves(evidence, false));
+            found = format!("{found}, of the others {others} of {of}");
+            (count * of) < others * all
+        }
+    };
+    Some(Outcome { holds: Some(holds), found, values: vec![count as f64, all as f64] })
+}
+
+/// The first names, by falling figures, with these.
+fn ranked(curves: &[Curve], of: impl Fn(&Curve) -> Option<f64>) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = curves.iter().filter_map(|curve| Some((curve.name.clone(), of(curve)?))).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}
+
+/// As a set, the names are the first.
+fn are_first(ranked: &[(String, f64)], names: &[&str], unit: &str) -> Found {
+    let first = ranked.get(..names.len())?;
+    let found = first.iter().map(|(name, value)| format!("{name} {}{unit}", figure(*value))).collect::<Vec<_>>().join(", ");
+    let holds = names.iter().all(|name| first.iter().any(|(first, _)| first == name));
+    Some(Outcome { holds: Some(holds), found, values: first.iter().map(|one| one.1).collect() })
+}
+
+fn at(curve: &Curve, place: f64) -> Option<f64> {
+    curve.points.iter().find(|point| point.0 == place).map(|point| point.1.value)
+}
+
+fn movers(operands: &Operands, evidence: &Evidence) -> Found {
+    let ends: Vec<f64> = operands.names("between").iter().filter_map(|end| end.parse().ok()).collect();
+    let [from, to] = ends[..] else { return None };
+    let moved = ranked(&operands.curves(evidence), |curve| Some((at(curve, from)? - at(curve, to)?).abs()));
+    are_first(&moved, &operands.names("names"), operands.unit())
+}
+
+fn dearest(operands: &Operands, evidence: &Evidence) -> Found {
+    let (curves, names) = (operands.curves(evidence), operands.names("names"));
+    let sum = |curve: &Curve| Some(curve.points.iter().map(|point| point.1.value).sum());
+    if operands.text("each").is_none() {
+        return are_first(&ranked(&curves, sum), &names, operands.unit());
+    }
+    let mut places: Vec<f64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let first = |place: &f64| ranked(&curves, |curve| at(curve, *place)).first().map(|(name, _)| (*place, name.clone()));
+    let first: Vec<(f64, String)> = places.iter().filter_map(first).collect();
+    let shown: Vec<Option<bool>> = first.iter().map(|(_, name)| Some(names.contains(&name.as_str()))).collect();
+    let found = first.iter().map(|(place, name)| format!("{} {name}", figure(*place))).collect::<Vec<_>>().join(", ");
+    (!first.is_empty()).then(|| Outcome { holds: counted(&shown, operands.text("each")), found, values: Vec::new() })
+}
+
+fn outweighs(operands: &Operands, evidence: &Evidence) -> Found {
+    let curves = operands.curves(evidence);
+    let places: Vec<f64> = curves.first()?.points.iter().map(|point| point.0).collect();
+    let sum = |names: &[&str], place: f64| -> f64 {
+        curves.iter().filter(|curve| names.is_empty() || names.contains(&curve.name.as_str())).filter_map(|curve| at(curve, place)).sum()
+    };
+    let (names, others) = (operands.names("names"), operands.names("others"));
+    let shares: Vec<(f64, f64, f64)> =
+        places.iter().map(|place| (*place, sum(&names, *place) / sum(&[], *place), sum(&others, *place) / sum(&[], *place))).collect();
+    let found = shares.iter().map(|(place, one, other)| format!("{}: {:.0} and {:.0} %", figure(*place), one * 100.0, other * 100.0));
+    let holds = shares.iter().all(|(_, one, other)| one > other);
+    Some(Outcome { holds: Some(holds), found: found.collect::<Vec<_>>().join(", "), values: shares.iter().map(|share| share.1).collect() })
+}
+
+/// Share of the first so many in the sum of all.
+fn share_of_first(curves: &[Curve], count: usize) -> Option<f64> {
+    let ranked = ranked(curves, |curve| Some(curve.points.iter().map(|point| point.1.value).sum()));
+    let sum: f64 = ranked.iter().map(|one| one.1).sum();
+    (sum > 0.0 && ranked.len() > count).then(|| ranked[..count].iter().map(|one| one.1).sum::<f64>() / sum)
+}
+
+fn concentrated(operands: &Operands, evidence: &Evidence) -> Found {
+    let count = operands.number("count")? as usize;
+    let one = share_of_first(&operands.curves(evidence), count)?;
+    let other = share_of_first(&operands.term("over")?.curves(evidence, false), count)?;
+    let found = format!("{:.0} % against {:.0} %", one * 100.0, other * 100.0);
+    Some(Outcome { holds: Some(one < other), found, values: vec![one, other] })
+}
+
+fn excess(operands: &Operands, evidence: &Evidence) -> Found {
+    let picks = operands.picks(evidence);
+    let ratio = picks.first()?.figure.value;
+    let [low, high] = operands.bounds();
+    let holds = match ratio {
+        _ if ratio > high => None,
+        _ => Some(ratio >= low),
+    };
+    Some(Outcome { holds, found: format!("the rows give {:+.0} %", (ratio - 1.0) * 100.0), values: vec![ratio] })
+}

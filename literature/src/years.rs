@@ -1,0 +1,100 @@
+//! What a message and a byte cost by year: figures of the papers, as `reference/years.csv` has them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::ReadError;
+
+const YEARS: &str = include_str!("../../reference/years.csv");
+
+/// Costs of one stack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Year {
+    /// The year.
+    pub year: u16,
+    /// The machine.
+    pub machine: String,
+    /// Kernel and transport.
+    pub stack: String,
+    /// The link.
+    pub link: String,
+    /// What is timed.
+    pub what: String,
+    /// ns per message; `None` where there is no line.
+    pub ns_per_message: Option<f64>,
+    /// ns per byte; of one size an upper bound.
+    pub ns_per_byte: Option<f64>,
+    /// Sizes behind it, in bytes: `1-512`, or one.
+    pub sizes: String,
+    /// How it was found.
+    pub source: String,
+}
+
+impl Year {
+    /// The least and the most size behind it.
+    pub fn span(&self) -> Option<[f64; 2]> {
+        let (from, to) = self.sizes.split_once('-').unwrap_or((&self.sizes, &self.sizes));
+        Some([from.parse().ok()?, to.parse().ok()?])
+    }
+
+    /// True where it is a line; else it is an upper bound at one size.
+    pub const fn is_line(&self) -> bool {
+        self.ns_per_message.is_some() && self.ns_per_byte.is_some()
+    }
+}
+
+/// All stacks, by year.
+///
+/// # Errors
+/// None that a user can meet: the table is part of the program, and read by its tests.
+pub fn all() -> Result<Vec<Year>, ReadError> {
+    let bad = |error: csv::Error| ReadError::NotARow { line: 0, reason: error.to_string() };
+    csv::Reader::from_reader(YEARS.as_bytes()).deserialize().collect::<Result<_, _>>().map_err(bad)
+}
+
+/// How fast a cost fell between two years.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Fall {
+    /// First and last year.
+    pub years: [u16; 2],
+    /// The first cost over the last.
+    pub factor: f64,
+    /// Years in which it halved.
+    pub halved_in: f64,
+}
+
+impl Fall {
+    /// The fall from one cost to another; `None` where it did not fall.
+    pub fn between(years: [u16; 2], [from, to]: [f64; 2]) -> Option<Self> {
+        let factor = from / to;
+        let halved_in = f64::from(years[1].saturating_sub(years[0])) / factor.log2();
+        (factor > 1.0 && halved_in.is_finite()).then_some(Self { years, factor, halved_in })
+    }
+}
+
+/// Falls of the cost of a message and of a byte by UDP over sockets, from the first to the last year that has a line.
+pub fn falls(all: &[Year]) -> [Option<Fall>; 2] {
+    let udp = || all.iter().filter(|one| one.is_line() && one.stack.contains("UDP") && !one.stack.contains("STREAMS"));
+    let first = udp().next();
+    let last = first.and_then(|_| udp().map(|one| one.year).max()).and_then(|year| udp().find(|one| one.year == year));
+    let fall = |of: fn(&Year) -> Option<f64>| {
+        let (first, last) = first.zip(last)?;
+        Fall::between([first.year, last.year], [of(first)?, of(last)?])
+    };
+    [fall(|one| one.ns_per_message), fall(|one| one.ns_per_byte)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all, falls};
+
+    #[test]
+    fn costs_fell_by_so_much_from_1984_to_2007() {
+        let all = all().unwrap();
+        assert!(all.is_sorted_by_key(|one| one.year) && all.iter().all(|one| one.year <= 2007));
+        let [message, byte] = falls(&all).map(Option::unwrap);
+        assert_eq!((message.years, message.factor.round(), format!("{:.1}", message.halved_in)), ([1984, 2007], 438.0, "2.6".to_owned()));
+        assert!((byte.factor - 15_520.0).abs() < 1.0 && format!("{:.1}", byte.halved_in) == "1.7");
+        let hollow: Vec<u16> = all.iter().filter(|one| !one.is_line()).map(|one| one.year).collect();
+        assert_eq!(hollow, [1988, 1988, 1993, 1997, 1997]);
+    }
+}

@@ -1,0 +1,64 @@
+//! 1993: bars of eight kinds of work, of which the text states a few shares.
+
+use super::{DRAWING, Item, figure};
+use crate::document::figure::{Figure, Panel, Trace};
+use crate::document::{Kind, Table};
+
+/// The abstract's conclusion in our words.
+pub const CONCLUSION: &str = "large messages are checksum and copying; the time of small ones is spread over many kinds of work, so no single \
+improvement shortens them. At one size TCP and UDP divide their time alike, under a real mix of sizes they do not.";
+
+/// Kinds of work in the paper's order, with what each depends on.
+const KINDS: [(&str, &str, &str); 8] = [
+    ("Checksum", "yes", "checksum, and the loop that copies and sums"),
+    ("Data Mvmt", "yes", "data movement"),
+    ("Mbuf", "no", "buffer management"),
+    ("Protls", "no", "protocol, of the whole stack"),
+    ("OS", "no", "operating system"),
+    ("Data Structs", "no", "data structures"),
+    ("Error Check", "no", "error checking"),
+    ("Other", "no", "other, and what no sample shows"),
+];
+
+/// Shares that the text states: message, kind, percent.
+const STATED: [(&str, &str, f64); 4] = [
+    ("large", "Checksum", 40.0),
+    ("large", "Data Mvmt", 25.0),
+    ("one byte, TCP", "Protls", 33.8),
+    ("one byte, TCP", "Protls, TCP's part", 13.7),
+];
+
+fn shares() -> Figure {
+    let one = |(place, (message, kind, percent)): (usize, &(&str, &str, f64))| {
+        Trace::points(kind, place, [((*message).to_owned(), percent / 100.0, (*message).to_owned(), format!("up to {percent} %"))])
+    };
+    let caption = "Shares of send and receive time that the text states: each is an upper end, not the share of one message.";
+    figure(
+        "f1993-1".into(),
+        "Figure 1: stated shares",
+        caption,
+        None,
+        Panel::linear("share of time", "%"),
+        STATED.iter().enumerate().map(one).collect(),
+    )
+}
+
+fn kinds() -> Table {
+    let rows = KINDS.iter().map(|(name, depends, today)| vec![(*name).to_owned(), (*depends).to_owned(), (*today).to_owned()]).collect();
+    Table::of_rows(vec!["Kind", "Depends on the size", "Category of nettoll"], rows, Kind::Words)
+}
+
+pub fn items() -> Vec<Item> {
+    vec![
+        Item::new(
+            "Figure 1",
+            "time of send and receive by kind of work over message size, TCP and UDP",
+            DRAWING,
+            &["k93-01", "k93-02", "k93-03", "k93-04", "k93-05", "k93-06", "k93-07", "k93-08", "k93-09", "k93-10"],
+        )
+        .drawn([shares()])
+        .tabled([kinds()]),
+        Item::new("Figure 2", "histogram of message sizes on a department's network", DRAWING, &["k93-11"]),
+        Item::new("Figure 3", "the kinds of figure 1 weighted by that histogram, TCP and UDP", DRAWING, &["k93-12"]),
+    ]
+}

@@ -1,0 +1,55 @@
+//! 1997: cycles, instructions, reads and writes by layer and size, of which the text states sums of
+//! one size.
+
+use super::{DRAWING, Item, figure};
+use crate::document::figure::{Figure, Panel, Trace};
+use crate::document::{Kind, Table};
+
+/// The paper's conclusion in our words.
+pub const CONCLUSION: &str = "the link layer costs most. Without it, processing alone bounds TCP to 56 Mbit/s on sending and 62 on receiving; \
+acknowledgements are a third and a quarter of that, and without them the bounds are 87 and 85.";
+
+/// ns of a cycle at 150 MHz.
+const CYCLE: f64 = 1e3 / 150.0;
+
+/// What the text states of 1,440 B: direction, ms, Mbit/s with the acknowledgement, ms and Mbit/s without, MB/s of memory.
+const STATED: [(&str, f64, f64, f64, f64, f64); 2] =
+    [("send, acknowledgement received", 0.21, 56.0, 0.13, 87.0, 61.0), ("receive, acknowledgement sent", 0.19, 62.0, 0.14, 85.0, 172.0)];
+
+fn cycles(id: u8, place: usize) -> Figure {
+    let (direction, with, _, alone, ..) = STATED[place];
+    let point = |ms: f64, name: &str| {
+        let cycles = ms * 1e6 / CYCLE;
+        ("1,440 B".to_owned(), cycles, name.to_owned(), format!("{cycles:.0} cycles, {ms} ms"))
+    };
+    let traces = vec![
+        Trace::points("with the acknowledgement", 0, [point(with, "with the acknowledgement")]),
+        Trace::points("without", 1, [point(alone, "without")]),
+    ];
+    let caption = "Sums of socket, TCP and IP that the text states in ms, as cycles of 6.67 ns.";
+    figure(format!("f1997-{id}"), &format!("Figure {id}: {direction}"), caption, None, Panel::linear("cycles per message", ""), traces)
+}
+
+fn table() -> Table {
+    let row = |(direction, ms, rate, alone, alone_rate, memory): &(&str, f64, f64, f64, f64, f64)| {
+        let figures = [*ms, *rate, *alone, *alone_rate, *memory].map(|figure| figure.to_string());
+        std::iter::once((*direction).to_owned()).chain(figures).collect()
+    };
+    let heads = vec!["1,440 B", "ms", "Mbit/s", "ms without acknowledgement", "Mbit/s without", "MB/s of memory"];
+    Table::of_rows(heads, STATED.iter().map(row).collect(), Kind::Figures)
+}
+
+pub fn items() -> Vec<Item> {
+    vec![
+        Item::new(
+            "Figures 3 and 6",
+            "cycles by layer: socket, TCP, IP, Ethernet at 100, 300, 500 and 1,440 B",
+            DRAWING,
+            &["k97-01", "k97-02", "k97-03", "k97-04", "k97-05", "k97-08"],
+        )
+        .drawn([cycles(3, 0), cycles(6, 1)]),
+        Item::new("Figures 4 and 7", "instructions by layer", DRAWING, &[]),
+        Item::new("Figures 5 and 8", "data reads and data writes by layer", DRAWING, &["k97-06"]),
+        Item::new("Section 3", "bounds at 1,440 B", "stated figures only.", &["k97-07"]).tabled([table()]),
+    ]
+}
