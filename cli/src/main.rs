@@ -29,6 +29,7 @@ mod history;
 mod measure;
 mod microscope;
 mod oneshot;
+mod papers;
 mod reference;
 mod report;
 mod resume;
@@ -72,6 +73,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Export(args) => export::run(&args),
         Command::History(args) => history::run(&args),
         Command::Reference(args) => reference::run(&args),
+        Command::Papers(args) => papers::run(&args),
         Command::Workload(args) => workload::run(&args),
         Command::Advise(args) => advise::run(&args),
         Command::Attach(args) => attach::run(&args),

@@ -213,4 +213,26 @@
     opened.forEach((details) => { details.open = true; });
   });
   addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
+
+  // ---- claims by paper and by outcome
+
+  document.querySelectorAll("table.filtered").forEach((table) => {
+    const bodies = [...table.tBodies];
+    const rows = bodies.flatMap((body) => [...body.rows].filter((row) => !row.classList.contains("group")));
+    const outcome = (row) => row.cells[2].firstChild.textContent;
+    const choice = (label, names) => {
+      const box = document.createElement("select");
+      box.setAttribute("aria-label", label);
+      [`All ${label}`, ...names].forEach((name) => box.append(new Option(name)));
+      return box;
+    };
+    const papers = choice("papers", bodies.map((body) => body.rows[0].textContent));
+    const outcomes = choice("outcomes", [...new Set(rows.map(outcome))]);
+    const show = () => {
+      bodies.forEach((body, place) => { body.hidden = papers.selectedIndex > 0 && papers.selectedIndex !== place + 1; });
+      rows.forEach((row) => { row.hidden = outcomes.selectedIndex > 0 && outcome(row) !== outcomes.value; });
+    };
+    [papers, outcomes].forEach((box) => box.addEventListener("change", show));
+    table.parentElement.before(papers, " ", outcomes);
+  });
 })();

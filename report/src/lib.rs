@@ -29,7 +29,7 @@ pub mod terminal;
 pub use document::Document;
 pub use sinks::{json, markdown};
 pub use studies::setup::settings as plan_settings;
-pub use studies::{attached, history, microscope, receipt, reference, toll, verdict, workload};
+pub use studies::{attached, history, microscope, papers, receipt, reference, toll, verdict, workload};
 
 // What the outputs share.
 mod assembly;

@@ -15,6 +15,7 @@ mod microscope;
 mod misuse;
 mod oneshot;
 mod output;
+mod papers;
 mod reference;
 mod short;
 mod stored;
@@ -41,6 +42,7 @@ pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs, TetherArgs};
 pub use microscope::{MicroscopeArgs, Task};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use output::{FormatArgs, HtmlArgs};
+pub use papers::PapersArgs;
 pub use reference::ReferenceArgs;
 pub use short::of_tool as short_help;
 pub use stored::{DoctorArgs, ExportArgs, HistoryArgs, ProofNeighbour, ReportArgs, RulesArgs, ShowArgs};
@@ -91,6 +93,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Analyse a published study, and compare figures with it
     Reference(Box<ReferenceArgs>),
+    /// Rule on every claim of the five studies that nettoll descends from
+    Papers(Box<PapersArgs>),
     /// Predict what a mix of message sizes costs, and measure it
     Workload(Box<WorkloadArgs>),
     /// Rank the ways of sending for a message size and a rate

@@ -10,6 +10,7 @@ crate::claims!(
     each_study_is_analysed_in_every_form,
     a_run_is_laid_next_to_each_study,
     tables_from_elsewhere_are_analysed,
+    the_papers_are_ruled_in_every_form,
     other_tools_output_is_read,
     a_study_that_there_is_not_is_misuse,
     a_table_that_cannot_be_used_is_said,
@@ -112,6 +113,24 @@ fn tables_from_elsewhere_are_analysed() -> Result<(), Skip> {
         assert!(json["statements"].as_array().unwrap().is_empty());
     }
     tool.run(&["reference", "jacobson1988", "--table", "table.csv"]).done().says("Next to it: table.csv");
+    Ok(())
+}
+
+fn the_papers_are_ruled_in_every_form() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let text = tool.run(&["papers", "--then", "--html", "page.html"]).done();
+    text.says("100 claims: 43 hold by their own tables, 17 do not, 28 cannot be decided, 12 need a table");
+    assert!(text.stdout.lines().count() <= 25 && text.stdout.ends_with("\nReport: page.html\n"), "{}", text.stdout);
+    let page = std::fs::read_to_string(tool.path().join("page.html")).unwrap();
+    assert!(page.len() <= 1_500_000 && page.contains("Figure 17"));
+    let chip = "pair,socket_buffer_packets,task_kbytes_per_s,wire_mbits_per_s\nIntel to LANCE,1,330,2.9\nIntel to LANCE,2,560,5.0\nIntel to LANCE,3,520,4.5\nIntel to LANCE,4,640,5.7\n";
+    tool.write("chip.csv", chip);
+    let json = tool.run(&["papers", "--then", "--only", "1988", "--table", "chip.csv", "-J"]).done().json();
+    let claims = json["papers"][0]["statements"].as_array().unwrap();
+    let notch = claims.iter().find(|claim| claim["id"] == "j88-08").unwrap();
+    assert_eq!((json["papers"].as_array().unwrap().len(), notch["ruling"].as_str()), (1, Some("holds")), "{notch}");
+    tool.run(&["papers", "--then", "--only", "1997", "--markdown"]).done().says("Figures 3 and 6");
+    tool.run(&["papers", "--then", "--only", "1990"]).refused(2, &["1990", "1984, 1988, 1993, 1997, 2007"]);
     Ok(())
 }
 

@@ -8,6 +8,14 @@ pub fn render(document: &Document) -> String {
     document.sections.iter().map(section).collect()
 }
 
+/// The whole document with its heading and the titles of its sections.
+pub fn page(document: &Document) -> String {
+    let titled = |one: &Section| if one.title.is_empty() { section(one) } else { format!("# {}\n\n{}", escaped(&one.title), section(one)) };
+    let lines = document.masthead.lines.iter().map(|line| format!("{}\n\n", escaped(line)));
+    let heading = format!("# {}\n\n", escaped(&document.masthead.heading));
+    std::iter::once(heading).chain(lines).chain(document.sections.iter().map(titled)).collect()
+}
+
 /// One section without its title.
 pub fn section(section: &Section) -> String {
     blocks(&section.blocks)

@@ -16,6 +16,7 @@ mod levels;
 pub mod microscope;
 mod open_loop;
 mod order;
+pub mod papers;
 mod published;
 pub mod receipt;
 pub mod reference;

@@ -12,6 +12,7 @@ mod fleet;
 mod golden;
 mod microscope;
 mod oneshot;
+mod papers;
 mod pictures;
 mod promises;
 mod receipts;

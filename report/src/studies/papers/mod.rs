@@ -1,0 +1,98 @@
+//! The papers in one document: all claims, one message from 1984 on, a section a paper.
+
+mod years;
+
+use literature::ReferenceAnalysis;
+use literature::statement::{Ruling, Statement, counts};
+use literature::years::Year;
+
+use super::reference::{claims, csv, paper};
+use crate::document::{Block, Document, Masthead, Rows, Section, Table};
+use crate::json;
+
+/// The papers, the costs by year, and nettoll's version.
+pub fn document(papers: &[ReferenceAnalysis], years: &[Year], tool: &str) -> Document {
+    let mut sections = vec![head(papers), years::section(years)];
+    sections.extend(papers.iter().map(|one| usual(paper(one).led(&year(one)))));
+    sections.push(usual(methods(papers)));
+    Document {
+        masthead: Masthead {
+            brand: "papers".to_owned(),
+            heading: "Five studies of the network stack, by their own tables".to_owned(),
+            lines: vec!["The papers alone: nothing is measured. Rulings are nettoll's, by the rule that stands with each.".to_owned()],
+            ..Masthead::default()
+        },
+        sections,
+        data: vec![("analysis", json(papers, years)), ("csv", json::compact(&tables(papers)))],
+        tool: tool.to_owned(),
+        ..Document::default()
+    }
+}
+
+/// The same as JSON on one line.
+fn json(papers: &[ReferenceAnalysis], years: &[Year]) -> String {
+    json::compact(&value(papers, years))
+}
+
+/// The same as a value for JSON.
+pub fn value(papers: &[ReferenceAnalysis], years: &[Year]) -> serde_json::Value {
+    let [message, byte] = literature::years::falls(years);
+    serde_json::json!({
+        "format": literature::REFERENCE_FORMAT,
+        "papers": papers,
+        "years": years,
+        "falls": { "message": message, "byte": byte },
+    })
+}
+
+/// Every table of the papers as CSV, one below the other, with one line of columns.
+fn tables(papers: &[ReferenceAnalysis]) -> String {
+    let mut all = String::new();
+    for (place, one) in papers.iter().enumerate() {
+        let text = csv::render(one);
+        all.push_str(if place == 0 { &text } else { text.split_once('\n').map_or("", |(_, rows)| rows) });
+    }
+    all
+}
+
+/// Blocks that a terminal prints when it is asked for more.
+fn usual(section: Section) -> Section {
+    Section { blocks: vec![Block::usual(section.blocks)], ..section }
+}
+
+fn year(one: &ReferenceAnalysis) -> String {
+    one.study.map_or_else(|| one.name.clone(), |study| study.year().to_string())
+}
+
+/// Counts, and the table of all claims.
+fn head(papers: &[ReferenceAnalysis]) -> Section {
+    let all: Vec<&Statement> = papers.iter().flat_map(|one| &one.statements).collect();
+    let groups: Vec<(String, Vec<&Statement>)> =
+        papers.iter().map(|one| (format!("{}: {}", year(one), one.title), one.statements.iter().collect())).collect();
+    let blocks = [
+        Block::Lead(format!("{}.", claims::tally(all.iter().copied())).into()),
+        by_paper(papers).into(),
+        claims::table(&groups).styled("every claims filtered").into(),
+    ];
+    Section::new("claims", "Claims", blocks)
+}
+
+/// Counts of rulings, a row a paper.
+fn by_paper(papers: &[ReferenceAnalysis]) -> Table {
+    let mut rows = Rows::of(papers).words("Paper", |one| one.name.as_str()).figures("Claims", |one| one.statements.len().to_string());
+    for ruling in Ruling::ALL {
+        let count = move |one: &ReferenceAnalysis| {
+            counts(&one.statements).into_iter().find(|(known, _)| *known == ruling).map_or(0, |known| known.1)
+        };
+        rows = rows.figures(ruling.words(), move |one| count(one).to_string());
+    }
+    rows.table()
+}
+
+/// Sources, rules and how to see the same again.
+fn methods(papers: &[ReferenceAnalysis]) -> Section {
+    let sources = papers.iter().map(|one| (year(one), format!("{}. `nettoll reference {}`", one.source, one.name)));
+    let rules = "A claim is a row of reference/claims.csv: a rule and its operands. Tables that `--table` gives are ruled by the same rows. Figures that the papers \
+                 draw without numbers are not traced: their stated figures are marked.";
+    Section::new("methods", "Methods and sources", [Block::Paragraph(rules.into()), Block::facts(sources)])
+}

@@ -1,0 +1,113 @@
+//! One message from 1984 on: its time over its size, and what a message and a byte cost by year.
+
+use literature::years::{Fall, Year, falls};
+
+use crate::document::figure::{Figure, Panel, SizeAxis, Trace};
+use crate::document::{Block, Rows, Section, Table};
+use crate::number::{self, Axis};
+
+const NS: f64 = 1e-9;
+
+/// The section.
+pub fn section(years: &[Year]) -> Section {
+    let lead = "1984 is elapsed time on a wire of 10 Mbit/s, 1988 a packet at two buffers, 1997 the CPU of one end without the link, 2007 both ends on one CPU or \
+                on two hardware threads. Lines are costs of a message and a byte; one size alone gives an upper bound.";
+    let [message, byte] = falls(years);
+    let falls = [("A message", message), ("A byte", byte)].into_iter().filter_map(|(what, fall)| fall.map(|fall| sentence(what, fall)));
+    let blocks = [Block::Lead(lead.into())].into_iter().chain(Block::figures(vec![by_size(years), by_year(years)]));
+    let all = Block::everything("Cost of a message and of a byte by year", [table(years).into()]);
+    let behind = Block::usual(blocks.collect::<Vec<_>>());
+    Section::new("years", "One message, 1984 to 2007", [behind].into_iter().chain(Block::sentences(falls)).chain(all)).led("One message")
+}
+
+fn sentence(what: &str, fall: Fall) -> String {
+    let [from, to] = fall.years;
+    let factor = number::whole(fall.factor.round() as u64);
+    format!(
+        "{what} by UDP over sockets became {factor} times cheaper from {from} to {to}: it halved every {} years.",
+        number::significant(fall.halved_in, 2)
+    )
+}
+
+fn name(one: &Year) -> String {
+    format!("{} {}, {}", one.year, one.stack, one.machine)
+}
+
+/// Time of a message over its size; where there is one size, the upper bound.
+fn by_size(years: &[Year]) -> Figure {
+    let trace = |(place, one): (usize, &Year)| {
+        let [from, to] = one.span()?;
+        let (message, byte) = (one.ns_per_message.unwrap_or(0.0), one.ns_per_byte.unwrap_or(0.0));
+        if message + byte == 0.0 {
+            return None;
+        }
+        let count = if to > from { 9 } else { 1 };
+        let points = (0..count).map(|step| {
+            let size = from * (to / from).powf(f64::from(step) / f64::from((count - 1).max(1)));
+            let ns = message + byte * size;
+            (size, ns * NS, format!("{} B", number::whole(size.round() as u64)), number::time(ns))
+        });
+        Some(Trace::points(&name(one), place, points))
+    };
+    let traces: Vec<Trace> = years.iter().enumerate().filter_map(trace).collect();
+    let mut axis = SizeAxis::over(1, 16_384);
+    axis.linear_ticks = crate::document::figure::Ticks::default();
+    Figure {
+        id: "years-sizes".into(),
+        title: "Time of a message over its size".into(),
+        caption: "Both axes are logarithmic. A line is cost of a message plus cost of its bytes; a single mark is an upper bound."
+            .to_owned(),
+        alt: "Time of a message over its size, a line a stack. The figures are in the table below.".to_owned(),
+        sizes: Some(axis),
+        panels: vec![Panel::log("time per message", "s", &traces, Axis::Seconds)],
+        traces,
+    }
+}
+
+/// Costs over the year, a message above and a byte below.
+fn by_year(years: &[Year]) -> Figure {
+    let marks = |panel: usize, of: fn(&Year) -> Option<f64>| {
+        ["of a line", "an upper bound"].into_iter().enumerate().map(move |(series, kind)| {
+            let wanted = years.iter().filter(|one| one.is_line() == (series == 0));
+            let points = wanted.filter_map(|one| Some((f64::from(one.year), of(one)? * NS, name(one), number::time(of(one)?))));
+            Trace { panel, legend: panel == 0, hollow: series == 1, ..Trace::points(kind, series, points) }
+        })
+    };
+    let message: Vec<Trace> = marks(0, |one| one.ns_per_message).collect();
+    let byte: Vec<Trace> = marks(1, |one| one.ns_per_byte).collect();
+    let panel = |title, traces: &[Trace]| Panel { share: 0.5, joined: false, ..Panel::log(title, "s", traces, Axis::Seconds) };
+    let panels = vec![panel("a message", &message), panel("a byte", &byte)];
+    let at: Vec<f64> = [1984.0, 1988.0, 1993.0, 1997.0, 2007.0].to_vec();
+    let text = at.iter().map(|year| format!("{year:.0}")).collect();
+    let ticks = crate::document::figure::Ticks { at, text };
+    let axis = SizeAxis {
+        title: Some("year"),
+        log: false,
+        log_ticks: crate::document::figure::Ticks::default(),
+        linear_ticks: ticks,
+        landmarks: Vec::new(),
+    };
+    Figure {
+        id: "years".into(),
+        title: "Cost of a message and of a byte by year".into(),
+        caption: "Hollow: an upper bound, all time of one size put on the message or on its bytes. 1993 has shares only.".to_owned(),
+        alt: "Cost of a message and of a byte by year. The figures are in the table below.".to_owned(),
+        sizes: Some(axis),
+        panels,
+        traces: message.into_iter().chain(byte).filter(|trace| !trace.is_empty()).collect(),
+    }
+}
+
+fn table(years: &[Year]) -> Table {
+    Rows::of(years)
+        .words("Year", |one| one.year.to_string())
+        .words("Stack", |one| one.stack.as_str())
+        .words("Machine", |one| one.machine.as_str())
+        .words("Link", |one| one.link.as_str())
+        .words("What is timed", |one| one.what.as_str())
+        .figures("A message", |one| one.ns_per_message.map(number::time))
+        .figures("A byte", |one| one.ns_per_byte.map(number::time))
+        .words("Sizes, B", |one| one.sizes.as_str())
+        .words("From", |one| one.source.as_str())
+        .table()
+}

@@ -1,0 +1,106 @@
+//! The papers in one document.
+
+use literature::{ReferenceAnalysis, Study, analyse, years};
+use report::papers::{document, value};
+use report::terminal::Style;
+
+/// Draws where the intervals do not matter.
+const FEW: usize = 60;
+
+fn papers() -> Vec<ReferenceAnalysis> {
+    Study::ALL.into_iter().map(|study| analyse(study, FEW).unwrap()).collect()
+}
+
+fn page(papers: &[ReferenceAnalysis]) -> String {
+    report::html::document(&document(papers, &years::all().unwrap(), "0.0.0"))
+}
+
+/// A section of the page.
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let start = page.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no section {id}"));
+    &page[start..start + page[start..].find("</section>").unwrap()]
+}
+
+#[test]
+fn every_figure_and_table_of_the_papers_has_its_counterpart() {
+    let page = page(&papers());
+    let rows = include_str!("../data/papers/figures.tsv");
+    let mut count = 0;
+    for row in rows.lines().skip(1) {
+        let [paper, item, heading, chart] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let id = if paper == "years" { "years".to_owned() } else { format!("paper-{paper}") };
+        let held = section(&page, &id);
+        let start = held.find(&format!("<h3>{heading}")).unwrap_or_else(|| panic!("{item} of {paper} has no place"));
+        if chart.is_empty() {
+            let after = &held[start..];
+            let piece = &after[..after.find("</article>").unwrap()];
+            assert!(
+                piece.contains("<table")
+                    || piece.contains("drawing only")
+                    || piece.contains("give them with --table")
+                    || piece.contains("equal pairs only"),
+                "{row}: {piece}"
+            );
+        } else {
+            assert!(held.contains(&format!("id=\"chart-{chart}\"")), "{row}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 42);
+}
+
+#[test]
+fn the_page_is_small_and_holds_every_claim() {
+    let papers = papers();
+    let page = page(&papers);
+    assert!(page.len() <= 1_500_000, "{} bytes", page.len());
+    let claims = section(&page, "claims");
+    for statement in papers.iter().flat_map(|paper| &paper.statements) {
+        assert!(claims.contains(&format!("{} · ", statement.id)), "{}", statement.id);
+    }
+    assert!(claims.contains("100 claims: 43 hold by their own tables, 17 do not, 28 cannot be decided, 12 need a table"), "{claims}");
+    assert!(claims.contains("filtered") && page.contains("table.filtered"));
+    for word in ["NaN", ">inf"] {
+        assert!(!page[..page.find("<script").unwrap()].contains(word), "{word}");
+    }
+}
+
+#[test]
+fn a_terminal_has_a_screen_of_it_and_more_on_request() {
+    let papers = papers();
+    let document = document(&papers, &years::all().unwrap(), "");
+    let text = report::terminal::document(&document, Style::PLAIN);
+    assert!(text.lines().count() <= 23, "{} lines: {text}", text.lines().count());
+    insta::assert_snapshot!("papers", text);
+    let all = report::terminal::document(&document, Style::VERBOSE);
+    assert!(all.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= 80), "{all}");
+    for word in ["Figure 17", "Table 5", "Throughput:", "does not hold"] {
+        assert!(all.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn markdown_and_json_hold_it_as_well() {
+    let papers = papers();
+    let years = years::all().unwrap();
+    let text = report::markdown::page(&document(&papers, &years, ""));
+    for paper in &papers {
+        assert!(text.contains(&format!("# {}", paper.title)), "{}", paper.title);
+        paper.statements.iter().for_each(|one| assert!(text.contains(&one.id), "{}", one.id));
+    }
+    let value = value(&papers, &years);
+    let claims: usize = value["papers"].as_array().unwrap().iter().map(|paper| paper["statements"].as_array().unwrap().len()).sum();
+    assert_eq!((value["format"].as_u64(), claims), (Some(1), 100));
+    assert!((value["falls"]["message"]["factor"].as_f64().unwrap() - 437.7).abs() < 0.1);
+}
+
+#[test]
+fn a_section_is_that_of_its_reference() {
+    for paper in papers() {
+        let alone = report::html::document(&report::reference::document(&paper, "0.0.0"));
+        let id = format!("paper-{}", paper.name);
+        let both = page(&[paper]);
+        // The way to it has another name; all that it holds is the same.
+        assert_eq!(section(&alone, &id), section(&both, &id));
+    }
+}
