@@ -9,6 +9,7 @@
 mod change;
 mod chart;
 mod flames;
+mod phases;
 mod tables;
 mod timed;
 mod tree;
@@ -77,6 +78,10 @@ pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &st
         };
         push("layers", "By layer", level, tables::layers(one));
         push("categories", "By kind of work", level, tables::categories(one));
+        let split = phases::of(one, |scenario| id(&format!("phase-{scenario}")));
+        if !split.is_empty() {
+            push("phases", "Sent, received and acknowledged, as in 1997", Level::Usual, split);
+        }
         push("functions", "By function", level, tables::functions(one));
         if shown.tree {
             let drawn = flames::of(one, |scenario| format!("{}-{scenario}", id("flame")));
