@@ -103,6 +103,11 @@ impl IrqPool {
         }
     }
 
+    /// Its messages over those of another; `None` where either has none.
+    pub fn over(&self, other: &Self) -> Option<f64> {
+        (self.messages > 0.0 && other.messages > 0.0).then(|| self.messages / other.messages)
+    }
+
     /// Returns whether any time is in it.
     pub fn any(&self) -> bool {
         self.ns > 0.0

@@ -3,7 +3,7 @@
 use model::{TrialRecord, Warning};
 
 use crate::ends::IrqPool;
-use crate::metric::{Metric, Source};
+use crate::metric::{Metric, Source, of_both_ends, sent_per_delivered};
 
 /// The figures that interrupt time is a part of, of the sender and of the
 /// receiver, in the order of [`IrqPool::shares`].
@@ -28,6 +28,8 @@ pub struct Figures {
     values: [f64; Metric::ALL.len()],
     /// Those of [`WITH_IRQ`] with the interrupt time that the trial read itself.
     own: [[f64; 3]; 2],
+    /// Messages that were sent for each that came: not a number where none did.
+    sent_per_delivered: f64,
 }
 
 impl Figures {
@@ -40,7 +42,9 @@ impl Figures {
         }
         let irq = [&source.measured.sender, &source.measured.receiver].map(|end| end.cpu_time.irq.is_some());
         let disturbed = record.warnings.iter().any(Warning::disturbs);
-        let mut figures = Self { block: record.block, swapped: record.swapped, disturbed, irq, values, own: [[f64::NAN; 3]; 2] };
+        let own = [[f64::NAN; 3]; 2];
+        let sent_per_delivered = sent_per_delivered(source.measured, source.cell.test).unwrap_or(f64::NAN);
+        let mut figures = Self { block: record.block, swapped: record.swapped, disturbed, irq, values, own, sent_per_delivered };
         figures.own = figures.with_irq(&IrqPool::of_trial(source.measured, source.cell));
         figures
     }
@@ -55,6 +59,9 @@ impl Figures {
     /// pooled over the trials of a cell would shift all its pairs with another
     /// cell or arm alike, and pass for a difference.
     pub fn own(&self, metric: Metric) -> Option<f64> {
+        if metric == Metric::CpuPerMessageNs {
+            return number(self.of_both_ends(&self.own));
+        }
         let places = WITH_IRQ.iter().zip(&self.own).flat_map(|(metrics, values)| metrics.iter().zip(values));
         places.into_iter().find(|(known, _)| **known == metric).map_or_else(|| self.get(metric), |(_, value)| number(*value))
     }
@@ -62,6 +69,11 @@ impl Figures {
     /// The standard error that the ticks of interrupt time bring to a figure of a cell;
     /// `None` of a figure without such time.
     pub fn tick_error(metric: Metric, pools: &[IrqPool; 2]) -> Option<f64> {
+        if metric == Metric::CpuPerMessageNs {
+            let sent = pools[0].over(&pools[1]).unwrap_or(1.0);
+            let [sender, receiver] = pools.map(|pool| pool.errors()[0].unwrap_or(0.0));
+            return Some((sender * sent).hypot(receiver)).filter(|error| *error > 0.0);
+        }
         let places = WITH_IRQ.iter().zip(pools).flat_map(|(metrics, pool)| metrics.iter().zip(pool.errors()));
         places.into_iter().find(|(known, _)| **known == metric)?.1.filter(|error| *error > 0.0)
     }
@@ -72,6 +84,12 @@ impl Figures {
         for (metric, value) in WITH_IRQ.as_flattened().iter().zip(with.as_flattened()) {
             self.values[*metric as usize] = *value;
         }
+        self.values[Metric::CpuPerMessageNs as usize] = self.of_both_ends(&with);
+    }
+
+    /// CPU time of both ends per delivered message, of figures in the order of [`WITH_IRQ`].
+    fn of_both_ends(&self, ends: &[[f64; 3]; 2]) -> f64 {
+        of_both_ends(ends[0][0], ends[1][0], self.sent_per_delivered)
     }
 
     fn with_irq(&self, pools: &[IrqPool; 2]) -> [[f64; 3]; 2] {
@@ -181,6 +199,8 @@ mod tests {
                 prop_assert!((found - truth).abs() <= TICK as f64 / messages + 1e-9, "{found} {truth}");
                 // The other end has none apart.
                 prop_assert!((trial.get(Metric::ReceiverCpuPerMessageNs).unwrap() - 1_500.0).abs() < 1e-9);
+                let both = trial.get(Metric::CpuPerMessageNs).unwrap();
+                prop_assert!((both - found - 1_500.0).abs() < 1e-6, "{both} {found}");
             }
         }
     }

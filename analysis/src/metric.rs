@@ -162,6 +162,14 @@ metrics! {
     SentMessagesPerS { name: "sent_messages_per_s", unit: Unit::PerSecond, bound: Bound::Sent, better: Some(HigherIsBetter),
         title: "Messages/s at the sender", head: "Sent/s", column: ["", "sent/s"],
         value: |trial| rate(&trial.measured.sender, trial.sent()) }
+    /// Service demand of both ends together, per message that was delivered: the sender's
+    /// per message sent, with that of datagrams that were lost on top, and the receiver's per message received.
+    CpuPerMessageNs { name: "cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
+        title: "CPU of both ends per message", head: "CPU/message, both ends", column: ["CPU/message", "both ends"],
+        value: |trial| {
+            let [sender, receiver] = [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs].map(|end| end.value(trial));
+            Some(of_both_ends(sender?, receiver?, sent_per_delivered(trial.measured, trial.cell.test)?))
+        } }
     /// Service demand of the sender: CPU time of its process, of interrupts and of
     /// ksoftirqd, per message it sent. Absent where both ends send, for nothing
     /// says which way the time went, and at a sender that spins until the time of
@@ -434,6 +442,22 @@ fn loss_share(test: Test, sender: &Counts, receiver: &Counts) -> Option<f64> {
     }
 }
 
+/// CPU time of both ends per delivered message, of that of the sender per message sent.
+pub fn of_both_ends(sender: f64, receiver: f64, sent_per_delivered: f64) -> f64 {
+    sender.mul_add(sent_per_delivered, receiver)
+}
+
+/// Datagrams that were sent for each that came, over the whole trial; 1 of what is not lost or is asked for
+/// again. `None` where none came.
+pub fn sent_per_delivered(measured: &Measured, test: Test) -> Option<f64> {
+    if test != Test::UdpStream {
+        return Some(1.0);
+    }
+    let lost = loss_share(test, &measured.sender.total, &measured.receiver.total)?;
+    // A network may deliver a datagram twice.
+    (lost < 1.0).then(|| 1.0 / (1.0 - lost.max(0.0)))
+}
+
 /// A link that carried nothing was not looked at; that is no figure.
 fn frames(measured: &Measured) -> Option<f64> {
     let packets = measured.sender_host.link.tx_packets;
@@ -480,6 +504,20 @@ mod tests {
         for api in ["send", "mptcp", "ktls", "exec:x", "tokio"] {
             assert_eq!(resent(api), Some(0.0), "{api}");
         }
+    }
+
+    /// Of ten datagrams seven came: each of these costs the sender ten sevenths.
+    #[test]
+    fn a_delivered_message_pays_for_the_lost() {
+        let counts = |messages| Counts { messages, ..Counts::default() };
+        let lost = |sent, came| {
+            let [mut sender, mut receiver] =
+                [Role::Sender, Role::Receiver].map(|role| made::end(role, Window::default(), Counts::default()));
+            (sender.total, receiver.total) = (counts(sent), counts(came));
+            super::sent_per_delivered(&made::measured(sender, receiver), Test::UdpStream)
+        };
+        assert_eq!((lost(10, 5), lost(10, 10), lost(10, 11), lost(10, 0)), (Some(2.0), Some(1.0), Some(1.0), None));
+        assert_eq!(super::of_both_ends(600.0, 300.0, 2.0), 1_500.0);
     }
 
     #[test]

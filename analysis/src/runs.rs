@@ -85,9 +85,9 @@ pub struct Demands<'a> {
 }
 
 impl Demands<'_> {
-    const fn options(&self, design: Design) -> Options {
+    fn options(&self, design: Design) -> Options {
         let Self { threshold, confidence, trust_single_runs, .. } = *self;
-        Options { threshold, confidence, design, trust_single_runs }
+        Options { threshold, confidence, design, trust_single_runs, ..Options::default() }
     }
 }
 

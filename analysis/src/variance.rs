@@ -16,7 +16,7 @@ use stats::power::found_in_four_of_five;
 use crate::expectation::half_width;
 use crate::metric::Metric;
 use crate::table::{CellTrials, TrialTable};
-use crate::verdict::{self, HEADLINE, Options};
+use crate::verdict::{self, Options};
 
 /// The variance of a median over that of a mean, of many normal values.
 const MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
@@ -108,7 +108,11 @@ impl Components {
         let cell = |table: &TrialTable, cell: &Cell| -> BTreeMap<u32, f64> {
             let trials = table.arm(0).iter().find(|trials| trials.cell == *cell && cell.rate.is_none());
             let figures = trials.map_or(&[][..], |trials| &trials.figures);
-            figures.iter().filter_map(|trial| Some((trial.block, trial.get(HEADLINE)?.ln()))).filter(|(_, log)| log.is_finite()).collect()
+            figures
+                .iter()
+                .filter_map(|trial| Some((trial.block, trial.get(Metric::TimePerMessageNs)?.ln())))
+                .filter(|(_, log)| log.is_finite())
+                .collect()
         };
         let logs: Vec<RunLogs> = tables.iter().map(|table| first.cells().iter().map(|of| cell(table, of)).collect()).collect();
         let has = |metric: &&Metric| {

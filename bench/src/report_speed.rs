@@ -119,6 +119,7 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
         status: Status::BlocksDone,
         warnings: Vec::new(),
         proof: None,
+        pooled: None,
     };
     directory.write_run(&run)?;
     for number in 0..trials {

@@ -108,6 +108,7 @@ fn costs(proof: Proof, started_ms: u64) -> Vec<KnownCost> {
             status: Status::BlocksDone,
             warnings: Vec::new(),
             proof: None,
+            pooled: None,
         };
         let mut collector = Collector::new(run, hosts.clone());
         records.iter().filter(|(of, _)| *of == cause).for_each(|(_, record)| collector.push(record));

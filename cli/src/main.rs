@@ -15,6 +15,7 @@ mod signals;
 mod version;
 
 mod advise;
+mod again;
 mod agent;
 mod attach;
 mod compare;

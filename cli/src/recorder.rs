@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::stopping::Observer;
 use lab::{Event, Listener};
-use model::run::{RUN_FORMAT, Status};
+use model::run::{Pooled, RUN_FORMAT, Status};
 use model::{Plan, Run};
 use store::{Moment, RunDirectory, StoreError};
 
@@ -25,7 +25,7 @@ pub struct Recorder {
 /// Place of a run.
 enum Place {
     /// It is made when the hosts are there: a study that cannot begin leaves nothing behind.
-    ToBeMade { root: PathBuf, plan: Plan, started_ms: u64 },
+    ToBeMade { root: PathBuf, plan: Plan, started_ms: u64, pooled: Option<Pooled> },
     /// It is there.
     Made { directory: RunDirectory, run: Run },
 }
@@ -33,7 +33,7 @@ enum Place {
 impl Place {
     /// The directory, made where it is not there yet.
     fn directory(&mut self) -> Result<(&mut RunDirectory, &mut Run), StoreError> {
-        if let Self::ToBeMade { root, plan, started_ms } = self {
+        if let Self::ToBeMade { root, plan, started_ms, pooled } = self {
             let directory = RunDirectory::create(root, &plan.name, *started_ms)?;
             let run = Run {
                 format: RUN_FORMAT,
@@ -44,6 +44,7 @@ impl Place {
                 status: Status::Running,
                 warnings: Vec::new(),
                 proof: None,
+                pooled: pooled.clone(),
             };
             *self = Self::Made { directory, run };
         }
@@ -57,8 +58,16 @@ impl Place {
 impl Recorder {
     /// For a run that gets a directory below `root` when its hosts are there.
     pub fn new(root: &Path, plan: &Plan, started_ms: u64, interrupted: Arc<AtomicBool>) -> Self {
-        let place = Place::ToBeMade { root: root.to_owned(), plan: plan.clone(), started_ms };
+        let place = Place::ToBeMade { root: root.to_owned(), plan: plan.clone(), started_ms, pooled: None };
         Self { place, progress: Progress::new(plan, Observer::new(plan)), interrupted }
+    }
+
+    /// The same, whose trials are pooled with those of earlier runs.
+    pub fn pooled_with(mut self, earlier: Option<Pooled>) -> Self {
+        if let Place::ToBeMade { pooled, .. } = &mut self.place {
+            *pooled = earlier;
+        }
+        self
     }
 
     /// Goes on with a run whose directory was opened again. Nothing is written

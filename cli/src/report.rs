@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use analysis::Collector;
 use analysis::result::{Analysis, Metric};
 use analysis::verdict::conclude;
-use model::Summary;
 use model::warning::Warning;
+use model::{Run, Summary, TrialRecord, schedule};
 use report::receipt::Flames;
 use store::{Moment, RunReader, StoreError};
 
@@ -190,15 +190,39 @@ fn collect_timed(path: &Path, rules: Option<&Own>) -> Result<(Collector, u64), F
     for warning in reader.warnings() {
         collector.push_warning(warning.clone());
     }
+    let begun = earlier(path, reader.run(), &mut collector)?;
     let mut last = reader.run().started_ms;
     for trial in reader.trials()? {
         match trial {
-            Ok(record) => {
+            Ok(mut record) => {
                 last = last.max(record.started_ms);
+                record.block = record.block.saturating_add(begun);
                 collector.push(&record);
             }
             Err(bad) => collector.push_warning(Warning::BadLine { line: bad.line, reason: bad.reason }),
         }
     }
     Ok((collector, last.saturating_sub(reader.run().started_ms)))
+}
+
+/// Adds the trials of the runs that a run goes on with, and says at which block its own begin: blocks of one
+/// group have their roles drawn together, so that no group is of two runs.
+fn earlier(path: &Path, run: &Run, collector: &mut Collector) -> Result<u32, Failure> {
+    let Some(pooled) = &run.pooled else { return Ok(0) };
+    let mut begun = 0;
+    for id in &pooled.runs {
+        let place = store::beside(path, id)?;
+        let reader = RunReader::open(&place).map_err(|error| {
+            let run = path.display();
+            anyhow::anyhow!("{run} goes on with {id}, which cannot be read: {error}; put it next to that run again")
+        })?;
+        let mut next = begun;
+        for record in reader.trials()?.flatten().filter(|record| run.plan.cells.contains(&record.cell)) {
+            let block = record.block.saturating_add(begun);
+            next = next.max(schedule::end_of_group(block).saturating_add(1));
+            collector.push(&TrialRecord { block, ..record });
+        }
+        begun = next;
+    }
+    Ok(begun)
 }

@@ -17,6 +17,7 @@ use model::plan::{
 use model::run::Status;
 use model::{Cell, Plan, Refusal, Role};
 
+use crate::again;
 use crate::args::StudyArgs;
 use crate::consent::{self, Consent};
 use crate::exit::{Exit, Failure};
@@ -40,7 +41,14 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
         return presets(args.format.json);
     }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let (plan, shortened) = plan(args, started_ms)?;
+    let again = args.again.as_deref().map(|word| again::plan(word, args, started_ms)).transpose()?;
+    let (plan, shortened, pooled) = match again {
+        Some((plan, pooled)) => (plan, None, Some(pooled)),
+        None => {
+            let (plan, shortened) = plan(args, started_ms)?;
+            (plan, shortened, None)
+        }
+    };
     let missing = congestion::missing_here(&plan);
     if let Some(first) = missing.first().filter(|_| asks_for_control(args)) {
         return Err(Failure::misuse(first));
@@ -60,7 +68,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     args.html.place("report.html")?;
     let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
-    let mut recorder = Recorder::new(&args.runs.directory, &plan, started_ms, interrupted);
+    let mut recorder = Recorder::new(&args.runs.directory, &plan, started_ms, interrupted).pooled_with(pooled);
     let outcome = lab::study::run(&plan, &credentials, &mut recorder);
     let path = recorder.path();
     drop(recorder);

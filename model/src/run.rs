@@ -30,6 +30,18 @@ pub struct Run {
     /// Proof of receipts that was kept on the hosts' machine, of a run that has receipts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<KeptProof>>,
+    /// Earlier runs that this one goes on with, whose trials are pooled with its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooled: Option<Pooled>,
+}
+
+/// Earlier runs of the same plan whose trials are pooled with those of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pooled {
+    /// Their names, the first one's first: each was a look at the data, as is the run itself.
+    pub runs: Vec<String>,
+    /// Cells of the first one's plan: those that are measured again were chosen among so many.
+    pub cells: usize,
 }
 
 /// Status of a run, or why it ended.

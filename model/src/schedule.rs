@@ -134,6 +134,11 @@ pub fn group(index: u32) -> u32 {
     group_of(index).0
 }
 
+/// The last block of the group of the `index`-th.
+pub fn end_of_group(index: u32) -> u32 {
+    group_of(index).1.end.saturating_sub(1)
+}
+
 /// The group of a block, and all of its blocks.
 fn group_of(index: u32) -> (u32, Range<u32>) {
     let before = ENDS.iter().take_while(|end| **end <= index).count();

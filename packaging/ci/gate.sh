@@ -36,7 +36,7 @@ fi
 
 compare() {
     nettoll compare "$(side "$baseline")" "$(side "$candidate")" \
-        --gate "${GATE:-time,sender-cpu,receiver-cpu,p99}" --threshold "${THRESHOLD:-2%}" "$@"
+        --gate "${GATE:-cpu}" --threshold "${THRESHOLD:-2%}" "$@"
 }
 code=0
 compare || code=$?

@@ -12,7 +12,8 @@ use model::host::HostFacts;
 use crate::csv::PIECE;
 
 /// Metrics of a line besides the time.
-const METRICS: [(Metric, &str); 5] = [
+const METRICS: [(Metric, &str); 6] = [
+    (Metric::CpuPerMessageNs, "cpu-ns/op"),
     (Metric::SenderCpuPerMessageNs, "sender-ns/op"),
     (Metric::ReceiverCpuPerMessageNs, "receiver-ns/op"),
     (Metric::GoodputBitPerS, "bit/s"),

@@ -15,6 +15,7 @@ pub mod fleet;
 pub mod holm;
 pub mod knee;
 pub mod levels;
+pub mod looks;
 pub mod median;
 pub mod noise;
 pub mod normal;

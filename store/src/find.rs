@@ -43,6 +43,17 @@ pub fn find(root: &Path, word: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
+/// The run of this name next to another, as a stored run names it.
+///
+/// # Errors
+/// What is no name but a path.
+pub fn beside(run: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let root = run.parent().filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let is_name = Path::new(name).file_name() == Some(OsStr::new(name));
+    let unknown = || StoreError::NoSuchRun { root: root.to_owned(), part: name.to_owned(), hint: String::new() };
+    is_name.then(|| root.join(name)).ok_or_else(unknown)
+}
+
 /// Word for the run that started last.
 const LATEST: &str = "latest";
 

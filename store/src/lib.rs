@@ -37,7 +37,7 @@ pub use attached::{AttachedDirectory, parse_window, read_attached, write_advice}
 pub use directory::{RunDirectory, write_report, write_stacks};
 pub use error::StoreError;
 pub use exact::{create_exact, is_exact, read_exact, write_exact};
-pub use find::find;
+pub use find::{beside, find};
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};
 pub use reader::{Listed, RunReader, is_attached, latest, list, parse_facts, parse_run, paths};

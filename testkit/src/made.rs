@@ -55,6 +55,7 @@ pub fn run(plan: Plan) -> Run {
         status: Status::BlocksDone,
         warnings: Vec::new(),
         proof: None,
+        pooled: None,
     }
 }
 

@@ -7,8 +7,9 @@ use model::Plan;
 use serde::Serialize;
 
 use super::{Context, Study};
+use crate::metric::Metric;
 use crate::table::CellTrials;
-use crate::verdict::{Direction, Doubt, HEADLINE, THRESHOLD, Values, correlation, doubts};
+use crate::verdict::{Direction, Doubt, THRESHOLD, Values, correlation, doubts};
 
 /// Findings about the order of a run's blocks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,7 +44,7 @@ impl Study for Order {
 /// schedule's.
 fn values(cell: &CellTrials) -> Values {
     let trials = cell.figures.iter().filter(|_| cell.cell.rate.is_none());
-    Values { baseline: trials.filter_map(|trial| Some((trial.block, trial.own(HEADLINE)?))).collect(), ..Values::default() }
+    Values { baseline: trials.filter_map(|trial| Some((trial.block, trial.own(Metric::TimePerMessageNs)?))).collect(), ..Values::default() }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use stats::median;
 use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::Trial;
-use crate::verdict::{Compared, GATE, HEADLINE, Options, Side, Sides, compare_sides, self_test};
+use crate::verdict::{Compared, GATE, Options, Side, Sides, compare_sides, hypotheses, self_test};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +54,15 @@ impl Study for Verdicts {
     }
 
     fn finish(self, context: &Context) -> Option<Vec<ArmVerdict>> {
-        let options = Options { confidence: context.plan().blocks.confidence, ..Options::default() };
+        let pooled = context.analysis.run.pooled.as_ref();
+        let candidates = context.plan().arms.len().saturating_sub(1);
+        let options = Options {
+            confidence: context.plan().blocks.confidence,
+            // A study whose question stays open goes on (`study --again`), so that its first look leaves some of the error.
+            look: 1 + pooled.map_or(0, |pooled| pooled.runs.len() as u32),
+            chosen_among: pooled.map_or(0, |pooled| hypotheses(pooled.cells) * candidates * self.gate.len()),
+            ..Options::default()
+        };
         let all: Vec<Sides> = (1..context.plan().arms.len()).map(|arm| sides(arm, context)).collect();
         let compared = compare_sides(&all, context.analysis.models(), &self.gate, &options);
         let verdict = |((arm, sides), compared)| self.verdict(arm, context, sides, compared, &options);
@@ -75,18 +83,16 @@ impl Verdicts {
         let same_hosts = baseline.host_settings() == candidate.host_settings();
         let as_run = |arm: usize, place: usize| &table.arm(arm)[place].as_run;
         let alike = |place: &usize| !is_self_test && same_hosts && as_run(0, *place) == as_run(arm, *place);
-        let seconds = self.seconds_per_block().filter(|_| is_self_test).zip(HEADLINE.better());
-        let family = compared.metrics.first().map_or(1, |headline| headline.comparison.tested);
+        let headline = compared.metrics.first().map_or(Metric::CpuPerMessageNs, |first| first.metric);
+        let seconds = self.seconds_per_block().filter(|_| is_self_test).zip(headline.better());
+        let family = compared.metrics.first().map_or(1, |first| first.comparison.tested);
         compared.self_test =
-            seconds.and_then(|(seconds, better)| self_test(&sides.values(HEADLINE, options.design), better, seconds, family, options));
-        ArmVerdict {
-            baseline: baseline.name.clone(),
-            candidate: candidate.name.clone(),
-            is_self_test,
-            alike: (0..table.cells().len()).filter(alike).collect(),
-            headline: HEADLINE,
-            compared,
+            seconds.and_then(|(seconds, better)| self_test(&sides.values(headline, options.design), better, seconds, family, options));
+        let alike: Vec<usize> = (0..table.cells().len()).filter(alike).collect();
+        if !alike.is_empty() && alike.len() < table.cells().len() {
+            compared.conclusion = compared.without(&alike);
         }
+        ArmVerdict { baseline: baseline.name.clone(), candidate: candidate.name.clone(), is_self_test, alike, headline, compared }
     }
 
     /// The length of a block, from its first trial to the next block's.

@@ -70,7 +70,8 @@ pub fn compare_all(questions: &[Question], options: &Options) -> Vec<Comparison>
     let mut nulls = Nulls::default();
     let measured = |question: &Question| question.cells.iter().filter(|values| !values.is_empty()).count();
     let family: usize = questions.iter().map(|question| if measured(question) == 0 { 0 } else { hypotheses(measured(question)) }).sum();
-    let needed = needed_to_test(family.max(1), options.confidence, options.design);
+    let family = family.max(options.chosen_among);
+    let needed = needed_to_test(family.max(1), options.sure(), options.design);
     let samples: Vec<(Vec<Sample>, Sample)> = questions
         .iter()
         .map(|question| {
@@ -86,7 +87,7 @@ pub fn compare_all(questions: &[Question], options: &Options) -> Vec<Comparison>
             (cells, Tested::new(mean, needed, &mut nulls))
         })
         .collect();
-    let level = adjust(&mut tested, questions, options.confidence);
+    let level = adjust(&mut tested, questions, options);
     let conclude = |(question, (cells, mean)): (&Question, &(Vec<Tested>, Tested))| {
         let judge = |tested: &Tested| tested.judged(level, needed, question.direction, options);
         let judged: Vec<Judged> = cells.iter().map(judge).collect();
@@ -227,7 +228,7 @@ impl<'a> Tested<'a> {
             }
             return Verdict::NotEnoughBlocks { blocks, missing: needed.saturating_sub(blocks) };
         };
-        let sure = self.p_adjusted.is_some_and(|p| is_sure(p, options.confidence));
+        let sure = self.p_adjusted.is_some_and(|p| is_sure(p, options.sure()));
         let worse = (shift > 0.0) == (direction == Direction::LowerIsBetter);
         match (sure && shift.abs() > least, worse) {
             (true, true) => Verdict::Worse,
@@ -241,7 +242,7 @@ impl<'a> Tested<'a> {
     /// two-sided p of twice the error is a one-sided one of the error.
     fn is_within(&self, options: &Options) -> bool {
         let edge = options.threshold.ln_1p();
-        let error = 2.0 * (1.0 - options.confidence) + 1e-9;
+        let error = 2.0 * (1.0 - options.sure()) + 1e-9;
         self.evidence.as_ref().is_some_and(|found| found.value().abs() < edge && [edge, -edge].iter().all(|at| found.p(*at) <= error))
     }
 }
@@ -249,7 +250,8 @@ impl<'a> Tested<'a> {
 /// Holm over the cells that were measured and, of several, their mean, of every
 /// question. What has too few blocks stays among them, as one that shows nothing.
 /// Gives the confidence at which those were held that were not rejected.
-fn adjust<'a>(tested: &mut [(Vec<Tested<'a>>, Tested<'a>)], questions: &[Question], confidence: f64) -> f64 {
+fn adjust<'a>(tested: &mut [(Vec<Tested<'a>>, Tested<'a>)], questions: &[Question], options: &Options) -> f64 {
+    let confidence = options.sure();
     let mut family: Vec<&mut Tested<'a>> = Vec::new();
     let mut single = Vec::new();
     for ((cells, mean), question) in tested.iter_mut().zip(questions) {
@@ -264,7 +266,10 @@ fn adjust<'a>(tested: &mut [(Vec<Tested<'a>>, Tested<'a>)], questions: &[Questio
         }
     }
     let p = |tested: &&mut Tested| tested.p.filter(|_| tested.enough).unwrap_or(1.0);
-    let adjusted = holm(&family.iter().map(p).collect::<Vec<_>>());
+    let mut all: Vec<f64> = family.iter().map(p).collect();
+    // Those that were not chosen are among them, as ones that show nothing.
+    all.resize(all.len().max(options.chosen_among), 1.0);
+    let adjusted = holm(&all);
     let rejected = adjusted.iter().filter(|p| is_sure(**p, confidence)).count();
     for (tested, p) in family.iter_mut().zip(&adjusted) {
         tested.p_adjusted = tested.p.map(|_| *p);
@@ -272,7 +277,7 @@ fn adjust<'a>(tested: &mut [(Vec<Tested<'a>>, Tested<'a>)], questions: &[Questio
     for (place, mean) in single {
         mean.p_adjusted = mean.p.and(adjusted.get(place).copied());
     }
-    1.0 - (1.0 - confidence) / family.len().saturating_sub(rejected).max(1) as f64
+    1.0 - (1.0 - confidence) / all.len().saturating_sub(rejected).max(1) as f64
 }
 
 /// Returns whether a p is small enough; rounding does not decide.

@@ -2,10 +2,6 @@
 
 use crate::metric::Metric;
 
-/// The metric that a report leads with: what the receiver got. Its inverse,
-/// messages per second, and goodput have the same ratios turned round.
-pub const HEADLINE: Metric = Metric::TimePerMessageNs;
-
 /// A metric that two sides are compared by, and that a gate can have.
 #[derive(Debug)]
 pub struct GateMetric {
@@ -17,15 +13,17 @@ pub struct GateMetric {
     pub title: &'static str,
 }
 
-/// The metrics that are compared, the headline first.
-pub const COMPARED: [GateMetric; 5] = [
-    GateMetric { metric: HEADLINE, name: "time", title: "time" },
+/// The metrics that are compared, what a message costs first. Messages per second and goodput
+/// have the ratios of the time turned round.
+pub const COMPARED: [GateMetric; 6] = [
+    GateMetric { metric: Metric::CpuPerMessageNs, name: "cpu", title: "CPU, both ends" },
+    GateMetric { metric: Metric::TimePerMessageNs, name: "time", title: "time" },
     GateMetric { metric: Metric::SenderCpuPerMessageNs, name: "sender-cpu", title: "sender CPU" },
     GateMetric { metric: Metric::ReceiverCpuPerMessageNs, name: "receiver-cpu", title: "receiver CPU" },
     GateMetric { metric: Metric::RoundTripP50Ns, name: "p50", title: "p50" },
     GateMetric { metric: Metric::RoundTripP99Ns, name: "p99", title: "p99" },
 ];
 
-/// The metrics that a conclusion follows from unless the user says so: a change that
-/// saves time and costs CPU, or the tail, is not for everybody.
-pub const GATE: [Metric; 4] = [HEADLINE, Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::RoundTripP99Ns];
+/// The metric that a conclusion follows from unless the user says so: what a delivered message costs both ends
+/// together. Where no cell has it, as of ends that both send, it is the first of [`COMPARED`] that both sides have.
+pub const GATE: [Metric; 1] = [Metric::CpuPerMessageNs];

@@ -111,6 +111,24 @@ pub struct Comparison {
     pub conclusion: Conclusion,
 }
 
+impl Comparison {
+    /// The conclusion without these cells; where they are all that was measured, with them.
+    pub(super) fn without(&self, alike: &[usize]) -> Conclusion {
+        let measured = |judged: &&Judged| judged.ratio.is_some();
+        let left: Vec<&Judged> =
+            self.cells.iter().enumerate().filter(|(place, _)| !alike.contains(place)).map(|(_, judged)| judged).filter(measured).collect();
+        // One side's alone has no ratio, and a verdict of the mean is of all.
+        let lacking = self.cells.iter().filter(measured).count() < self.overall.measured();
+        match self.conclusion {
+            Conclusion::Inconclusive if !left.is_empty() && !lacking => {
+                let sure = left.iter().all(|judged| matches!(judged.verdict, Verdict::Better | Verdict::Equivalent));
+                if sure { Conclusion::Done } else { Conclusion::Inconclusive }
+            }
+            conclusion => conclusion,
+        }
+    }
+}
+
 /// Conclusion for a script, the gravest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -141,6 +159,11 @@ pub fn conclude(comparisons: impl IntoIterator<Item = Conclusion>) -> Conclusion
 }
 
 impl Overall {
+    /// Cells that were measured on either side.
+    pub const fn measured(&self) -> usize {
+        self.better + self.worse + self.equivalent + self.inconclusive + self.too_few
+    }
+
     /// The conclusion from it.
     pub(super) const fn conclusion(&self) -> Conclusion {
         match self.verdict {

@@ -28,7 +28,7 @@ pub use crate::metric::Direction;
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
 pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use false_alarm::FalseAlarm;
-pub use gate::{COMPARED, GATE, GateMetric, HEADLINE};
+pub use gate::{COMPARED, GATE, GateMetric};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Shift, means};
 pub use scatter::RunScatter;
@@ -85,15 +85,24 @@ pub struct Options {
     /// True where one run on each side is enough for a conclusion: the user says that
     /// runs do not differ of themselves.
     pub trust_single_runs: bool,
+    /// The look at growing data that this is, the first being 1; 0 where data are looked at once.
+    pub look: u32,
+    /// Hypotheses that the cells were chosen among: no family is smaller.
+    pub chosen_among: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threshold: THRESHOLD, confidence: CONFIDENCE, design: Design::Paired, trust_single_runs: false }
+        Self { threshold: THRESHOLD, confidence: CONFIDENCE, design: Design::Paired, trust_single_runs: false, look: 0, chosen_among: 0 }
     }
 }
 
 impl Options {
+    /// The confidence of verdicts, of which earlier and later looks have their share ([`stats::looks`]).
+    fn sure(&self) -> f64 {
+        1.0 - (1.0 - self.confidence) * stats::looks::share(self.look)
+    }
+
     /// The conclusion that the design allows. The blocks of one run share what that run
     /// has by chance (its addresses, its memory, its hour), so that many blocks of
     /// two runs say nothing of others.

@@ -20,7 +20,7 @@ use crate::metric::Metric;
 use stats::cost::design::Point;
 use stats::median;
 
-use super::gate::{COMPARED, HEADLINE};
+use super::gate::{COMPARED, GATE};
 use super::scatter::scatter;
 
 /// One metric on both sides.
@@ -95,7 +95,7 @@ pub(crate) struct Sides<'a> {
 /// Everything that two sides show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// The comparisons, the headline's first. Those of the gate are one family, with
+    /// The comparisons, those of the gate first: they are one family, with
     /// those of all candidates of the study. Any other is held to the confidence for
     /// itself: it says where a difference lies, and of several some may be shown by
     /// chance.
@@ -113,6 +113,14 @@ pub struct Compared {
     pub conclusion: Conclusion,
 }
 
+impl Compared {
+    /// The conclusion without cells that both sides run alike: what is open there says nothing of the two.
+    pub(crate) fn without(&self, alike: &[usize]) -> Conclusion {
+        let gate = self.metrics.iter().filter(|metric| metric.gate);
+        conclude(gate.map(|metric| metric.comparison.without(alike)))
+    }
+}
+
 impl Sides<'_> {
     /// One metric of each cell: a value a block, or a median a run.
     pub fn values(&self, metric: Metric, design: Design) -> Vec<Values> {
@@ -125,7 +133,7 @@ impl Sides<'_> {
             }
         };
         let cells = self.cells.iter().zip(&self.offered);
-        let values = cells.map(|([baseline, candidate], offered)| match metric == HEADLINE && *offered {
+        let values = cells.map(|([baseline, candidate], offered)| match metric == Metric::TimePerMessageNs && *offered {
             true => Values::default(),
             false => {
                 let mut values = Values { baseline: of(baseline), candidate: of(candidate) };
@@ -143,9 +151,9 @@ impl Sides<'_> {
         values.collect()
     }
 
-    /// The metrics that some cell has on both sides, with their values; the headline
-    /// in any case, and one of the gate that some cell has on either side: a side
-    /// without it shows nothing, and must not pass for that.
+    /// The metrics that some cell has on both sides, with their values, those of the gate first; the
+    /// first of the gate in any case, and one of it that some cell has on either side: a side without it
+    /// shows nothing, and must not pass for that.
     fn questions(&self, gate: &[Metric], options: &Options) -> Vec<(Metric, Question)> {
         let both = |values: &Values| match options.design {
             Design::Paired => values.baseline.keys().any(|block| values.candidate.contains_key(block)),
@@ -155,9 +163,17 @@ impl Sides<'_> {
             let question = Question { cells: self.values(*metric, options.design), direction: metric.better()? };
             let either = |values: &Values| !values.baseline.is_empty() || !values.candidate.is_empty();
             let asked = if gate.contains(metric) { question.cells.iter().any(either) } else { question.cells.iter().any(both) };
-            (*metric == HEADLINE || asked).then_some((*metric, question))
+            (gate.first() == Some(metric) || asked).then_some((*metric, question))
         };
-        COMPARED.iter().map(|one| &one.metric).filter_map(question).collect()
+        let (first, others): (Vec<&Metric>, Vec<&Metric>) =
+            COMPARED.iter().map(|one| &one.metric).partition(|metric| gate.contains(metric));
+        first.into_iter().chain(others).filter_map(question).collect()
+    }
+
+    /// Returns whether some cell has a metric on so many sides.
+    fn has(&self, metric: Metric, design: Design, sides: usize) -> bool {
+        let known = |values: &Values| usize::from(!values.baseline.is_empty()) + usize::from(!values.candidate.is_empty());
+        self.values(metric, design).iter().any(|values| known(values) >= sides)
     }
 
     /// The coefficients, and everything but the metrics' comparisons.
@@ -215,6 +231,7 @@ impl Sides<'_> {
 /// Compares each pair of sides by every metric, and by the coefficients of the
 /// baseline's models. All metrics of the gate, of all pairs, are one family.
 pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric], options: &Options) -> Vec<Compared> {
+    let gate = &gate_of(all, gate, options.design);
     let asked: Vec<Vec<(Metric, Question)>> = all.iter().map(|sides| sides.questions(gate, options)).collect();
     let gated: Vec<Question> =
         asked.iter().flatten().filter(|(metric, _)| gate.contains(metric)).map(|(_, question)| question.clone()).collect();
@@ -244,6 +261,16 @@ pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric]
         compared.push(one);
     }
     compared
+}
+
+/// The metrics of the gate. Where no side has that of the usual one, it is the first that both sides have.
+fn gate_of(all: &[Sides], asked: &[Metric], design: Design) -> Vec<Metric> {
+    let has = |metric: Metric, least: usize| all.iter().any(|sides| sides.has(metric, design, least));
+    if asked != GATE || has(GATE[0], 1) {
+        return asked.to_vec();
+    }
+    let instead = COMPARED.iter().map(|one| one.metric).find(|metric| has(*metric, 2));
+    instead.map_or_else(|| asked.to_vec(), |metric| vec![metric])
 }
 
 /// The median of a run's trials; infinite where any of them is a missing answer's.

@@ -53,8 +53,8 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct GateArgs {
-    /// Metrics that the conclusion on arms or runs and the exit code follow from: time,
-    /// sender-cpu, receiver-cpu, p50, p99 (of round trips)
+    /// Metrics that the conclusion on arms or runs and the exit code follow from: cpu (of both
+    /// ends), time, sender-cpu, receiver-cpu, p50, p99 (of round trips)
     #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = DEFAULT_GATE, value_parser = gate)]
     pub gate: Vec<Metric>,
 }
@@ -76,7 +76,7 @@ fn side(word: &str) -> Result<Side, String> {
 }
 
 /// Words of [`analysis::verdict::GATE`].
-const DEFAULT_GATE: &str = "time,sender-cpu,receiver-cpu,p99";
+const DEFAULT_GATE: &str = "cpu";
 
 fn gate(word: &str) -> Result<Metric, String> {
     let found = COMPARED.iter().find(|one| one.name == word).map(|one| one.metric);
@@ -102,7 +102,7 @@ mod tests {
             GATE.map(|metric| COMPARED.iter().find(|one| one.metric == metric).map(|one| one.name)),
             DEFAULT_GATE.split(',').map(Some).collect::<Vec<_>>()[..]
         );
-        assert!(gate("goodput").unwrap_err().contains("time, sender-cpu"));
+        assert!(gate("goodput").unwrap_err().contains("cpu, time, sender-cpu"));
     }
 
     #[test]

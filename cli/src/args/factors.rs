@@ -59,6 +59,13 @@ fn flags() -> Vec<Arg> {
     Factor::in_help_order().into_iter().filter_map(flag).chain(families).collect()
 }
 
+impl FactorArgs {
+    /// The first factor given that is not this one.
+    pub fn other_than(&self, factor: Factor) -> Option<Factor> {
+        self.words.iter().map(|(given, _)| *given).find(|given| *given != factor)
+    }
+}
+
 impl Args for FactorArgs {
     fn group_id() -> Option<Id> {
         Some(Id::from("FactorArgs"))

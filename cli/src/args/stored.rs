@@ -142,8 +142,8 @@ pub struct ExportForm {
 /// `nettoll history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// A metric: time, sender-cpu, receiver-cpu, p50, p99 (of round trips), or any
-    /// name of the CSV, such as goodput_bit_per_s
+    /// A metric: cpu (of both ends), time, sender-cpu, receiver-cpu, p50, p99 (of round
+    /// trips), or any name of the CSV, such as goodput_bit_per_s
     #[arg(value_name = "METRIC", default_value = "time", value_parser = metric)]
     pub metric: Metric,
     /// The study, by its name; without it that of the latest run

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use lab::connection::{Arrival, Credentials};
 use model::plan::{HOST_NAMES, HostPlace, LinkKind, Offload, OnLoss, PRESETS};
 use model::quantity::parse_share;
@@ -17,6 +17,7 @@ use super::stored::RulesArgs;
 
 /// `nettoll study`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("stored").args(["resume", "again"])))]
 pub struct StudyArgs {
     #[arg(help = presets(), value_name = "NAME", conflicts_with = "plan")]
     pub name: Option<String>,
@@ -32,12 +33,18 @@ pub struct StudyArgs {
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     #[arg(conflicts_with_all = ["name", "plan", "dry_run", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub resume: Option<PathBuf>,
-    /// With --resume: carry out the commands and the program that the stored plan
-    /// names, and dial its agents, without asking
-    #[arg(long, requires = "resume")]
+    /// Measure a run again with its own plan and arms, in more blocks (--blocks), of
+    /// some of its sizes alone where --size names them, and pool both. Each look counts
+    /// in the error of a verdict, which stays at 5 % for all of them together
+    #[arg(long, value_name = "RUN")]
+    #[arg(conflicts_with_all = ["name", "plan", "like", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
+    pub again: Option<PathBuf>,
+    /// With --resume or --again: carry out the commands and the program that the stored
+    /// plan names, and dial its agents, without asking
+    #[arg(long, requires = "stored")]
     pub yes: bool,
-    /// With --resume: start the programs that the run has as ends of its trials
-    #[arg(long, requires = "resume")]
+    /// With --resume or --again: start the programs that the run has as ends of its trials
+    #[arg(long, requires = "stored")]
     pub allow_exec: bool,
     /// Say what would be run, and run nothing
     #[arg(long)]
@@ -192,6 +199,14 @@ pub struct ExtentArgs {
     /// Seed of the random order
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     pub seed: Option<u64>,
+}
+
+impl ExtentArgs {
+    /// Returns whether they say nothing beyond the number of blocks and the seed.
+    pub const fn keeps_blocks_alone(&self) -> bool {
+        let trial = self.length.is_none() && self.messages.is_none() && self.bytes.is_none() && self.warmup.is_none();
+        trial && self.precision.is_none() && self.most.is_none()
+    }
 }
 
 /// Flags that ask for receipts.

@@ -86,6 +86,7 @@ fn ends(setting: &TrialFacts, measured: &Measured, figures: &Single) -> [Block; 
         both("messages", &|end| number::whole(end.counts.messages)),
         both("messages/s", &|end| rate(end, end.counts.in_window().messages, &number::count)),
         pair("CPU/message", Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs),
+        Line("  both ends, delivered", figure(Metric::CpuPerMessageNs), String::new()),
     ]);
     // Of ends that sleep: a share that is worth a line.
     let worth = |billed: Metric, cpu: Metric| {

@@ -135,6 +135,7 @@ fn stream(group: &Group) -> Table {
     let rows = columns.into_iter().flatten().fold(sizes(group), figure);
     let rows = rows.tight(false).words(("Limit", 6, ["", "limit"]), |cell| limit(cell.limit)).tight(true).level(Level::Usual);
     let usual = [
+        known(7, Metric::CpuPerMessageNs, Shown::Margin),
         // A figure that a cost model is made of has to be seen.
         known(if counts_wakeups(group) { 8 } else { 5 }, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
         billed(4, Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs),
@@ -158,6 +159,7 @@ fn costs(group: &Group) -> Table {
     let rows = first.into_iter().filter_map(known).fold(sizes(group), figure);
     let rows = rows.tight(false).words(("Limit", 8, ["", "limit"]), |cell| limit(cell.limit)).tight(true);
     let more = [
+        (8, Metric::CpuPerMessageNs, Shown::Margin),
         (7, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
         (6, Metric::SenderBilledPerMessageNs, Shown::Margin),
         (6, Metric::ReceiverBilledPerMessageNs, Shown::Margin),

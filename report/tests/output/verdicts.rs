@@ -73,6 +73,7 @@ fn analysed(arms: &[&str]) -> (Analysis, TrialTable) {
         status: Status::BlocksDone,
         warnings: Vec::new(),
         proof: None,
+        pooled: None,
     };
     let mut collector = Collector::new(run, vec![host("a", vec![0]), host("b", vec![1])]);
     records.iter().for_each(|record| collector.push(record));

@@ -15,7 +15,7 @@ use crate::latency::Times;
 use crate::metric::{Metric, Source};
 use crate::studies::open_loop::{Claim, OpenLoopStudy, Saturation};
 use crate::testing::{analyse, cell, generator, measured, normal, record};
-use crate::verdict::{Conclusion, GATE, Options, Sides, Verdict, compare_sides};
+use crate::verdict::{Conclusion, Options, Sides, Verdict, compare_sides};
 
 fn encoded(times: impl Iterator<Item = u64>) -> String {
     let mut histogram: Histogram<u64> = Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap();
@@ -183,7 +183,7 @@ fn rows(load: f64, lost: f64) -> Vec<Figures> {
 fn a_percentile_that_is_not_known_is_no_equivalence() {
     let p99 = |baseline: &[Figures], candidate: &[Figures]| {
         let sides = Sides { cells: vec![[vec![baseline], vec![candidate]]], offered: vec![true], modelled: Vec::new() };
-        let compared = compare_sides(&[sides], &[], &GATE, &Options::default()).remove(0);
+        let compared = compare_sides(&[sides], &[], &[Metric::RoundTripP99Ns], &Options::default()).remove(0);
         let found = compared.metrics.iter().find(|one| one.metric == Metric::RoundTripP99Ns).map(|one| one.comparison.cells[0].verdict);
         (found, compared.conclusion)
     };

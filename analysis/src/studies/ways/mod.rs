@@ -120,10 +120,9 @@ impl Waits {
     }
 }
 
-/// CPU time that both ends spent on a message.
+/// CPU time that both ends spent on a delivered message.
 fn cost(figures: &Figures) -> Option<f64> {
-    let ends = [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs].map(|metric| figures.get(metric));
-    Some(ends[0]? + ends[1]?).filter(|cost| cost.is_finite() && *cost > 0.0)
+    figures.get(Metric::CpuPerMessageNs).filter(|cost| cost.is_finite() && *cost > 0.0)
 }
 
 impl<'a> Costs<'a> {
