@@ -5,10 +5,12 @@
 //! TrialRecord -> metric table: Figures -> TrialTable -> studies -> Analysis
 //!                Analysis + exact counts -> exact: time next to instructions
 //!                TrialTable of two arms, or of two runs -> verdict::Sides -> verdicts
+//! every result -> answer: headline, grade, next command
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod answer;
 pub mod attached;
 pub mod audit;
 pub mod conservation;

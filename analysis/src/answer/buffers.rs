@@ -1,0 +1,121 @@
+//! The answer of a map of buffers: the smallest pair that reaches the plateau.
+
+use model::Bytes;
+use stats::estimate::Estimate;
+
+use super::notation::{amount, digits, plural, size};
+use super::sweep::{caveat, ends};
+use super::{Answer, Direction, Grade, Part, next};
+use crate::metric::Metric;
+use crate::studies::Analysis;
+use crate::studies::buffers::{BufferCell, BufferMap};
+
+/// The least blocks with an interval.
+const LEAST_BLOCKS: u32 = 6;
+
+/// The answer.
+pub fn of(analysis: &Analysis) -> Answer {
+    let maps = analysis.buffers();
+    let question = format!("buffers over {}", maps.first().map_or_else(String::new, |map| map.link.to_string()));
+    let Some(map) = maps.first().filter(|map| !map.cells.is_empty()) else {
+        return Answer::new(question, "Nothing was measured.", Grade::Open, "no pair of buffers was measured");
+    };
+    let (grade, reason) = grade(map, analysis.blocks);
+    let chosen = chosen(map);
+    let mut headline = match chosen {
+        Some((_, cell)) => format!("Use {}: {}.", pair(map, cell), reached(cell)),
+        None => format!("No plateau: {} reach {}.", pair(map, fastest(map)), reached(fastest(map))),
+    };
+    headline += &chosen.map_or_else(String::new, |(place, cell)| neighbours(map, place, cell));
+    let brief =
+        chosen.map_or_else(|| "no plateau".to_owned(), |(_, cell)| format!("{}, {}", pair(map, cell), rate(&cell.goodput_bit_per_s)));
+    let shown = chosen.map_or_else(|| fastest(map), |(_, cell)| cell);
+    let parts = vec![Part {
+        subject: pair(map, shown),
+        against: None,
+        metric: Some(Metric::GoodputBitPerS),
+        size: Some(map.message),
+        value: shown.goodput_bit_per_s.value,
+        interval: ends(&shown.goodput_bit_per_s),
+        direction: Direction::Figure,
+    }];
+    let next = (grade != Grade::Settled).then(|| match analysis.blocks < LEAST_BLOCKS {
+        true => next::missing(analysis, LEAST_BLOCKS as usize),
+        false => next::again(analysis, "narrow the interval of that pair by half", &[], 3.0 * f64::from(analysis.blocks)),
+    });
+    let more = maps.len() - 1;
+    let more = if more > 0 { format!(" {} below.", plural(more as u64, "more map")) } else { String::new() };
+    Answer { parts, brief, next, caveat: caveat(analysis), ..Answer::new(question, headline + &more, grade, reason) }
+}
+
+fn grade(map: &BufferMap, blocks: u32) -> (Grade, String) {
+    if blocks < LEAST_BLOCKS {
+        return (Grade::Open, format!("{} give no interval ({LEAST_BLOCKS} needed)", plural(u64::from(blocks), "block")));
+    }
+    match &map.knee {
+        Some(knee) if knee.surely.is_some_and(|surely| surely <= knee.buffer) => {
+            (Grade::Settled, "its whole interval reaches 95 % of the plateau".to_owned())
+        }
+        Some(_) => (Grade::Rough, "its median reaches 95 % of the plateau, its whole interval does not".to_owned()),
+        None => (Grade::Open, "no plateau is shown".to_owned()),
+    }
+}
+
+/// The pair to use, with its place on the diagonal.
+fn chosen(map: &BufferMap) -> Option<(usize, &BufferCell)> {
+    let place = map.knee.as_ref()?.buffer;
+    Some((place, map.cells.get(*map.diagonal.get(place)?)?))
+}
+
+fn fastest(map: &BufferMap) -> &BufferCell {
+    let rate = |cell: &BufferCell| cell.goodput_bit_per_s.value;
+    let mut best = &map.cells[0];
+    for cell in &map.cells {
+        if rate(cell) > rate(best) {
+            best = cell;
+        }
+    }
+    best
+}
+
+fn asked(asked: Option<Bytes>) -> String {
+    asked.map_or_else(|| "the kernel's own size".to_owned(), size)
+}
+
+/// `SO_SNDBUF and SO_RCVBUF of 64 KiB each`.
+fn pair(map: &BufferMap, cell: &BufferCell) -> String {
+    let (send, receive) = (map.senders[cell.sender].asked, map.receivers[cell.receiver].asked);
+    match send == receive {
+        true => format!("SO_SNDBUF and SO_RCVBUF of {} each", asked(send)),
+        false => format!("SO_SNDBUF of {} and SO_RCVBUF of {}", asked(send), asked(receive)),
+    }
+}
+
+fn rate(goodput: &Estimate) -> String {
+    let (value, unit) = match goodput.value {
+        rate if rate >= 1e9 => (rate / 1e9, "Gbit/s"),
+        rate if rate >= 1e6 => (rate / 1e6, "Mbit/s"),
+        rate => (rate / 1e3, "kbit/s"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// `46.3 Mbit/s, 97 % of the link`.
+fn reached(cell: &BufferCell) -> String {
+    let share = cell.limit_share.map_or_else(String::new, |share| format!(", {} % of the link", amount(share)));
+    format!("{}{share}", rate(&cell.goodput_bit_per_s))
+}
+
+/// What the next smaller pair reaches of it, and what the next larger one gains.
+fn neighbours(map: &BufferMap, place: usize, cell: &BufferCell) -> String {
+    let on = |place: Option<usize>| map.diagonal.get(place?).and_then(|at| map.cells.get(*at));
+    let of = |other: &BufferCell| other.goodput_bit_per_s.value / cell.goodput_bit_per_s.value;
+    let name = |other: &BufferCell| asked(map.senders[other.sender].asked);
+    let smaller = on(place.checked_sub(1)).map(|other| format!("{} each reach {} % of that", name(other), amount(of(other))));
+    let larger = on(place.checked_add(1)).map(|other| {
+        let more = of(other) - 1.0;
+        format!("{} gain {} %", name(other), if more > 0.0 { amount(more) } else { "0".to_owned() })
+    });
+    let all: Vec<String> = smaller.into_iter().chain(larger).collect();
+    if all.is_empty() { String::new() } else { format!(" {}.", all.join(", ")) }
+}

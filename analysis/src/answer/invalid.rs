@@ -1,0 +1,60 @@
+//! Figures that are not to be used. Width, a virtual machine, and CPUs that others use are no reason:
+//! they widen what is compared side by side, and do not make it wrong.
+
+use attribution::Footing;
+use model::Warning;
+
+use super::Invalid;
+use super::notation::whole;
+use crate::findings::Finding;
+use crate::studies::Analysis;
+
+/// Names every figure of a result.
+pub const EVERY: &str = "every figure";
+
+/// What is wrong in fewer trials than one in this many leaves the others as they are.
+const RARE: u64 = 10;
+
+/// The figures of a run that are not to be used, and why.
+pub fn of(analysis: &Analysis) -> Vec<Invalid> {
+    if analysis.trials == 0 {
+        let (reason, remedy) = analysis
+            .findings
+            .first()
+            .map_or_else(|| ("no trial was measured".to_owned(), String::new()), |first| (first.text.clone(), first.remedy.clone()));
+        return vec![Invalid { figure: EVERY.to_owned(), reason, remedy }];
+    }
+    let all = analysis.trials + analysis.failed;
+    let counts = |finding: &&Finding| finding.is_of_whole_arm || finding.trials == 0 || finding.trials * RARE >= all;
+    let found = analysis.findings.iter().filter(counts);
+    let mut invalid: Vec<Invalid> = found
+        .filter_map(|finding| {
+            let figure = figure(finding, analysis.fleet().is_some())?;
+            Some(Invalid { figure, reason: finding.text.clone(), remedy: finding.remedy.clone() })
+        })
+        .collect();
+    let receipts = analysis.receipt().map_or(&[][..], |study| &study.cells);
+    let red = receipts.iter().flat_map(crate::receipt::CellReceipt::receipts).filter(|receipt| receipt.footing() == Footing::Off).count();
+    invalid.extend((red > 0).then(|| Invalid {
+        figure: "the rows of receipts that do not add up".to_owned(),
+        reason: format!("the rows of {} differ from the CPU time by more than 4 %", whole(red as u64)),
+        remedy: "Their CPU time stays good; the report names them.".to_owned(),
+    }));
+    invalid
+}
+
+/// The figure that a doubt makes invalid; `None` of one that does not.
+fn figure(finding: &Finding, is_fleet: bool) -> Option<String> {
+    Some(match &finding.warning {
+        Warning::Unaccounted { .. } => "the loss".to_owned(),
+        Warning::WrongPath { .. } | Warning::NoLink { .. } | Warning::Claim { .. } => EVERY.to_owned(),
+        Warning::OptionNotTaken { option, .. } => format!("what depends on {option}"),
+        // Of a fleet a host that is not there is the answer.
+        Warning::TrialFailed { .. } if is_fleet => return None,
+        Warning::TrialFailed { .. } if finding.is_of_whole_arm => "the arm that failed".to_owned(),
+        Warning::TrialFailed { .. } => format!("figures of {}", finding.cells.join(", ")),
+        Warning::Impossible { figure, .. } => figure.clone(),
+        Warning::WindowsApart { .. } => "rates and times".to_owned(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,114 @@
+//! The answer of a study with receipts: what one message costs at each end, and its dearest layers.
+
+use attribution::{Figure, Footing, Layer, Receipt, Row};
+use model::Role;
+use model::order::Order;
+
+use super::next;
+use super::notation::{amount, message, plural, size, time};
+use super::{Answer, Direction, Grade, Part};
+use crate::metric::Metric;
+use crate::studies::Analysis;
+use crate::studies::receipt::CellReceipt;
+
+/// Reach of the CPU time's interval up to which it is settled, and up to which it is rough.
+pub const REACHES: [f64; 2] = [0.1, 0.5];
+
+/// Samples of an end from which on rows are settled, and below which there are none to be read.
+pub const SAMPLES: [u64; 2] = [500, 100];
+
+/// Layers that a headline names.
+const MOST_LAYERS: usize = 3;
+
+/// Reach of an interval as a share; `None` without one.
+pub fn reach(figure: &Figure) -> Option<f64> {
+    let [low, high] = figure.interval?;
+    Some((figure.value - low).max(high - figure.value) / figure.value).filter(|reach| reach.is_finite())
+}
+
+/// The grade of receipts by their CPU time, samples and sums.
+pub fn grade(receipts: &[&Receipt], ends: usize) -> (Grade, String) {
+    let Some(samples) = receipts.iter().map(|receipt| receipt.sampling.samples).min() else {
+        return (Grade::Open, "there is no receipt".to_owned());
+    };
+    let reach = receipts.iter().map(|receipt| reach(&receipt.cpu)).reduce(|a, b| Some(a?.max(b?))).flatten();
+    let footing = |wanted: fn(Footing) -> bool| receipts.iter().any(|receipt| wanted(receipt.footing()));
+    let known = reach.map_or_else(|| "no interval of the CPU time".to_owned(), |reach| format!("CPU within ±{} %", amount(reach)));
+    let reach = reach.unwrap_or(f64::INFINITY);
+    if samples < SAMPLES[1] {
+        return (Grade::Open, format!("{}: only the CPU time can be read", plural(samples, "sample")));
+    }
+    let missing = ends.saturating_sub(receipts.len());
+    if missing > 0 {
+        return (Grade::Rough, format!("{known}; {} without a receipt", plural(missing as u64, "end")));
+    }
+    match () {
+        () if reach > REACHES[1] => (Grade::Open, known),
+        () if footing(|one| one == Footing::Off) => (Grade::Rough, format!("{known}; rows that do not add up are not to be used")),
+        () if footing(|one| one == Footing::NoRecords) => {
+            (Grade::Rough, format!("{known}; rows are shares of what was sampled, compared with no time"))
+        }
+        () if reach > REACHES[0] => (Grade::Rough, known),
+        () if samples < SAMPLES[0] => (Grade::Rough, format!("{known}; {} at an end", plural(samples, "sample"))),
+        () => (Grade::Settled, format!("{known}; rows add up")),
+    }
+}
+
+/// The answer.
+pub fn of(analysis: &Analysis) -> Answer {
+    let cells = analysis.receipt().map_or(&[][..], |study| &study.cells);
+    // What a run of several sizes is asked first is what the largest one is asked last: the first stands for it.
+    let receipts: Vec<&Receipt> = cells.iter().flat_map(CellReceipt::receipts).collect();
+    let (grade, reason) = grade(&receipts, 2 * cells.len());
+    let first = cells.iter().find(|cell| cell.receipts().next().is_some()).or(cells.first());
+    let Some(cell) = first else { return Answer::new("receipt", "Nothing was measured.", grade, reason) };
+    let question = format!("receipt, {} of {}", message(cell.cell.test), size(cell.cell.size));
+    let ends: Vec<(&str, &Receipt)> =
+        [Role::Sender, Role::Receiver].into_iter().filter_map(|role| Some((role.name(), cell.end(role).outcome.receipt()?))).collect();
+    let subject = format!("One {} of {}", message(cell.cell.test), size(cell.cell.size));
+    let sum: f64 = ends.iter().map(|(_, receipt)| receipt.cpu.value).sum();
+    let each: Vec<String> = ends.iter().map(|(end, receipt)| format!("{} {end}", time(receipt.cpu.value))).collect();
+    let mut headline = match ends.as_slice() {
+        [] => format!("{subject} has no receipt."),
+        [(end, receipt)] => format!("{subject} costs the {end} {} of CPU.", time(receipt.cpu.value)),
+        _ => format!("{subject} costs {} of CPU: {}.", time(sum), each.join(", ")),
+    };
+    let readable = ends.iter().filter(|(_, receipt)| receipt.sampling.samples >= SAMPLES[1] && receipt.footing() != Footing::Off);
+    let readable: Vec<(&str, &Receipt)> = readable.copied().collect();
+    headline += &dearest(&readable);
+    let brief = match readable.iter().flat_map(|(_, receipt)| &receipt.rows.layers).max_by(|a, b| a.ns.value.total_cmp(&b.ns.value)) {
+        Some(row) if sum > 0.0 => format!("{}; {} {} %", time(sum), row.key, amount(row.ns.value / sum)),
+        _ if ends.is_empty() => "no receipt".to_owned(),
+        _ => time(sum),
+    };
+    let part = |(end, receipt): &(&str, &Receipt)| Part {
+        subject: (*end).to_owned(),
+        against: None,
+        metric: Some(if receipt.role == Role::Sender { Metric::SenderCpuPerMessageNs } else { Metric::ReceiverCpuPerMessageNs }),
+        size: Some(cell.cell.size),
+        value: receipt.cpu.value,
+        interval: receipt.cpu.interval,
+        direction: Direction::Figure,
+    };
+    let parts = ends.iter().map(part).collect();
+    let next = (grade != Grade::Settled && !receipts.is_empty())
+        .then(|| next::again(analysis, "halve the intervals", &[], 3.0 * f64::from(analysis.blocks.max(1))));
+    let others = cells.len().saturating_sub(1);
+    let more = if others > 0 { format!(" {} below.", plural(others as u64, "more receipt")) } else { String::new() };
+    let next = next
+        .or_else(|| receipts.is_empty().then(|| next::Next::command("see what this machine lacks for receipts", "nettoll doctor", None)));
+    Answer { parts, brief, next, ..Answer::new(question, headline + &more, grade, reason) }
+}
+
+/// The dearest layers: ` Dearest: ip 1.86 µs and netdev 1.30 µs (sender), sched 0.66 µs (receiver).`
+fn dearest(ends: &[(&str, &Receipt)]) -> String {
+    let mut rows: Vec<(&str, &Row<Layer>)> = ends
+        .iter()
+        .flat_map(|(end, receipt)| receipt.rows.layers.iter().map(|row| (*end, row)))
+        .filter(|(_, row)| row.ns.value > 0.0)
+        .collect();
+    rows.order_by(|a, b| b.1.ns.value.total_cmp(&a.1.ns.value));
+    rows.truncate(MOST_LAYERS);
+    let all: Vec<String> = rows.iter().map(|(end, row)| format!("{} {} ({end})", row.key, time(row.ns.value))).collect();
+    if all.is_empty() { String::new() } else { format!(" Dearest: {}.", all.join(", ")) }
+}

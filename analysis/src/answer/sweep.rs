@@ -1,0 +1,192 @@
+//! The answer of a study without arms: what a message costs both ends, at the smallest size and the largest.
+
+use model::Cell;
+use stats::estimate::Estimate;
+use stats::median;
+
+use super::next;
+use super::notation::{self, amount, message, plural, size, time, time_in};
+use super::{Answer, Direction, Grade, Part};
+use crate::cells::CellResult;
+use crate::grouping::group_by;
+use crate::metric::Metric;
+use crate::studies::Analysis;
+
+/// High over low end of an interval up to which a figure is settled, and up to which it is rough.
+const WIDTHS: [f64; 2] = [1.25, 2.0];
+
+/// The least blocks with an interval.
+const LEAST_BLOCKS: u32 = 6;
+
+/// Series that a headline names.
+const MOST_NAMED: usize = 2;
+
+/// The share of time that an end was ready without a CPU from which on its times are those of a busy machine.
+const BUSY: f64 = 0.2;
+
+/// The ends of an interval.
+pub fn ends(estimate: &Estimate) -> Option<[f64; 2]> {
+    estimate.interval.map(|ends| [ends.low, ends.high])
+}
+
+/// High over low end; `None` without an interval.
+pub fn width(estimate: &Estimate) -> Option<f64> {
+    ends(estimate).filter(|[low, _]| *low > 0.0).map(|[low, high]| high / low)
+}
+
+/// The metric that a cell is judged by: the CPU time of both ends, else that of an end, else its time.
+fn judged_by(cell: &CellResult) -> Option<(Metric, &Estimate)> {
+    let all = [Metric::CpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::SenderCpuPerMessageNs, Metric::TimePerMessageNs];
+    all.into_iter().find_map(|metric| Some((metric, cell.metrics.get(&metric).filter(|found| found.value.is_finite())?)))
+}
+
+/// The grade of figures by the widths of their intervals, and why.
+pub fn grade(blocks: u32, widths: &[Option<f64>], named: &str) -> (Grade, String) {
+    let known: Vec<f64> = widths.iter().copied().flatten().collect();
+    if blocks < LEAST_BLOCKS && known.len() < widths.len() {
+        return (Grade::Open, format!("{} give no interval ({LEAST_BLOCKS} needed)", plural(u64::from(blocks), "block")));
+    }
+    // Without an interval it is as wide as any.
+    let all: Vec<f64> = widths.iter().map(|width| width.unwrap_or(f64::INFINITY)).collect();
+    let (middle, most) = (median::median(&all).unwrap_or(f64::INFINITY), all.iter().copied().fold(0.0, f64::max));
+    let reach = |width: f64| amount(width.sqrt() - 1.0);
+    let within = match known.iter().copied().reduce(f64::min) {
+        None => format!("no interval of {named}"),
+        Some(_) if known.len() < widths.len() => format!("{} of {} figures have no interval", widths.len() - known.len(), widths.len()),
+        Some(_) if known.len() == 1 => format!("{named} known within ±{} %", reach(most)),
+        Some(least) => format!("{named} known within ±{} to ±{} %", reach(least), reach(most)),
+    };
+    match middle {
+        middle if middle <= WIDTHS[0] && most <= WIDTHS[1] => (Grade::Settled, within),
+        middle if middle <= WIDTHS[1] => (Grade::Rough, within),
+        _ => (Grade::Open, within),
+    }
+}
+
+/// What a reader of rates and times has to know where CPUs were shared.
+pub fn caveat(analysis: &Analysis) -> Option<String> {
+    let waited = |cell: &CellResult| {
+        let ends = [Metric::SenderRunDelayShare, Metric::ReceiverRunDelayShare];
+        ends.iter().filter_map(|end| cell.metrics.get(end)).map(|share| share.value).reduce(f64::max)
+    };
+    let shares: Vec<f64> = analysis.cells.iter().filter_map(waited).collect();
+    let share = median::median(&shares)?;
+    if analysis.disturbed.waited == 0 {
+        return None;
+    }
+    let count = format!("CPUs were shared in {} of {}", notation::whole(analysis.disturbed.waited), plural(analysis.trials, "trial"));
+    match share {
+        share if share > BUSY => Some(format!("{count}: rates and times are those of a busy machine.")),
+        share if share > BUSY / 4.0 => Some(format!("{count}.")),
+        _ => None,
+    }
+}
+
+/// The answer.
+pub fn of(analysis: &Analysis) -> Answer {
+    let measured: Vec<&CellResult> = analysis.cells.iter().filter(|cell| judged_by(cell).is_some()).collect();
+    let series = group_by(&measured, |cell| cell.cell.series());
+    let series: Vec<Vec<&CellResult>> = series.into_iter().map(|(_, cells)| cells.into_iter().copied().collect()).collect();
+    let widths: Vec<Option<f64>> = measured.iter().filter_map(|cell| judged_by(cell)).map(|(_, found)| width(found)).collect();
+    let is_cpu = measured.iter().all(|cell| judged_by(cell).is_some_and(|(metric, _)| metric != Metric::TimePerMessageNs));
+    let (grade, reason) = grade(analysis.blocks, &widths, if is_cpu { "CPU" } else { "time" });
+    let mut parts: Vec<Part> = Vec::new();
+    let mut clauses: Vec<String> = Vec::new();
+    for cells in series.iter().take(MOST_NAMED) {
+        let by_size = |last: bool| {
+            let sizes = cells.iter().map(|cell| cell.cell.size);
+            let wanted = if last { sizes.max() } else { sizes.min() };
+            cells.iter().find(|cell| Some(cell.cell.size) == wanted)
+        };
+        let (Some(first), Some(last)) = (by_size(false), by_size(true)) else { continue };
+        let mut text = clause(first, series.len() > 1);
+        parts.extend(part(first));
+        if last.cell.size > first.cell.size
+            && let Some((_, found)) = judged_by(last)
+        {
+            text += &format!(", one of {} {}", size(last.cell.size), time(found.value));
+            parts.extend(part(last));
+        }
+        clauses.push(text);
+    }
+    let headline = match clauses.as_slice() {
+        [] => "Nothing was measured.".to_owned(),
+        clauses => sentence(clauses, &parts, series.len()),
+    };
+    let brief = parts.first().map_or_else(
+        || "nothing".to_owned(),
+        |first| {
+            let size = first.size.map_or_else(String::new, |bytes| format!("{}: ", size(bytes)));
+            format!("{size}{} {}", time(first.value), if is_cpu { "CPU" } else { "time" })
+        },
+    );
+    let next = (grade != Grade::Settled && !measured.is_empty()).then(|| match analysis.blocks < LEAST_BLOCKS {
+        true => next::missing(analysis, LEAST_BLOCKS as usize),
+        // Four times the blocks halve an interval.
+        false => next::again(analysis, "halve that", &[], 3.0 * f64::from(analysis.blocks)),
+    });
+    let question = format!("{}{}", analysis.run.plan.name, tests(analysis));
+    Answer { parts, brief, next, caveat: caveat(analysis), ..Answer::new(question, headline, grade, reason) }
+}
+
+/// `, TCP and UDP`: what was asked of, in a word or two.
+fn tests(analysis: &Analysis) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for cell in &analysis.cells {
+        let name = cell.cell.protocol().to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let size = match analysis.cells.as_slice() {
+        [one] => format!(" {}", size(one.cell.size)),
+        _ => String::new(),
+    };
+    if names.is_empty() { String::new() } else { format!(", {}{size}", notation::list(&names)) }
+}
+
+/// The clauses of the series as one sentence.
+fn sentence(clauses: &[String], parts: &[Part], series: usize) -> String {
+    let both = if parts.iter().all(|part| part.metric == Some(Metric::CpuPerMessageNs)) { "; both ends together" } else { "" };
+    let more = match series.saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" {more} more series below."),
+    };
+    let text = clauses.join("; ");
+    let mut letters = text.chars();
+    let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().collect());
+    format!("{first}{}{both}.{more}", letters.as_str())
+}
+
+/// `a 1 B UDP message costs 8.04 µs (7.12–9.01) of CPU`.
+fn clause(cell: &CellResult, is_one_of_several: bool) -> String {
+    let Some((metric, found)) = judged_by(cell) else { return String::new() };
+    let settings = if is_one_of_several { settings(&cell.cell) } else { String::new() };
+    let subject = format!("{} {}{settings}", size(cell.cell.size), message(cell.cell.test));
+    let figure = time_in(found.value, ends(found));
+    match metric {
+        Metric::CpuPerMessageNs => format!("a {subject} costs {figure} of CPU"),
+        Metric::SenderCpuPerMessageNs => format!("a {subject} costs the sender {figure} of CPU"),
+        Metric::ReceiverCpuPerMessageNs => format!("a {subject} costs the receiver {figure} of CPU"),
+        _ => format!("a {subject} takes {figure}"),
+    }
+}
+
+/// What sets a series apart from others of its test: ` (reno)`.
+fn settings(cell: &Cell) -> String {
+    let name = cell.series().to_string();
+    name.split_once(" (").map_or_else(String::new, |(_, rest)| format!(" ({rest}"))
+}
+
+fn part(cell: &CellResult) -> Option<Part> {
+    let (metric, found) = judged_by(cell)?;
+    Some(Part {
+        subject: message(cell.cell.test).to_owned(),
+        against: None,
+        metric: Some(metric),
+        size: Some(cell.cell.size),
+        value: found.value,
+        interval: ends(found),
+        direction: Direction::Figure,
+    })
+}

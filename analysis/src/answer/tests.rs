@@ -1,0 +1,222 @@
+//! Headlines, grades and exit codes of comparisons, a row each; the other kinds of results are
+//! in the tests of their reports, which have them whole.
+
+use super::arms::{Places, Told};
+use super::{Answer, Grade, sweep};
+use crate::metric::{Direction, Metric};
+use crate::verdict::{Compared, Comparison, Conclusion, Design, Judged, MetricComparison, Overall, Verdict};
+use model::{Bytes, Cell, Test};
+use stats::estimate::{Estimate, Interval, Method};
+
+const BETTER: Verdict = Verdict::Better;
+const WORSE: Verdict = Verdict::Worse;
+const SAME: Verdict = Verdict::Equivalent;
+const OPEN: Verdict = Verdict::Inconclusive { smallest: 0.17 };
+
+/// A change in percent with both ends of its interval.
+type Row = (f64, f64, f64, Verdict);
+
+fn judged((change, low, high, verdict): Row) -> Judged {
+    let share = |percent: f64| 1.0 + percent / 100.0;
+    let interval = Interval { low: share(low), high: share(high), confidence: 0.95, method: Method::Randomisation };
+    let ratio = Estimate { value: share(change), interval: Some(interval), n: 12 };
+    Judged { ratio: Some(ratio), medians: None, p: Some(0.5), p_adjusted: Some(0.5), dropped: 0, verdict }
+}
+
+fn comparison(rows: &[Row]) -> Comparison {
+    let cells: Vec<Judged> = rows.iter().copied().map(judged).collect();
+    let count = |wanted: fn(&Verdict) -> bool| rows.iter().filter(|row| wanted(&row.3)).count();
+    let too_few = count(|verdict| matches!(verdict, Verdict::NotEnoughBlocks { .. }));
+    let (better, worse, same) = (count(|one| *one == BETTER), count(|one| *one == WORSE), count(|one| *one == SAME));
+    let inconclusive = rows.len() - better - worse - same - too_few;
+    let conclusion = match () {
+        () if worse > 0 => Conclusion::Against,
+        () if inconclusive + too_few == 0 => Conclusion::Done,
+        () => Conclusion::Inconclusive,
+    };
+    let mean = match cells.as_slice() {
+        [one] => *one,
+        _ => judged((0.0, -50.0, 50.0, OPEN)),
+    };
+    let verdict = if better > 0 { BETTER } else { OPEN };
+    let overall = Overall { mean, better, worse, equivalent: same, inconclusive, too_few, verdict };
+    let (direction, design) = (Direction::LowerIsBetter, Design::Paired);
+    Comparison { direction, design, threshold: 0.02, confidence: 0.95, tested: rows.len(), needed: 7, cells, overall, conclusion }
+}
+
+/// Metrics with their rows; the first is the gate's.
+fn compared(metrics: &[(Metric, &[Row])]) -> Compared {
+    let one = |(place, (metric, rows)): (usize, &(Metric, &[Row]))| MetricComparison {
+        metric: *metric,
+        gate: place == 0,
+        comparison: comparison(rows),
+        doubts: Vec::new(),
+        scatter: None,
+        pairs: Vec::new(),
+    };
+    let metrics: Vec<MetricComparison> = metrics.iter().enumerate().map(one).collect();
+    let conclusion = metrics[0].comparison.conclusion;
+    Compared { metrics, means: Vec::new(), coefficients: Vec::new(), self_test: None, conclusion }
+}
+
+fn answer(names: [&str; 2], (test, sizes): (Test, &[u64]), metrics: &[(Metric, &[Row])]) -> Answer {
+    let cells: Vec<Cell> = sizes.iter().map(|size| Cell::plain(test, Bytes::new(*size))).collect();
+    let places = Places::new(&cells.iter().collect::<Vec<_>>());
+    let is_self_test = names[1].starts_with(names[0]) && names[1].contains('#');
+    let compared = compared(metrics);
+    Told { names, compared: &compared, places: &places, alike: &[], is_self_test }.answer(String::new())
+}
+
+const CPU: Metric = Metric::CpuPerMessageNs;
+const TIME: Metric = Metric::TimePerMessageNs;
+const SENDER: Metric = Metric::SenderCpuPerMessageNs;
+const RECEIVER: Metric = Metric::ReceiverCpuPerMessageNs;
+
+/// The twelve headlines of the design, by what was measured.
+#[test]
+fn headlines_grades_and_exit_codes() {
+    use Grade::{Open, Rough, Settled};
+    let few = Verdict::NotEnoughBlocks { blocks: 1, missing: 6 };
+    type Case<'a> = ([&'a str; 2], (Test, &'a [u64]), &'a [(Metric, &'a [Row])], &'a str, Grade, u8);
+    let cases: &[Case] = &[
+        (
+            ["send", "batch"],
+            (Test::UdpStream, &[256]),
+            &[(CPU, &[(-13.0, -20.0, -6.0, BETTER)]), (TIME, &[(-5.0, -22.0, 9.0, OPEN)]), (SENDER, &[(-16.0, -19.0, -14.0, BETTER)])],
+            "batch costs 13 % less CPU than send (6 to 20), both ends, UDP 256 B; time open.",
+            Settled,
+            0,
+        ),
+        (
+            ["send", "batch"],
+            (Test::UdpStream, &[256]),
+            &[(SENDER, &[(-16.0, -19.0, -14.0, BETTER)]), (CPU, &[(-13.0, -20.0, -6.0, BETTER)])],
+            "batch costs the sender 16 % less CPU than send (14 to 19), UDP 256 B.",
+            Settled,
+            0,
+        ),
+        (
+            ["auto", "r64"],
+            (Test::TcpStream, &[16_384]),
+            &[(CPU, &[(20.0, 9.0, 36.0, WORSE)]), (TIME, &[(27.0, 14.0, 46.0, WORSE)])],
+            "r64 costs 20 % more CPU than auto (9 to 36), both ends, and takes 27 % longer (14 to 46), 16 KiB.",
+            Settled,
+            3,
+        ),
+        (
+            ["nagle", "nodelay"],
+            (Test::TcpStream, &[64, 1_448, 16_384]),
+            &[(CPU, &[(184.0, 171.0, 200.0, WORSE), (-7.9, -28.0, 15.0, OPEN), (-27.0, -37.0, -22.0, BETTER)])],
+            "Mixed by size: nodelay costs 184 % more CPU at 64 B and 27 % less at 16 KiB; 1,448 B open (−28 to +15).",
+            Rough,
+            3,
+        ),
+        (
+            ["bbr", "reno"],
+            (Test::TcpStream, &[16_384]),
+            &[(CPU, &[(0.9, -12.0, 14.0, OPEN)]), (SENDER, &[(40.0, 16.0, 58.0, WORSE)]), (RECEIVER, &[(-37.0, -48.0, -19.0, BETTER)])],
+            "reno moves work: sender +40 % (16 to 58), receiver −37 % (−48 to −19); both ends open (−12 to +14), 16 KiB.",
+            Open,
+            4,
+        ),
+        (
+            ["bbr", "reno"],
+            (Test::TcpStream, &[1_448, 16_384]),
+            &[
+                (CPU, &[(3.0, -9.0, 17.0, OPEN), (-6.0, -12.0, 0.5, OPEN)]),
+                (SENDER, &[(1.0, -9.0, 17.0, OPEN), (3.0, -10.0, 9.0, OPEN)]),
+                (RECEIVER, &[(1.0, -9.0, 17.0, OPEN), (-28.0, -36.0, -20.0, BETTER)]),
+            ],
+            "reno costs the receiver 28 % less CPU than bbr at 16 KiB (20 to 36); both ends open (−12 to +0.5), \
+             1,448 B open (−9 to +17).",
+            Open,
+            4,
+        ),
+        (
+            ["send", "batch"],
+            (Test::UdpStream, &[256]),
+            &[(CPU, &[(-7.5, -15.0, -0.5, OPEN)]), (SENDER, &[(-12.0, -18.0, -4.0, BETTER)])],
+            "batch costs 7.5 % less CPU than send (0.5 to 15), not shown beyond 2 %, UDP 256 B; sender −12 % (−18 to −4).",
+            Open,
+            4,
+        ),
+        (
+            ["cubic", "bbr"],
+            (Test::TcpStream, &[1_448]),
+            &[(CPU, &[(14.0, -26.0, 76.0, OPEN)])],
+            "Open: both ends −26 to +76 %, bbr against cubic, 1,448 B.",
+            Open,
+            4,
+        ),
+        (
+            ["base", "pinned"],
+            (Test::TcpStream, &[1_448]),
+            &[(CPU, &[(-3.0, -3.0, -3.0, few)])],
+            "Too early: 1 of 7 blocks. pinned against base.",
+            Open,
+            4,
+        ),
+        (
+            ["a", "a#2"],
+            (Test::TcpStream, &[1_448]),
+            &[(CPU, &[(1.0, -10.0, 12.0, OPEN)]), (TIME, &[(2.0, -15.0, 19.0, Verdict::Inconclusive { smallest: 0.27 })])],
+            "a and a#2 are set alike: 12 blocks here show CPU differences from 17 % on, time from 27 % (4 runs of 5).",
+            Open,
+            4,
+        ),
+        (
+            ["a", "b"],
+            (Test::TcpStream, &[1_448]),
+            &[(CPU, &[(0.3, -0.9, 1.6, SAME)]), (TIME, &[(-0.2, -1.5, 1.1, SAME)])],
+            "b and a are the same within 2 %: CPU +0.3 % (−0.9 to +1.6), time −0.2 % (−1.5 to +1.1).",
+            Settled,
+            0,
+        ),
+        // An end that goes the other way is named next to a sum that is settled.
+        (
+            ["bbr", "reno"],
+            (Test::TcpStream, &[16_384]),
+            &[(CPU, &[(-9.0, -12.0, -5.0, BETTER)]), (SENDER, &[(21.0, 16.0, 28.0, WORSE)]), (RECEIVER, &[(-37.0, -48.0, -19.0, BETTER)])],
+            "reno costs 9 % less CPU than bbr (5 to 12), both ends, 16 KiB; sender +21 % (16 to 28).",
+            Settled,
+            0,
+        ),
+        (
+            ["a", "b"],
+            (Test::UdpStream, &[64, 256]),
+            &[(CPU, &[(-20.0, -25.0, -14.0, BETTER), (0.3, -0.9, 1.6, SAME)])],
+            "b costs 20 % less CPU than a at 64 B (14 to 25), both ends; 256 B the same within 2 %.",
+            Settled,
+            0,
+        ),
+    ];
+    for (names, cells, metrics, headline, grade, code) in cases {
+        let found = answer(*names, *cells, metrics);
+        assert_eq!((found.headline.as_str(), found.grade), (*headline, *grade));
+        assert_eq!(found.exit.as_ref().map(|exit| exit.code), Some(*code), "{headline}: {:?}", found.exit);
+        assert!(found.headline.chars().count() <= 158, "two lines: {headline}");
+        // What is settled and better never ends as open.
+        assert!(!(found.grade == Settled && *code == 4), "{headline}");
+    }
+}
+
+#[test]
+fn an_exit_names_the_metric_and_the_size() {
+    let mixed =
+        answer(["nagle", "nodelay"], (Test::TcpStream, &[64, 1_448]), &[(CPU, &[(184.0, 171.0, 200.0, WORSE), (-7.9, -28.0, 15.0, OPEN)])]);
+    assert_eq!(mixed.exit.unwrap().reason, "worse at 64 B (CPU of both ends)");
+    assert_eq!(mixed.reason, "1 of 2 sizes settled");
+    assert_eq!((mixed.parts.len(), mixed.parts[1].interval.map(|ends| ends.map(|end| (end * 100.0).round()))), (2, Some([-28.0, 15.0])));
+}
+
+#[test]
+fn a_sweep_is_graded_by_the_width_of_its_intervals() {
+    let grade = |blocks: u32, widths: &[Option<f64>]| sweep::grade(blocks, widths, "CPU").0;
+    assert_eq!(grade(9, &[Some(1.1), Some(1.2), Some(1.9)]), Grade::Settled);
+    assert_eq!(grade(9, &[Some(1.1), Some(1.2), Some(2.1)]), Grade::Rough);
+    assert_eq!(grade(9, &[Some(1.5), Some(1.6), Some(9.0)]), Grade::Rough);
+    assert_eq!(grade(9, &[Some(2.5), Some(1.6), Some(9.0)]), Grade::Open);
+    assert_eq!(grade(5, &[None, None]), Grade::Open);
+    assert_eq!(sweep::grade(3, &[None], "CPU").1, "3 blocks give no interval (6 needed)");
+    assert_eq!(sweep::grade(9, &[Some(1.21), Some(1.44)], "CPU").1, "CPU known within ±10 to ±20 %");
+}

@@ -1,0 +1,145 @@
+//! The answer of a study of ways: which one is the cheapest, and what share of the plain one it costs.
+
+use model::Bytes;
+
+use super::notation::{amount, list, plural, size, time};
+use super::sweep::{caveat, ends};
+use super::{Answer, Direction, Grade, Part, next};
+use crate::metric::Metric;
+use crate::studies::Analysis;
+use crate::studies::ways::{Way, WaySeries};
+
+impl Way {
+    /// Its name: its api, the messages of a call where there are several, and the way of
+    /// receiving where it is not the api's own.
+    pub fn name(&self) -> String {
+        let batch = if self.batch > 1 { format!(" ×{}", self.batch) } else { String::new() };
+        let receive = self.receive.map(|receive| format!(" → {receive}")).unwrap_or_default();
+        format!("{}{batch}{receive}", self.api)
+    }
+}
+
+/// Sizes next to each other with the same cheapest way.
+struct Stretch {
+    way: usize,
+    first: usize,
+    last: usize,
+    apart: bool,
+}
+
+/// The answer.
+pub fn of(analysis: &Analysis) -> Answer {
+    let all = analysis.ways().map_or(&[][..], |study| &study.series);
+    let judged: Vec<bool> = all.iter().flat_map(|series| &series.cheapest).flatten().map(|one| one.ties.is_empty()).collect();
+    let apart = judged.iter().filter(|apart| **apart).count();
+    let sizes = plural(judged.len() as u64, "size");
+    let (grade, reason) = match (apart, judged.len()) {
+        (0, _) => (Grade::Open, "the cheapest way is apart from the next at no size".to_owned()),
+        (all, of) if all == of => (Grade::Settled, format!("the cheapest way is apart from the next at {apart} of {sizes}")),
+        _ => (Grade::Rough, format!("the cheapest way is apart from the next at {apart} of {sizes}")),
+    };
+    let sentences: Vec<String> = all.iter().map(|series| sentence(series, all.len() > 1)).collect();
+    let headline = if judged.is_empty() { "Nothing was measured.".to_owned() } else { sentences.join(" ") };
+    let parts = all.iter().flat_map(parts).collect();
+    let brief =
+        all.first().and_then(|series| stretches(series).into_iter().max_by_key(|one| one.last - one.first).map(|one| (series, one)));
+    let brief = brief.map_or_else(
+        || "nothing".to_owned(),
+        |(series, one)| {
+            let share = share(series, &one).map_or_else(String::new, |share| format!(": {share} of {}", series.ways[0].name()));
+            format!("{}{share}", series.ways[one.way].name())
+        },
+    );
+    let next = (grade != Grade::Settled && !judged.is_empty())
+        .then(|| next::again(analysis, "halve the intervals", &[], 3.0 * f64::from(analysis.blocks)));
+    let spans: Vec<String> = all.iter().map(|series| format!("{} {}", test(series), span(&series.sizes))).collect();
+    let question = format!("ways, {}", list(&spans));
+    Answer { parts, brief, next, caveat: caveat(analysis), ..Answer::new(question, headline, grade, reason) }
+}
+
+/// `UDP` of `UDP_STREAM`.
+fn test(series: &WaySeries) -> String {
+    series.series.replace("_STREAM", "").replace('_', " ")
+}
+
+/// `64 to 1,472 B`.
+fn span(sizes: &[Bytes]) -> String {
+    match (sizes.first(), sizes.last()) {
+        (Some(first), Some(last)) if first != last => format!("{} to {}", size(*first).trim_end_matches(" B"), size(*last)),
+        (Some(one), _) => size(*one),
+        _ => String::new(),
+    }
+}
+
+fn stretches(series: &WaySeries) -> Vec<Stretch> {
+    let mut found: Vec<Stretch> = Vec::new();
+    for (place, cheapest) in series.cheapest.iter().enumerate() {
+        let Some(cheapest) = cheapest else { continue };
+        let apart = cheapest.ties.is_empty();
+        match found.last_mut() {
+            Some(last) if last.way == cheapest.way && last.apart == apart => last.last = place,
+            _ => found.push(Stretch { way: cheapest.way, first: place, last: place, apart }),
+        }
+    }
+    found
+}
+
+/// Both ends of some values, or the one: `20 to 23`.
+fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> String) -> Option<String> {
+    let (least, most) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
+    let [least, most] = [least, most].map(write);
+    Some(if least == most { most } else { format!("{least} to {most}") })
+}
+
+/// What a stretch costs of the base: `20 to 23 %`; `None` of the base.
+fn share(series: &WaySeries, stretch: &Stretch) -> Option<String> {
+    let way = &series.ways[stretch.way];
+    let shares = (stretch.first..=stretch.last).filter_map(|place| way.of_base.get(place)?.as_ref()).map(|found| found.value);
+    range(shares, amount).filter(|_| stretch.way > 0).map(|share| format!("{share} %"))
+}
+
+fn sentence(series: &WaySeries, is_one_of_several: bool) -> String {
+    let stretches = stretches(series);
+    let whole = stretches.len() == 1;
+    let clause = |stretch: &Stretch| {
+        let way = &series.ways[stretch.way];
+        let at = match whole {
+            true if series.sizes.len() > 1 => ", at every size".to_owned(),
+            true => String::new(),
+            false => format!(" at {}", span(&series.sizes[stretch.first..=stretch.last])),
+        };
+        let costs = (stretch.first..=stretch.last).filter_map(|place| way.cost_ns.get(place)?.as_ref()).map(|found| found.value);
+        let cost = range(costs, time).map_or_else(String::new, |cost| format!(", {cost} of CPU (both ends)"));
+        let share = share(series, stretch).map_or_else(String::new, |share| format!(", {share} of {}", series.ways[0].name()));
+        let ties = series.cheapest[stretch.first].as_ref().map_or(0, |cheapest| cheapest.ties.len());
+        let apart = if stretch.apart { String::new() } else { format!(" (not apart from {})", others(series, stretch, ties)) };
+        format!("{}{at}{}{share}{apart}", way.name(), if whole { cost } else { String::new() })
+    };
+    let subject = if is_one_of_several { test(series) } else { format!("{}, {}", test(series), span(&series.sizes)) };
+    format!("Cheapest way to send {subject}: {}.", stretches.iter().map(clause).collect::<Vec<_>>().join("; "))
+}
+
+/// Ways that are not shown to cost more.
+fn others(series: &WaySeries, stretch: &Stretch, ties: usize) -> String {
+    let named = series.cheapest[stretch.first].iter().flat_map(|cheapest| &cheapest.ties).take(2);
+    let named: Vec<String> = named.filter_map(|way| series.ways.get(*way)).map(Way::name).collect();
+    if ties > named.len() { plural(ties as u64, "other") } else { list(&named) }
+}
+
+fn parts(series: &WaySeries) -> Vec<Part> {
+    let part = |(place, cheapest): (usize, &Option<crate::studies::ways::Cheapest>)| {
+        let cheapest = cheapest.as_ref()?;
+        let way = &series.ways[cheapest.way];
+        let found = way.cost_ns.get(place)?.as_ref()?;
+        Some(Part {
+            subject: way.name(),
+            against: Some(series.ways[0].name()),
+            metric: Some(Metric::CpuPerMessageNs),
+            size: series.sizes.get(place).copied(),
+            value: found.value,
+            interval: ends(found),
+            direction: if cheapest.ties.is_empty() { Direction::Better } else { Direction::Open },
+        })
+    };
+    series.cheapest.iter().enumerate().filter_map(part).collect()
+}
