@@ -46,6 +46,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         cpus: BTreeMap::new(),
         receipt: None,
         arms: Vec::new(),
+        woven: false,
         host_wide: false,
         fleet: None,
         roles: model::schedule::Roles::Balanced,

@@ -83,7 +83,8 @@ impl EdgeReader {
         times.reduce(|sum, time| sum + time)
     }
 
-    fn run_delay(&self) -> Option<Nanos> {
+    /// Time spent waiting on a run queue so far. It is exact for a running thread, unlike the CPU time in the same file.
+    pub fn run_delay(&self) -> Option<Nanos> {
         let mut text = [0; 96];
         let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
         let text = std::str::from_utf8(text.get(..length)?).ok()?;
@@ -114,7 +115,8 @@ impl Edge {
     }
 }
 
-fn switches() -> Switches {
+/// Context switches of the calling thread so far.
+pub fn switches() -> Switches {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) else { return Switches::default() };
     Switches { voluntary: usage.voluntary_context_switches() as u64, involuntary: usage.involuntary_context_switches() as u64 }
 }

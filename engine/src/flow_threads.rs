@@ -22,6 +22,7 @@ use crate::socket::{self, FlowEnd};
 use crate::stage::{Part, SoFar, Stage};
 use crate::traffic::{self, Extent, Step, Traffic};
 use crate::wake::{self, WAKE_UP};
+use crate::woven::Seat;
 
 /// Enough for a loop and what it calls; the buffers are on the heap.
 const STACK: usize = 256 << 10;
@@ -204,6 +205,7 @@ impl FlowThreads {
 enum MissingResource {
     Pipe(io::Error),
     Thread(io::Error),
+    Seat(io::Error),
 }
 
 impl MissingResource {
@@ -215,6 +217,7 @@ impl MissingResource {
                 answer,
                 "raise the limits on threads (ulimit -u, TasksMax= of the systemd unit) and memory (ulimit -v)",
             ),
+            Self::Seat(answer) => ("open the board of the woven trial", answer, "measure arms in turn (a fault of the controller)"),
         };
         let number = number + 1;
         io::Error::new(answer.kind(), format!("{tried} of flow {number} of {flows}: {answer}; {remedy}, or run fewer flows"))
@@ -229,7 +232,9 @@ impl FlowThread {
     /// after this one: its table would keep their connections open.
     fn start(task: Task, flow: FlowEnd, later: Vec<RawFd>, said: StepReport, files: Files) -> Result<Self, MissingResource> {
         let (over, held) = io::pipe().map_err(MissingResource::Pipe)?;
-        let (stage, begin) = (Arc::new(Stage::starting_in(Part::Held)), Extent::first_part(&task));
+        let seat = task.woven.map(Seat::open).transpose().map_err(MissingResource::Seat)?;
+        let stage = Arc::new(seat.map_or_else(|| Stage::starting_in(Part::Held), Stage::at));
+        let begin = Extent::first_part(&task);
         let (role, its_stage) = (task.role, Arc::clone(&stage));
         let (own_table, has_own_table) = mpsc::channel();
         let moved: Vec<RawFd> = numbers(&flow).into_iter().chain([held.as_raw_fd()]).collect();
@@ -240,6 +245,7 @@ impl FlowThread {
                 close_all(&later);
             }
             let _ = own_table.send(own);
+            its_stage.take();
             scheduling::bind_to_cpu(task.cpus.first().copied());
             injection::filter_calls(&task)?;
             traffic::run(&task, flow, &its_stage, &*said)

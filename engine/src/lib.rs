@@ -18,6 +18,7 @@ pub mod stage;
 pub mod tcp_info;
 pub mod traffic;
 pub mod ways;
+pub mod woven;
 
 mod counts;
 mod deadline;

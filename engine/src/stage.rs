@@ -1,12 +1,16 @@
 //! Stage of a trial: the one thing that the main thread shares with
 //! each of its traffic threads.
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use model::Nanos;
 use model::end::{Counts, TcpInfo};
+
+use crate::edge::EdgeReader;
+use crate::woven::Seat;
 
 /// A part of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +34,8 @@ pub enum Part {
     /// Messages come one by one, until both ends know when they measure: they leave room for the
     /// host's word, which may share their way.
     Opening = 6,
+    /// The controller of a woven trial asks for an edge; the measured part goes on as it orders.
+    Marked = 7,
 }
 
 /// What a receiver has read off its messages in its measured part so far.
@@ -55,21 +61,40 @@ pub struct SoFar {
 }
 
 /// Written a few times a trial by the main thread, read once a message by the
-/// traffic thread. It has a cache line of its own (two, for machines that fetch
+/// traffic thread. The part has a cache line of its own (two, for machines that fetch
 /// them in pairs), so that reading it stays a hit.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Stage {
-    part: AtomicU8,
+    /// Points into `memory`.
+    part: NonNull<AtomicU8>,
+    memory: Memory,
     announced: AtomicU64,
     /// Only taken at ticks, by the traffic thread before it answers and by the
     /// main thread afterwards: neither waits for the other.
     so_far: Mutex<SoFar>,
 }
 
+/// Owner of the part's memory.
+#[derive(Debug)]
+enum Memory {
+    Own(#[allow(dead_code, reason = "it is held, and read through the pointer")] Box<Line>),
+    /// A controller changes it as well.
+    Seat(Seat),
+}
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Line(AtomicU8);
+
+// SAFETY: the pointer is to an atomic, in memory that the stage owns or has mapped.
+unsafe impl Send for Stage {}
+// SAFETY: likewise.
+unsafe impl Sync for Stage {}
+
 impl Default for Stage {
     fn default() -> Self {
-        Self { part: AtomicU8::new(Part::Warmup as u8), announced: AtomicU64::new(u64::MAX), so_far: Mutex::default() }
+        Self::starting_in(Part::Warmup)
     }
 }
 
@@ -77,9 +102,45 @@ impl Stage {
     /// At the start of a trial: its warm-up, or, where messages are counted,
     /// the part that holds them all.
     pub fn starting_in(part: Part) -> Self {
-        let stage = Self::default();
-        stage.enter(part);
+        let line = Box::new(Line(AtomicU8::new(part as u8)));
+        Self::over(NonNull::from(&line.0), Memory::Own(line))
+    }
+
+    /// Of an end with a seat in a woven trial, held.
+    pub fn at(seat: Seat) -> Self {
+        let part = NonNull::from(seat.part());
+        let stage = Self::over(part, Memory::Seat(seat));
+        stage.enter(Part::Held);
         stage
+    }
+
+    fn over(part: NonNull<AtomicU8>, memory: Memory) -> Self {
+        Self { part, memory, announced: AtomicU64::new(u64::MAX), so_far: Mutex::default() }
+    }
+
+    #[inline(always)]
+    fn part(&self) -> &AtomicU8 {
+        // SAFETY: what it points to lies in the box or the mapping that `memory` keeps as long as `self` is.
+        unsafe { self.part.as_ref() }
+    }
+
+    /// The calling thread is the one whose stage it is.
+    pub fn take(&self) {
+        if let Memory::Seat(seat) = &self.memory {
+            seat.take();
+        }
+    }
+
+    /// Answers the controller of a woven trial, if it asks, with what was counted `so_far`, and waits
+    /// for its turn; true where the measured part goes on, or another has begun meanwhile.
+    pub fn answer_mark(&self, edges: &EdgeReader, so_far: impl FnOnce() -> Counts) -> bool {
+        match &self.memory {
+            Memory::Seat(seat) if self.is(Part::Marked) => {
+                seat.answer(edges, &so_far());
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Sleeps while the trial is held. The thread that lets it go on unparks this one.
@@ -93,12 +154,12 @@ impl Stage {
     #[inline(always)]
     pub fn is(&self, part: Part) -> bool {
         // Relaxed: nothing else is published by it, and a late look costs one message.
-        self.part.load(Ordering::Relaxed) == part as u8
+        self.part().load(Ordering::Relaxed) == part as u8
     }
 
     /// Goes on to `part`.
     pub fn enter(&self, part: Part) {
-        self.part.store(part as u8, Ordering::Relaxed);
+        self.part().store(part as u8, Ordering::Relaxed);
     }
 
     /// Begins the warm-up, where it has not begun.
@@ -114,7 +175,7 @@ impl Stage {
 
     /// Returns whether it has been asked and has not answered.
     pub fn asked(&self) -> bool {
-        self.part.load(Ordering::Acquire) == Part::Tick as u8
+        self.part().load(Ordering::Acquire) == Part::Tick as u8
     }
 
     /// Says how far it has come, and lets the measured part go on: unless the
@@ -137,7 +198,7 @@ impl Stage {
     }
 
     fn swap(&self, from: Part, to: Part) -> bool {
-        self.part.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.part().compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Number of messages that the sender says it sent; `None` before it said so.

@@ -18,6 +18,7 @@ pub fn task(role: Role, test: Test) -> Task {
         silence: Nanos::default(),
         answer_limit: Nanos::default(),
         seed: 0,
+        woven: None,
         program: None,
         irq_time_subtracted: false,
         progress: None,

@@ -98,7 +98,9 @@ impl Timekeeper<'_> {
         let before = edge::irq(self.task);
         // The clocks are read right after every flow has been told, at either
         // edge, so that what lies between is as long as what they count.
-        self.threads.enter(|_| Part::Measure);
+        // In a woven trial its controller says who flows.
+        let measured = if self.task.woven.is_some() { Part::Marked } else { Part::Measure };
+        self.threads.enter(|_| measured);
         let start = reader.end();
         self.threads.wake();
         // Both ends close together, also where one of them was late to open.

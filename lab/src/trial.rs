@@ -238,6 +238,7 @@ impl Trial<'_> {
             apart: self.session.is_apart(),
             clock,
             windows,
+            slices: 0,
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
             conditions: (taken != ObservedConditions::default()).then(|| Box::new(taken)),
@@ -333,6 +334,7 @@ impl Trial<'_> {
             program: self.spec.cell.external(role),
             seed: self.spec.seed,
             injection: None,
+            woven: None,
         })
     }
 

@@ -32,6 +32,7 @@ use crate::program::Program;
 use crate::quantity::{BitRate, Bytes, Nanos};
 use crate::refusal::Refusal;
 use crate::traffic::{Family, Role};
+use crate::woven::Seat;
 
 /// The version that both sides must speak. Each side's first message says it.
 pub const CONTROL_VERSION: u32 = 1;
@@ -85,6 +86,9 @@ pub struct Task {
     /// A known cost for its traffic threads. The endpoint's host puts it here, and takes out another's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection: Option<Injection>,
+    /// Its seat in a woven trial; `None`: it measures all the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woven: Option<Seat>,
 }
 
 /// A known cost that a proof of receipts puts into the path of each message.

@@ -52,6 +52,7 @@ pub mod summary;
 pub mod trial;
 pub mod wakeups;
 pub mod warning;
+pub mod woven;
 
 mod choice;
 

@@ -52,6 +52,8 @@ pub enum Status {
     Running,
     /// Every cell's interval is as narrow as was asked.
     IntervalMet,
+    /// A look at woven arms settled every verdict.
+    Settled,
     /// The limit on blocks came first.
     BlocksDone,
     /// The user stopped it.
@@ -69,6 +71,7 @@ impl Status {
         match self {
             Self::Running => "not finished (killed, or still under way)".to_owned(),
             Self::IntervalMet => "stopped because every interval asked for was met".to_owned(),
+            Self::Settled => "stopped because every verdict was settled".to_owned(),
             Self::BlocksDone => "all blocks done".to_owned(),
             Self::Interrupted => "interrupted".to_owned(),
             Self::Failed { error } => format!("failed: {error}"),

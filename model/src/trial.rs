@@ -101,6 +101,9 @@ pub struct Measured {
     /// messages, whose ends count to the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
+    /// Slices that the measured part consists of, as long as they are together; 0 of a trial that was not woven.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub slices: u32,
     /// Distance of the hosts from the controller; `None` where it started both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlPath>,

@@ -199,8 +199,8 @@ fn shows(listed: &Listed) -> String {
     };
     let headline = listed.summary.map(|summary| summary.headline.clone()).filter(|text| !text.is_empty());
     match (&run.status, headline) {
-        (Status::IntervalMet | Status::BlocksDone, Some(headline)) => headline,
-        (Status::IntervalMet | Status::BlocksDone, None) => "not analysed".to_owned(),
+        (Status::IntervalMet | Status::Settled | Status::BlocksDone, Some(headline)) => headline,
+        (Status::IntervalMet | Status::Settled | Status::BlocksDone, None) => "not analysed".to_owned(),
         (Status::Running, None) => "not finished".to_owned(),
         (Status::Running, Some(headline)) => format!("not finished; {headline}"),
         (Status::Interrupted, headline) => format!("interrupted; {}", headline.unwrap_or_default()),

@@ -27,6 +27,8 @@ pub struct Mapping {
 // SAFETY: the memory is mapped for the process and valid in every thread; safe calls reach it by
 // atomic numbers alone.
 unsafe impl Send for Mapping {}
+// SAFETY: likewise.
+unsafe impl Sync for Mapping {}
 
 /// Bytes of a page of memory.
 pub fn page_size() -> usize {

@@ -34,6 +34,7 @@ pub fn plan(name: &str, cells: Vec<Cell>) -> Plan {
         fleet: None,
         roles: Roles::Balanced,
         arms: Vec::new(),
+        woven: false,
         seed: 1,
         cells,
     }
@@ -107,6 +108,7 @@ pub fn measured(sender: EndReport, receiver: EndReport) -> Measured {
         apart: false,
         clock: None,
         control: None,
+        slices: 0,
         windows: None,
         overhead: Nanos::from_millis(30),
         conditions: None,

@@ -94,6 +94,8 @@ pub(super) struct Trial<'a> {
     measured: Cell<bool>,
     /// Messages sent in the parts before.
     handed_over: Cell<u64>,
+    /// Counts since the first message: the edges of a woven trial have them.
+    moved: Cell<Counts>,
     /// True when the host's limit ended a part.
     limited: Cell<bool>,
 }
@@ -139,6 +141,7 @@ impl<'a> Trial<'a> {
             began: Cell::new(None),
             measured: Cell::new(false),
             handed_over: Cell::new(0),
+            moved: Cell::new(Counts::default()),
             limited: Cell::new(false),
         }
     }
@@ -153,6 +156,10 @@ impl<'a> Trial<'a> {
             flush(api, &mut counts);
             so_far = sum(so_far, counts);
             self.handed_over.set(self.handed_over.get() + counts.sent);
+            self.moved.set(sum(self.moved.get(), counts));
+            if self.began.get().is_some() && self.stage.answer_mark(&self.edges, || self.moved.get()) {
+                continue;
+            }
             if !self.stage.asked() {
                 self.limited.set(self.limited.get() || (counts.sent >= may_send && self.is_early()));
                 break;
@@ -180,6 +187,7 @@ impl<'a> Trial<'a> {
     /// measured part, in which it is where there is no warm-up.
     pub(super) fn take_first(&self, came: Counts) -> (Counts, Counts) {
         self.flows(&came);
+        self.moved.set(sum(self.moved.get(), came));
         if !self.extent.is_counted() || self.extent.warmup > 0 {
             return (came, Counts::default());
         }

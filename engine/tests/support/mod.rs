@@ -57,6 +57,7 @@ pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
         silence: Nanos::from_millis(50),
         answer_limit: Nanos::from_millis(100),
         seed: 0,
+        woven: None,
         program: None,
         irq_time_subtracted: false,
         progress: None,

@@ -69,6 +69,8 @@ impl Allowance {
     /// Refuses a task that is planned to take more than is allowed, has the
     /// endpoint keep the limits whatever happens, and gives it its ports.
     pub fn apply(&self, task: &mut Task) -> Result<(), LimitRefusal> {
+        // A descriptor of the controller's is no open file of this machine.
+        task.woven = None;
         self.check_time(task)?;
         self.check_bytes(task)?;
         check_memory(task)?;
@@ -301,6 +303,7 @@ mod tests {
             silence: Nanos::from_millis(20),
             answer_limit: Nanos::from_millis(100),
             seed: 0,
+            woven: None,
             program: None,
             irq_time_subtracted: false,
             progress: None,

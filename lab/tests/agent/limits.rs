@@ -50,6 +50,7 @@ pub fn with(change: impl FnOnce(&mut Task)) -> ToHost {
         silence: Nanos::from_millis(20),
         answer_limit: Nanos::from_millis(100),
         seed: 0,
+        woven: None,
         program: None,
         irq_time_subtracted: false,
         progress: None,

@@ -11,11 +11,13 @@ use std::ops::Deref;
 
 use super::error::PlanError;
 use super::{FleetPlan, changes, conditions, link_check};
-use super::{HostPlace, Plan};
+use super::{HostPlace, Plan, PlanEnd};
 use crate::arm::Setting;
 use crate::order::Gather;
 use crate::program::Program;
+use crate::quantity::Nanos;
 use crate::traffic::Role;
+use crate::woven::{self, Unfit};
 
 /// An action of a plan that its user has to want: a process is started, a connection is made, or
 /// this machine is changed.
@@ -127,6 +129,23 @@ impl ApprovedPlan {
     /// See [`Plan::approve`].
     pub fn carry_over(&self, plan: Plan) -> Result<Self, ApprovalError> {
         plan.with_approval(&self.plan.actions())
+    }
+
+    /// The plan with woven arms: an instance of each cell a block, without a warm-up, and looks at fixed numbers of
+    /// instances, or one after `instances`.
+    ///
+    /// # Errors
+    /// The reason for which the arms are compared in turn.
+    pub fn weave(mut self, instances: Option<u32>) -> Result<Self, Unfit> {
+        let plan = &mut self.plan;
+        if let Some(why) = woven::unfit(plan) {
+            return Err(why);
+        }
+        let [least, most] = instances.map_or(woven::INSTANCES, |instances| [instances; 2]);
+        (plan.blocks.least, plan.blocks.most) = (least, most);
+        plan.end = PlanEnd::Length(plan.cells.iter().map(|cell| woven::instance_length(cell, plan.arms.len())).max().unwrap_or_default());
+        (plan.woven, plan.warmup, plan.progress) = (true, Nanos::default(), None);
+        Ok(self)
     }
 
     /// The plan as data.

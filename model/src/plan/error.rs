@@ -2,6 +2,7 @@
 
 use crate::arm::ArmError;
 use crate::cell::LevelError;
+use crate::woven::Unfit;
 
 /// A plan that cannot be carried out, with the reason.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -34,6 +35,9 @@ pub enum PlanError {
         /// The limit.
         reason: &'static str,
     },
+    /// Arms that cannot be woven.
+    #[error("the arms cannot be woven: {0}")]
+    Unfit(Unfit),
     /// An arm that cannot be.
     #[error(transparent)]
     Arm(#[from] ArmError),

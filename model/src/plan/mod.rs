@@ -129,6 +129,9 @@ pub struct Plan {
     /// Empty: nothing is compared. Otherwise at least two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<Arm>,
+    /// True where all arms of a cell are alive and take turns of some milliseconds; see [`crate::woven`].
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub woven: bool,
     /// True where settings outside the hosts that nettoll makes may be changed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub host_wide: bool,

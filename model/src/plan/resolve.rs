@@ -70,6 +70,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
         roles: raw.roles,
         receipt: raw.receipt.map(RawReceipt::resolve).transpose()?,
         arms,
+        woven: false,
         host_wide: raw.host_wide,
         cells,
     };
@@ -117,6 +118,9 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     plan.fleet.iter().try_for_each(FleetPlan::check)?;
     if plan.arms.len() == 1 {
         return Err(crate::arm::ArmError::Number(1).into());
+    }
+    if let (true, Some(why)) = (plan.woven, crate::woven::unfit(plan)) {
+        return Err(PlanError::Unfit(why));
     }
     Ok(())
 }

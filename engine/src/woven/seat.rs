@@ -1,0 +1,115 @@
+//! An end's side of the board.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use model::end::Counts;
+use model::woven::Edge;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use sys::clock;
+
+use super::board::Order;
+use super::futex;
+use super::layout::{Memory, SeatMemory};
+use crate::edge::{EdgeReader, switches};
+use crate::stage::Part;
+
+/// Longest sleep of a thread that has no turn: then it looks whether its trial goes on.
+const NAP: Duration = Duration::from_millis(100);
+
+/// The seat of a traffic thread.
+#[derive(Debug, Clone)]
+pub struct Seat {
+    board: Arc<Memory>,
+    number: u32,
+}
+
+impl Seat {
+    /// Opens the seat of a task on the board that this process inherited.
+    ///
+    /// # Errors
+    /// A descriptor that is not open or no board's, or a number beyond the last.
+    pub fn open(seat: model::woven::Seat) -> io::Result<Self> {
+        let number = RawFd::try_from(seat.board).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is only borrowed for the calls that duplicate it; one that is not open is refused by them.
+        let inherited = unsafe { BorrowedFd::borrow_raw(number) };
+        // A program that this end starts is not to have it.
+        fcntl(inherited, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+        let board = Arc::new(Memory::open(&File::from(inherited.try_clone_to_owned()?))?);
+        if board.seat(seat.number).is_none() {
+            return Err(io::Error::other(format!("the board of a woven trial has no seat {}", seat.number)));
+        }
+        Ok(Self { board, number: seat.number })
+    }
+
+    pub(super) fn of_board(board: Arc<Memory>, number: u32) -> Self {
+        Self { board, number }
+    }
+
+    fn memory(&self) -> &SeatMemory {
+        self.board.seat(self.number).expect("the number was checked when the seat was made")
+    }
+
+    /// The part of the trial, which lies on the board.
+    pub fn part(&self) -> &AtomicU8 {
+        &self.memory().line.part
+    }
+
+    /// The calling thread is the one that the controller may interrupt.
+    pub fn take(&self) {
+        let talk = &self.memory().talk;
+        talk.process.store(std::process::id(), Ordering::Relaxed);
+        talk.thread.store(nix::unistd::gettid().as_raw().cast_unsigned(), Ordering::Release);
+    }
+
+    /// Writes the edge that the last mark asks for and does as it says: goes on, or sleeps until
+    /// a later one lets this thread go on. The end of the measured part ends the sleep.
+    pub fn answer(&self, edges: &EdgeReader, so_far: &Counts) {
+        let (part, talk) = (self.part(), &self.memory().talk);
+        let is_marked = || part.load(Ordering::SeqCst) == Part::Marked as u8;
+        while is_marked() {
+            let word = talk.mark.load(Ordering::SeqCst);
+            let (mark, order) = Order::split(word);
+            if talk.answered.load(Ordering::Relaxed) != mark {
+                self.memory().write(mark, &edge(edges, so_far, order));
+                talk.answered.store(mark, Ordering::Release);
+                if order.is_awaited() {
+                    futex::wake(&talk.answered);
+                }
+            }
+            if order == Order::Stop {
+                while is_marked() && talk.mark.load(Ordering::SeqCst) == word {
+                    futex::wait(&talk.mark, word, NAP);
+                }
+                continue;
+            }
+            // Another part means that the trial has gone on without the controller.
+            let swap = |from: Part, to: Part| part.compare_exchange(from as u8, to as u8, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+            if !swap(Part::Marked, Part::Measure) || talk.mark.load(Ordering::SeqCst) == word {
+                return;
+            }
+            // A mark came before the part said so, and its controller found it said already.
+            if !swap(Part::Measure, Part::Marked) {
+                return;
+            }
+        }
+    }
+}
+
+/// The edge of this thread: its clocks are read last where a slice may begin, and first where one ends.
+fn edge(edges: &EdgeReader, so_far: &Counts, order: Order) -> Edge {
+    let kernel = || (edges.run_delay().unwrap_or_default(), switches());
+    let clocks = || (clock::monotonic(), clock::thread_cpu());
+    let ((time, cpu), (run_delay, switches)) = if order == Order::GoOn {
+        let kernel = kernel();
+        (clocks(), kernel)
+    } else {
+        let clocks = clocks();
+        (clocks, kernel())
+    };
+    Edge { time, cpu, run_delay, messages: so_far.messages, bytes: so_far.bytes, calls: so_far.calls, switches }
+}

@@ -1,0 +1,137 @@
+//! Comparisons that can be woven, and why others are not.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::plan::{LinkKind, Plan, PlanEnd};
+use crate::traffic::{Role, Test};
+
+/// Most arms of one round: with more, one waits so long for its turn that connections idle.
+pub const MOST_ARMS: usize = 8;
+
+/// Reason for which arms are compared in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unfit {
+    /// There are fewer than two arms.
+    NoArms,
+    /// There are more than [`MOST_ARMS`].
+    ManyArms,
+    /// Hosts are other machines, of the plan or of an arm.
+    Machines,
+    /// Receipts have passes of their own.
+    Receipt,
+    /// Settings change the whole machine.
+    HostWide,
+    /// Commands run around each trial.
+    Commands,
+    /// The link is slow to drain.
+    Link,
+    /// Connections are set up.
+    Connections,
+    /// A cell has several flows, or both ends send.
+    Flows,
+    /// An end is a user's program.
+    Program,
+    /// Trials are of a number of messages.
+    Count,
+    /// Other load runs next to the ends.
+    Conditions,
+    /// A rate is offered.
+    Rate,
+    /// A cell mixes sizes.
+    Mix,
+    /// The kernel takes interrupt time out of CPU time, in ticks.
+    InterruptTime,
+}
+
+impl Unfit {
+    /// In words that follow "because".
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::NoArms => "there are no arms",
+            Self::ManyArms => "there are more than eight arms",
+            Self::Machines => "the hosts are other machines",
+            Self::Receipt => "receipts have passes of their own",
+            Self::HostWide => "an arm changes the whole machine",
+            Self::Commands => "an arm runs commands around each trial",
+            Self::Link => "the link takes long to drain",
+            Self::Connections => "a slice has no beginning of a connection",
+            Self::Flows => "a cell has several flows",
+            Self::Program => "an end is a program",
+            Self::Count => "trials are of a number of messages",
+            Self::Conditions => "a cell has load next to its ends",
+            Self::Rate => "the schedule of an offered rate goes on between slices",
+            Self::Mix => "a cell mixes sizes, and each slice would have others",
+            Self::InterruptTime => "this kernel keeps interrupt time apart, in ticks",
+        }
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
+
+/// Why a plan's arms cannot be woven, as far as the plan says; `None` where they can.
+pub fn unfit(plan: &Plan) -> Option<Unfit> {
+    let settings: Vec<_> = plan.arms.iter().map(crate::Arm::host_settings).collect();
+    let of_plan = [
+        (plan.arms.len() < 2, Unfit::NoArms),
+        (plan.arms.len() > MOST_ARMS, Unfit::ManyArms),
+        (plan.fleet.is_some() || !plan.hosts.is_empty() || settings.iter().any(|arm| !arm.hosts.is_empty()), Unfit::Machines),
+        (plan.receipt.is_some(), Unfit::Receipt),
+        (settings.iter().any(|arm| arm.before.is_some() || arm.after.is_some()), Unfit::Commands),
+        (!matches!(plan.end, PlanEnd::Length(_)), Unfit::Count),
+    ];
+    let of_cells = || plan.cells_run().iter().find_map(|cell| unfit_cell(plan, cell));
+    of_plan.into_iter().find_map(|(is, why)| is.then_some(why)).or_else(of_cells)
+}
+
+fn unfit_cell(plan: &Plan, cell: &Cell) -> Option<Unfit> {
+    let reasons = [
+        (!matches!(plan.link_of(cell).kind, LinkKind::Veth | LinkKind::Loopback), Unfit::Link),
+        (cell.test == Test::TcpCrr, Unfit::Connections),
+        (cell.flows > 1 || cell.bidirectional, Unfit::Flows),
+        (cell.is_apart() || [Role::Sender, Role::Receiver].into_iter().any(|role| cell.external(role).is_some()), Unfit::Program),
+        (cell.count.is_some(), Unfit::Count),
+        (!cell.conditions.is_usual(), Unfit::Conditions),
+        (cell.rate.is_some(), Unfit::Rate),
+        (cell.mix.is_some(), Unfit::Mix),
+    ];
+    reasons.into_iter().find_map(|(is, why)| is.then_some(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Unfit, unfit};
+    use crate::plan::{Plan, RawPlan, resolve};
+
+    fn plan(more: &str) -> Plan {
+        let text = format!("name = \"one\"\n{more}");
+        resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap().into_plan()
+    }
+
+    #[test]
+    fn each_reason_is_found() {
+        let arms = "arms = [\"a\", \"b: sndbuf=64K\"]";
+        let cell = |cell: &str| plan(&format!("trial = {{ length = \"50ms\" }}\n{arms}\n[[cells]]\n{cell}"));
+        assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64")), None);
+        assert_eq!(unfit(&cell("test = \"TCP_CRR\"\nsize = 64")), Some(Unfit::Connections));
+        assert_eq!(unfit(&cell("test = \"UDP_RR\"\nsize = 64\nflows = 2")), Some(Unfit::Flows));
+        assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64\nrate = \"10000/s\"")), Some(Unfit::Rate));
+        assert_eq!(unfit(&plan("trial = { length = \"50ms\" }\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64")), Some(Unfit::NoArms));
+        let many: Vec<String> = (0..9).map(|n| format!("\"a{n}\"")).collect();
+        let many = plan(&format!("trial = {{ length = \"50ms\" }}\narms = [{}]\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64", many.join(",")));
+        assert_eq!(unfit(&many), Some(Unfit::ManyArms));
+        let slow = plan(&format!(
+            "trial = {{ length = \"50ms\" }}\n{arms}\nlink = {{ kind = \"ethernet 10M\" }}\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64"
+        ));
+        assert_eq!(unfit(&slow), Some(Unfit::Link));
+        let counted = plan(&format!("trial = {{ messages = 50 }}\n{arms}\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64"));
+        assert_eq!(unfit(&counted), Some(Unfit::Count));
+    }
+}
