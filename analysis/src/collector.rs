@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use attribution::Rules;
 use model::host::HostFacts;
 use model::trial::{Measured, Outcome};
+use model::woven::Slice;
 use model::{Refusal, Run, TrialRecord, Warning};
 use stats::bootstrap::Batches;
 
@@ -108,6 +109,13 @@ impl Collector {
             }
         };
         self.findings.push_trial(place, record.arm.as_deref(), record.warnings.iter().chain(&own));
+    }
+
+    /// Adds the slices of an instance of a cell of the plan, by its place. Where arms are not woven it changes nothing.
+    pub fn push_slices(&mut self, cell: usize, instance: u32, slices: &[Slice]) {
+        if let Some(verdicts) = &mut self.studies.verdicts {
+            verdicts.push_slices(cell, instance, slices);
+        }
     }
 
     /// Keeps a measured trial, and returns the doubts that its record does not have.

@@ -30,6 +30,7 @@ pub mod table;
 pub mod variance;
 pub mod verdict;
 pub mod workload;
+pub mod woven;
 
 mod cells;
 mod claim;

@@ -427,7 +427,8 @@ pub fn time_per_message(measured: &Measured, cell: &Cell) -> Option<f64> {
 /// messages. `None` where there are too few ticks to say anything.
 fn host_cpu(trial: &Source) -> Option<f64> {
     let (ticks, receiver) = (&trial.measured.receiver_host.cpu, &trial.measured.receiver);
-    if ticks.busy() < LEAST_TICKS {
+    // While a trial is woven, the machine works for other arms as well.
+    if ticks.busy() < LEAST_TICKS || trial.measured.slices > 0 {
         return None;
     }
     per(ticks.busy() as f64 * TICK_NS, messages(receiver, &receiver.total, trial.cell))

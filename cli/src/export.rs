@@ -46,6 +46,9 @@ fn paths(args: &ExportArgs) -> Result<Vec<PathBuf>, Failure> {
 
 /// Prints one run; of all tables the first alone has a line of names.
 fn one(path: &Path, args: &ExportArgs, first: bool) -> Result<(), Failure> {
+    if args.form.slices {
+        return slices(path, first);
+    }
     let collector = report::collect(path, None)?;
     let write = |rows: &str| if rows.is_empty() { Ok(()) } else { output::write(rows) };
     if !(args.form.trials || args.form.benchstat) {
@@ -58,6 +61,20 @@ fn one(path: &Path, args: &ExportArgs, first: bool) -> Result<(), Failure> {
     match args.form.trials {
         true => csv::trials(reader.run(), &table, first, write)?,
         false => benchstat::trials(reader.run(), &hosts, &table, write)?,
+    }
+    Ok(())
+}
+
+/// Prints the slices of a run; one whose arms were not woven has none.
+fn slices(path: &Path, first: bool) -> Result<(), Failure> {
+    let reader = RunReader::open(path)?;
+    for cell in 0..reader.run().plan.cells.len() {
+        let (instances, cut) = reader.slices(cell)?;
+        if let Some(cut) = cut {
+            output::note(&format!("{}: slices of cell {cell}: {cut}", path.display()));
+        }
+        let instances = instances.iter().map(|one| (one.instance, one.slices.as_slice()));
+        csv::slices(reader.run(), cell, instances, first && cell == 0, output::write)?;
     }
     Ok(())
 }

@@ -37,6 +37,7 @@ mod resume;
 mod rules;
 mod show;
 mod study;
+mod weave;
 mod workload;
 
 use std::process::ExitCode;

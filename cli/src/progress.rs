@@ -4,6 +4,8 @@
 use std::net::IpAddr;
 
 use analysis::stopping::Observer;
+use analysis::verdict::GATE;
+use analysis::woven::WovenObserver;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Event;
@@ -24,6 +26,8 @@ pub struct Progress {
     seen: Observer,
     /// The block under way.
     block: Option<Block>,
+    /// Slices so far, of woven arms.
+    woven: Option<WovenObserver>,
     /// Cells within the precision asked for, after the last block, and all that can be known.
     within: Option<(usize, usize)>,
     /// Last reason given for why nothing goes on.
@@ -42,8 +46,8 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{prefix} trial {pos}/{len}, {eta} left  {wide_msg}") {
             bar.set_style(style);
         }
-        let within = seen.within();
-        Self { bar, plan: plan.clone(), seen, block: None, within, held_up: None }
+        let (within, woven) = (seen.within(), plan.woven.then(|| WovenObserver::new(plan, &GATE)));
+        Self { bar, plan: plan.clone(), seen, woven, block: None, within, held_up: None }
     }
 
     /// Follows an event.
@@ -55,6 +59,11 @@ impl Progress {
             }
             Event::Opened { .. } | Event::Progress { .. } | Event::Tick => {}
             Event::Reaching { done, of } => self.bar.set_message(format!("{done} of {of} hosts have answered")),
+            Event::Slices { cell, instance, slices } => {
+                if let Some(woven) = self.woven.as_mut().filter(|_| !self.bar.is_hidden()) {
+                    woven.push_slices(*cell, *instance, slices);
+                }
+            }
             Event::BlockDone { .. } => self.within = self.seen.within(),
             Event::Resumed { trials, .. } => {
                 self.say(&format!("going on after {trials} trials"));
@@ -70,6 +79,11 @@ impl Progress {
             Event::BlockStarted { block } if self.plan.fleet.is_some() => {
                 self.bar.set_prefix(format!("round {}/{}", block + 1, self.plan.blocks.most));
                 self.bar.set_message("");
+            }
+            Event::BlockStarted { block } if self.plan.woven => {
+                self.bar.set_prefix(format!("instance {}/{}", block + 1, self.plan.blocks.most));
+                let widest = self.woven.as_ref().and_then(WovenObserver::widest);
+                self.bar.set_message(widest.map_or_else(String::new, |widest| format!("changes within ±{:.1} %", 100.0 * widest)));
             }
             Event::BlockStarted { block } => {
                 self.block = Some(schedule::block(self.plan.seed, *block, self.plan.shape()));

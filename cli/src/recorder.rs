@@ -10,7 +10,7 @@ use analysis::stopping::Observer;
 use lab::{Event, Listener};
 use model::run::{Pooled, RUN_FORMAT, Status};
 use model::{Plan, Run};
-use store::{Moment, RunDirectory, StoreError};
+use store::{Moment, RunDirectory, SliceBlock, StoreError};
 
 use crate::progress::Progress;
 use crate::{proofs, version};
@@ -108,6 +108,10 @@ impl Listener for Recorder {
             Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
             Event::Reaching { .. } | Event::Tick => {}
             Event::Trial(record) => self.place.directory()?.0.append_trial(record)?,
+            Event::Slices { cell, instance, slices } => {
+                let block = SliceBlock { instance: *instance, slices: slices.to_vec() };
+                store::append_slices(self.place.directory()?.0.path(), *cell, &block)?;
+            }
             Event::BlockDone { .. } => self.place.directory()?.0.sync()?,
             Event::Closed { hosts, warnings, status } => {
                 if let Place::Made { directory, run } = &mut self.place {

@@ -6,7 +6,7 @@ use analysis::Collector;
 use analysis::result::{Analysis, Metric};
 use analysis::verdict::conclude;
 use model::warning::Warning;
-use model::{Run, Summary, TrialRecord, schedule};
+use model::{Refusal, Run, Summary, TrialRecord, schedule};
 use report::receipt::Flames;
 use store::{Moment, RunReader, StoreError};
 
@@ -202,6 +202,7 @@ fn collect_timed(path: &Path, rules: Option<&Own>) -> Result<(Collector, u64), F
             Err(bad) => collector.push_warning(Warning::BadLine { line: bad.line, reason: bad.reason }),
         }
     }
+    slices(&reader, reader.run(), begun, &mut collector)?;
     Ok((collector, last.saturating_sub(reader.run().started_ms)))
 }
 
@@ -222,7 +223,26 @@ fn earlier(path: &Path, run: &Run, collector: &mut Collector) -> Result<u32, Fai
             next = next.max(schedule::end_of_group(block).saturating_add(1));
             collector.push(&TrialRecord { block, ..record });
         }
+        slices(&reader, run, begun, collector)?;
         begun = next;
     }
     Ok(begun)
+}
+
+/// Adds the slices of woven arms, of a run or of an earlier one that it goes on with, whose instances are the blocks from
+/// `begun` on.
+fn slices(reader: &RunReader, run: &Run, begun: u32, collector: &mut Collector) -> Result<(), Failure> {
+    if !run.plan.woven {
+        return Ok(());
+    }
+    for (place, cell) in reader.run().plan.cells.iter().enumerate() {
+        let Some(cell) = run.plan.cells.iter().position(|own| own == cell) else { continue };
+        let (instances, cut) = reader.slices(place)?;
+        instances.iter().for_each(|one| collector.push_slices(cell, one.instance.saturating_add(begun), &one.slices));
+        if let Some(answer) = cut {
+            let remedy = "The instances before it are kept; the others are left out of verdicts.";
+            collector.push_warning(Warning::Absent(Refusal::new(format!("slices of cell {cell}"), answer, remedy)));
+        }
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::variance::Components;
@@ -26,7 +27,7 @@ use crate::report::{self, Answer};
 use crate::resume::{self, ResumedRun};
 use crate::rules::{self, Own};
 use crate::signals;
-use crate::{output, progress};
+use crate::{output, progress, weave};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
@@ -40,7 +41,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     if args.bare {
         return presets(args.format.json);
     }
-    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_ms = now_ms();
     let again = args.again.as_deref().map(|word| again::plan(word, args, started_ms)).transpose()?;
     let (plan, shortened, pooled) = match again {
         Some((plan, pooled)) => (plan, None, Some(pooled)),
@@ -49,11 +50,14 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
             (plan, shortened, None)
         }
     };
+    let in_turn = plan.clone();
+    let (plan, way) = weave::decide(plan, args)?;
     let missing = congestion::missing_here(&plan);
     if let Some(first) = missing.first().filter(|_| asks_for_control(args)) {
         return Err(Failure::misuse(first));
     }
     if args.dry_run {
+        way.iter().for_each(|way| output::note(way));
         return dry_run(&plan, shortened, missing, args);
     }
     if matches!(plan.end, PlanEnd::Bytes(_)) {
@@ -68,14 +72,36 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     args.html.place("report.html")?;
     let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
-    let mut recorder = Recorder::new(&args.runs.directory, &plan, started_ms, interrupted).pooled_with(pooled);
-    let outcome = lab::study::run(&plan, &credentials, &mut recorder);
-    let path = recorder.path();
-    drop(recorder);
-    match path {
-        Some(path) => conclude(&path, &plan, outcome, rules, args),
-        None => not_begun(outcome),
+    let carry_out = |plan: &ApprovedPlan, started_ms, pooled| {
+        let mut recorder = Recorder::new(&args.runs.directory, plan, started_ms, Arc::clone(&interrupted)).pooled_with(pooled);
+        let outcome = match plan.woven {
+            true => lab::woven::run(plan, &args.arms.gate.gate, &credentials, &mut recorder),
+            false => lab::study::run(plan, &credentials, &mut recorder),
+        };
+        (recorder.path(), outcome)
+    };
+    way.iter().for_each(|way| output::note(way));
+    let mut plan = plan;
+    let (path, outcome) = match carry_out(&plan, started_ms, pooled) {
+        // It shows only where the hosts are made.
+        (_, Err(StudyError::NotWoven(why))) if !args.weave.woven => {
+            output::note(&weave::in_turn(&why.to_string()));
+            plan = in_turn.clone();
+            carry_out(&plan, started_ms, None)
+        }
+        came => came,
+    };
+    let Some(path) = path else { return not_begun(outcome) };
+    let exit = conclude(&path, &plan, outcome, rules, args)?;
+    if args.weave.check && exit != Exit::Failed {
+        weave::check(&path, &plan, in_turn, args, |plan| carry_out(plan, now_ms(), None))?;
     }
+    Ok(exit)
+}
+
+/// Milliseconds since 1970 (UTC).
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 /// Ends a study whose hosts could not be made: no run is stored.

@@ -11,6 +11,7 @@ use model::host::HostFacts;
 use model::run::Status;
 use model::trial::ControlPath;
 use model::warning::Warning;
+use model::woven::Slice;
 use model::{Role, TrialRecord};
 
 /// Something that happened.
@@ -77,6 +78,15 @@ pub enum Event<'a> {
     },
     /// A trial has ended. It is not told before its end.
     Trial(&'a TrialRecord),
+    /// An instance of woven arms has ended; the trial of each arm follows.
+    Slices {
+        /// Place of its cell in the plan.
+        cell: usize,
+        /// Its number, which is that of the block.
+        instance: u32,
+        /// All slices, in the order of time.
+        slices: &'a [Slice],
+    },
     /// A block is complete.
     BlockDone {
         /// Blocks done so far.

@@ -21,6 +21,7 @@ pub mod host_diff;
 pub mod remote;
 pub mod session;
 pub mod trial;
+pub mod woven;
 
 pub mod agent;
 pub mod arm;

@@ -6,6 +6,7 @@ mod observe;
 mod talk;
 #[cfg(test)]
 mod tests;
+pub(crate) mod woven;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,10 +16,11 @@ use model::arm::HostSettings;
 use model::condition::ObservedConditions;
 use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Sent, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
-use model::kernel::HostCounters;
+use model::kernel::{HostCounters, WireCounters};
 use model::plan::{ApprovedPlan, TrialEnd};
 use model::trial::{ClockOffset, Measured, Windows};
 use model::warning::Warning;
+use model::woven::Seat;
 use model::{Cell, Nanos, Pass, Plan, Role};
 
 use crate::clock::{self, ClockWatch};
@@ -30,7 +32,8 @@ use crate::session::{EndCpus, Session, turn};
 use sys::clock::monotonic;
 
 use conditions::Conditions;
-use talk::{Both, STEP_LIMIT};
+pub(crate) use talk::Both;
+use talk::STEP_LIMIT;
 
 /// Time that a receiver waits for more after the sender's end: on one machine
 /// whatever was sent has arrived by then.
@@ -83,12 +86,14 @@ pub(crate) struct TrialSpec<'a> {
     pub arm: Option<&'a HostSettings>,
     /// Seed of what it leaves to chance.
     pub seed: u64,
+    /// The seats of its ends in a woven trial.
+    pub woven: Option<Both<Seat>>,
 }
 
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
     pub(crate) fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None, seed: plan.seed }
+        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None, seed: plan.seed, woven: None }
     }
 }
 
@@ -180,12 +185,29 @@ struct Trial<'a> {
     end: Instant,
 }
 
+/// A trial whose messages flow.
+struct Begun {
+    at: Instant,
+    seen_before: Option<ClockOffset>,
+    before: Both<HostCounters>,
+    wire_before: Option<WireCounters>,
+    crowded: Option<Warning>,
+    sent: Both<Option<Sent>>,
+}
+
 /// Reports of the ends of a trial.
 type Reports = Both<EndReport>;
 
 impl Trial<'_> {
     /// Whatever can go out together does: over a far path a trial is as long as its round trips.
     fn run(mut self) -> Result<(Measured, Vec<Warning>), TrialError> {
+        let mut begun = self.begin()?;
+        self.announce_end(&mut begun)?;
+        self.finish(begun)
+    }
+
+    /// To the word at which both ends measure.
+    fn begin(&mut self) -> Result<Begun, TrialError> {
         let begun = Instant::now();
         // Lost since the last trial, it would be taken for a fault of the ends.
         self.session.wire_counters()?;
@@ -212,7 +234,17 @@ impl Trial<'_> {
             self.go()?;
         }
         let sent = self.open()?;
-        self.await_ends(sent)?;
+        Ok(Begun { at: begun, seen_before, before, wire_before, crowded, sent })
+    }
+
+    /// Waits until each sender has sent its last, and has the ends drain.
+    fn announce_end(&mut self, begun: &mut Begun) -> Result<(), TrialError> {
+        self.await_ends(std::mem::take(&mut begun.sent))
+    }
+
+    /// From there to the reports of both ends.
+    fn finish(mut self, begun: Begun) -> Result<(Measured, Vec<Warning>), TrialError> {
+        let Begun { at: begun, seen_before, before, wire_before, crowded, .. } = begun;
         if self.spec.cell.stamp {
             self.ask_clocks(MANY_SIGHTS)?;
             remote::hear_clocks(self.session.hosts())?;
@@ -334,7 +366,7 @@ impl Trial<'_> {
             program: self.spec.cell.external(role),
             seed: self.spec.seed,
             injection: None,
-            woven: None,
+            woven: self.spec.woven.map(|seats| *seats.of(role)),
         })
     }
 

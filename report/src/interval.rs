@@ -105,6 +105,7 @@ pub const fn method(method: Method) -> &'static str {
         Method::BlockBootstrap => "percentile bootstrap over blocks",
         Method::Randomisation => "inversion of a randomisation test",
         Method::Welch => "Welch's t over runs",
+        Method::Instances => "Student's t over instances",
     }
 }
 
@@ -115,6 +116,7 @@ pub const fn method_name(method: Method) -> &'static str {
         Method::BlockBootstrap => "block_bootstrap",
         Method::Randomisation => "randomisation",
         Method::Welch => "welch",
+        Method::Instances => "instances",
     }
 }
 

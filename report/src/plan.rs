@@ -9,7 +9,7 @@ use analysis::variance::Components;
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
-use model::{Cell, Nanos, Plan, Test};
+use model::{Cell, Nanos, Plan, Test, woven};
 
 use crate::document::{Block, Document, Tone};
 use crate::like;
@@ -54,6 +54,7 @@ impl DryRun<'_> {
         blocks.extend(self.shortened.map(|shortened| Block::Conclusion(Tone::Bad, capital(&shorter(shortened)))));
         let (heading, outlook) = match plan.fleet {
             Some(_) => ("What can be found", fleet::outlook(plan)),
+            None if plan.woven => ("When it ends", vec![looks(plan)]),
             None => ("The interval to expect", expected_after(plan).into_iter().map(|blocks| expected(plan, blocks)).collect()),
         };
         blocks.push(Block::piece(heading, Block::sentences(outlook)));
@@ -67,7 +68,8 @@ impl DryRun<'_> {
             let arms = Block::sentences(arms);
             let wide = "Settings of this machine may be changed for it, and are set back at the end.";
             let wide = plan.host_wide.then(|| Block::Paragraph(wide.into()));
-            blocks.push(Block::piece("Arms, side by side in each block", arms.into_iter().chain(wide)));
+            let heading = if plan.woven { "Arms, in turns of milliseconds" } else { "Arms, side by side in each block" };
+            blocks.push(Block::piece(heading, arms.into_iter().chain(wide)));
         }
         blocks.push(Block::piece("Cells", Block::sentences(plan.cells.iter().map(ToString::to_string))));
         Document::plain(format!("{}: {}", plan.name, plan.title), blocks)
@@ -204,6 +206,9 @@ impl fmt::Display for Duration {
 
 /// The time that a plan takes, as far as it is known beforehand.
 fn duration(plan: &Plan) -> Duration {
+    if plan.woven {
+        return Duration { time: of_instances(plan, plan.blocks.most), at_least: false };
+    }
     let overheads = plan.overheads();
     match plan.end {
         _ if plan.cells.iter().all(|cell| cell.count.is_some()) => Duration { time: overheads, at_least: true },
@@ -232,8 +237,31 @@ fn flowing(plan: &Plan, payload: impl Fn(&Cell) -> u64) -> Duration {
     Duration { time: Nanos::new(((flowing * 1e9) as u64).saturating_add(overheads.get())), at_least: false }
 }
 
+/// Time of so many instances of every cell.
+fn of_instances(plan: &Plan, instances: u32) -> Nanos {
+    let block: u64 = plan.cells.iter().map(|cell| (woven::instance_length(cell, plan.arms.len()) + woven::OVERHEAD).get()).sum();
+    Nanos::new(block.saturating_mul(instances.into()))
+}
+
+/// When woven arms have been looked at often enough, in a sentence.
+fn looks(plan: &Plan) -> String {
+    let looks: Vec<String> = analysis::woven::looks(&plan.blocks).iter().map(ToString::to_string).collect();
+    match looks.as_slice() {
+        [only] => format!("After {only} instances of each cell."),
+        looks => {
+            format!("As soon as every verdict is settled after {} instances of each cell, and after the last of these.", looks.join(", "))
+        }
+    }
+}
+
 /// Duration of a plan in a sentence.
 pub fn expected_time(plan: &Plan) -> String {
+    if plan.woven {
+        let [least, most] =
+            [plan.blocks.least, plan.blocks.most].map(|instances| Duration { time: of_instances(plan, instances), at_least: false });
+        let from = if plan.blocks.least == plan.blocks.most { String::new() } else { format!("{least} to the first look, ") };
+        return format!("Each instance: all arms alive, taking turns. All: about {from}{most} at most.");
+    }
     let counts = || plan.cells.iter().filter_map(|cell| cell.count);
     if let (Some(least), Some(most), true) = (counts().min(), counts().max(), plan.cells.iter().all(|cell| cell.count.is_some())) {
         let warmup = if plan.warmup.get() == 0 { "" } else { "a tenth as many messages of warm-up, then " };

@@ -72,6 +72,8 @@ pub enum Method {
     Randomisation,
     /// Welch's t over runs.
     Welch,
+    /// Student's t over the instances of a woven trial.
+    Instances,
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod distribution;
 pub mod estimate;
 pub mod fleet;
 pub mod holm;
+pub mod instances;
 pub mod knee;
 pub mod levels;
 pub mod looks;

@@ -6,6 +6,7 @@
 //!   hosts/a.json, hosts/a.after.json    what is known of each host
 //!   trials.jsonl                        one trial a line; the source of truth
 //!   stacks/<cell>.<end>.folded          its call chains, where they were sampled; made from the trials
+//!   slices/<cell>.slices                the slices of its woven trials, an instance a block
 //!   report.html                         a view of it
 //!   summary.json                        it in a few figures, for lists of runs
 //! ```
@@ -30,6 +31,7 @@ mod exact;
 mod find;
 mod reader;
 mod reopen;
+mod slices;
 mod summary;
 mod trials;
 
@@ -42,5 +44,6 @@ pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};
 pub use reader::{Listed, RunReader, is_attached, latest, list, parse_facts, parse_run, paths};
 pub use reopen::Reopened;
+pub use slices::{SliceBlock, append_slices};
 pub use summary::{read_summary, write_summary};
 pub use trials::Trials;

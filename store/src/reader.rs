@@ -20,6 +20,7 @@ use crate::exact::{self, is_exact};
 use crate::file::read_text;
 use crate::layout::{self, Moment};
 use crate::line::BadLine;
+use crate::slices::{SliceBlock, read_slices};
 use crate::trials::Trials;
 
 /// A run that was read from its directory; the trials follow on demand.
@@ -70,6 +71,15 @@ impl RunReader {
     /// When `trials.jsonl` cannot be opened.
     pub fn trials(&self) -> Result<impl Iterator<Item = Result<TrialRecord, BadLine>>, StoreError> {
         Trials::open(&self.path.join(layout::TRIALS))
+    }
+
+    /// Reads the instances of a cell of woven arms, by the cell's place in the plan; and what keeps further ones from
+    /// being read.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn slices(&self, cell: usize) -> Result<(Vec<SliceBlock>, Option<String>), StoreError> {
+        read_slices(&self.path, cell)
     }
 }
 

@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 
 use model::Plan;
+use model::woven::Slice;
 use serde::Serialize;
 use stats::median;
 
 use super::{Context, Study};
 use crate::metric::Metric;
-use crate::table::Trial;
+use crate::table::{Trial, TrialTable};
 use crate::verdict::{Compared, GATE, Options, Side, Sides, compare_sides, hypotheses, self_test};
+use crate::woven::{WovenSeries, WovenSide};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,13 +41,19 @@ pub(crate) struct Verdicts {
     begun: BTreeMap<u32, u64>,
     /// The metrics that the conclusion follows from.
     gate: Vec<Metric>,
+    /// The slices of woven arms.
+    woven: Option<WovenSeries>,
 }
 
 impl Study for Verdicts {
     type Result = Vec<ArmVerdict>;
 
     fn for_plan(plan: &Plan) -> Option<Self> {
-        (plan.arms.len() > 1).then(|| Self { begun: BTreeMap::new(), gate: GATE.to_vec() })
+        (plan.arms.len() > 1).then(|| Self {
+            begun: BTreeMap::new(),
+            gate: GATE.to_vec(),
+            woven: plan.woven.then(|| WovenSeries::for_plan(plan)),
+        })
     }
 
     fn push(&mut self, trial: &Trial) {
@@ -57,13 +65,15 @@ impl Study for Verdicts {
         let pooled = context.analysis.run.pooled.as_ref();
         let candidates = context.plan().arms.len().saturating_sub(1);
         let options = Options {
-            confidence: context.plan().blocks.confidence,
             // A study whose question stays open goes on (`study --again`), so that its first look leaves some of the error.
             look: 1 + pooled.map_or(0, |pooled| pooled.runs.len() as u32),
             chosen_among: pooled.map_or(0, |pooled| hypotheses(pooled.cells) * candidates * self.gate.len()),
-            ..Options::default()
+            ..Options::of_arms(context.plan())
         };
-        let all: Vec<Sides> = (1..context.plan().arms.len()).map(|arm| sides(arm, context)).collect();
+        // Of a run that goes on with others all is seen: it is a look of its own.
+        let seen = if pooled.is_some() { WovenSide::so_far } else { WovenSide::of };
+        let woven = |arm| self.woven.as_ref().map(|series| seen(series, arm));
+        let all: Vec<Sides> = (1..context.plan().arms.len()).map(|arm| sides(arm, context.table, woven(arm))).collect();
         let compared = compare_sides(&all, context.analysis.models(), &self.gate, &options);
         let verdict = |((arm, sides), compared)| self.verdict(arm, context, sides, compared, &options);
         Some((1..).zip(&all).zip(compared).map(verdict).collect())
@@ -71,6 +81,13 @@ impl Study for Verdicts {
 }
 
 impl Verdicts {
+    /// Keeps the slices of an instance of a cell of the plan.
+    pub fn push_slices(&mut self, cell: usize, instance: u32, slices: &[Slice]) {
+        if let Some(woven) = &mut self.woven {
+            woven.push(cell, instance, slices);
+        }
+    }
+
     /// Draws the conclusion from these metrics.
     pub fn set_gate(&mut self, gate: &[Metric]) {
         self.gate = gate.to_vec();
@@ -106,9 +123,9 @@ impl Verdicts {
 
 /// The first arm and another, cell by cell. The baseline's cells name the series
 /// of both.
-fn sides<'a>(arm: usize, context: &Context<'a>) -> Sides<'a> {
-    let pairs = context.table.arm(0).iter().zip(context.table.arm(arm));
-    let mut sides = Sides::default();
+pub(crate) fn sides<'a>(arm: usize, table: &'a TrialTable, woven: Option<WovenSide<'a>>) -> Sides<'a> {
+    let pairs = table.arm(0).iter().zip(table.arm(arm));
+    let mut sides = Sides { woven, ..Sides::default() };
     for (baseline, candidate) in pairs {
         sides.cells.push([vec![&baseline.figures], vec![&candidate.figures]]);
         sides.offered.push(baseline.cell.rate.is_some() || candidate.cell.rate.is_some());

@@ -149,7 +149,7 @@ pub fn coefficients(blocks: &BTreeMap<u32, BlockPoints>, form: &Form, options: &
             return Err(CoefficientError::NoBlock(arm));
         }
     }
-    if options.design == Design::Paired {
+    if options.design.is_paired() {
         let [baseline, candidate] = &mut arms;
         baseline.retain(|block, _| candidate.contains_key(block));
         candidate.retain(|block, _| baseline.contains_key(block));
@@ -234,11 +234,11 @@ impl Fits<'_> {
         let [baseline, candidate] = [0, 1].map(|arm| self.arms[arm].values().map(|fit| fit[piece][term]).collect::<Vec<f64>>());
         let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
         let (difference, ratio) = match design {
-            Design::Paired => {
+            Design::Paired | Design::Woven => {
                 let pairs: Vec<(f64, f64)> = baseline.iter().copied().zip(candidate.iter().copied()).collect();
                 let differences: Vec<f64> = pairs.iter().map(|(from, to)| to - from).collect();
                 (
-                    Evidence::paired(&differences, nulls)?,
+                    Evidence::paired(&differences, Design::Paired, nulls)?,
                     nulls.ratios(&pairs).map(|shifts| Evidence::Ranks(shifts, pairs.len() as f64 - 1.0)),
                 )
             }
@@ -253,7 +253,7 @@ impl Fits<'_> {
 
     fn judged(&self, tested: &Tested, p_adjusted: f64, level: f64, needed: usize, options: &Options) -> Coefficient {
         let n = tested.values[0].len().min(tested.values[1].len());
-        let as_ratio = |value: f64| if options.design == Design::Paired { value } else { value.exp() };
+        let as_ratio = |value: f64| if options.design.is_paired() { value } else { value.exp() };
         let ratio = tested.ratio.as_ref().map(|found| found.estimate(options.confidence, n).map(as_ratio));
         let difference_ns = tested.difference.estimate(options.confidence, n);
         let size = ratio.map_or_else(|| self.share_of_largest(tested, difference_ns.value), |ratio| ratio.value.ln().abs());

@@ -31,7 +31,8 @@ pub(super) fn needed_to_test(tested: usize, confidence: f64, design: Design) -> 
     let least = |n: usize| match design {
         Design::Paired => ranks::least_p_paired(n),
         Design::Separate => ranks::least_p_unpaired(n, n),
-        Design::Runs => f64::from(u8::from(n < 2)),
+        // A mean of two has an interval.
+        Design::Woven | Design::Runs => f64::from(u8::from(n < 2)),
     };
     (1..MOST_NEEDED).find(|n| least(*n) * tested as f64 <= 1.0 - confidence + 1e-9).unwrap_or(MOST_NEEDED)
 }
@@ -61,7 +62,7 @@ pub fn compare(cells: &[Values], direction: Direction, options: &Options) -> Com
 /// Each cell is tested by a randomisation test on logarithms: of paired blocks
 /// the signs of the log ratios are flipped, of separate runs the labels dealt
 /// again ([`ranks`]), of several runs on a side their means compared
-/// ([`stats::welch`]). So is the mean of all cells, block by block. The cells and
+/// ([`stats::welch`]), and of woven arms those of instances ([`stats::instances`]). So is the mean of all cells, block by block. The cells and
 /// means of all questions are one family, held to the confidence by Holm's
 /// procedure. Better and worse need that, and an estimate beyond the threshold;
 /// equivalence needs two one-sided tests, uncorrected, since a conclusion needs it
@@ -71,7 +72,7 @@ pub fn compare_all(questions: &[Question], options: &Options) -> Vec<Comparison>
     let measured = |question: &Question| question.cells.iter().filter(|values| !values.is_empty()).count();
     let family: usize = questions.iter().map(|question| if measured(question) == 0 { 0 } else { hypotheses(measured(question)) }).sum();
     let family = family.max(options.chosen_among);
-    let needed = needed_to_test(family.max(1), options.sure(), options.design);
+    let needed = needed_to_test(family.max(1), options.sure(), options.design).max(options.first_look);
     let samples: Vec<(Vec<Sample>, Sample)> = questions
         .iter()
         .map(|question| {
@@ -98,6 +99,7 @@ pub fn compare_all(questions: &[Question], options: &Options) -> Vec<Comparison>
             design: options.design,
             threshold: options.threshold,
             confidence: options.confidence,
+            held_to: options.sure(),
             tested: family.max(1),
             needed,
             cells: judged,
@@ -128,7 +130,7 @@ impl Sample {
         let (baseline, candidate) = (logs(&values.baseline), logs(&values.candidate));
         let mut sample = Self { design: Some(design), ..Self::default() };
         match design {
-            Design::Paired => {
+            Design::Paired | Design::Woven => {
                 let common: BTreeSet<u32> = baseline.keys().filter(|block| candidate.contains_key(block)).copied().into_set();
                 sample.dropped = values.baseline.keys().filter(|block| values.candidate.contains_key(block)).count() - common.len();
                 sample.medians = medians(&common.iter().map(|b| (baseline[b], candidate[b])).unzip());
@@ -158,7 +160,7 @@ impl Sample {
             Some(design @ (Design::Separate | Design::Runs)) => {
                 Evidence::unpaired(&values(&self.first), &values(&self.second), design, nulls)
             }
-            _ => Evidence::paired(&values(&self.first), nulls),
+            design => Evidence::paired(&values(&self.first), design.unwrap_or(Design::Paired), nulls),
         }
     }
 }
@@ -173,7 +175,7 @@ fn medians(logs: &(Vec<f64>, Vec<f64>)) -> Option<[f64; 2]> {
 /// of how far each cell's values lie from its median over both.
 fn mean_of(samples: &[Sample], design: Design) -> Sample {
     let centre = |sample: &Sample| match design {
-        Design::Paired => 0.0,
+        Design::Paired | Design::Woven => 0.0,
         Design::Separate | Design::Runs => {
             let all: Vec<f64> = sample.first.values().chain(sample.second.values()).copied().collect();
             median::median(&all).unwrap_or_default()

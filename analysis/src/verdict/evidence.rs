@@ -3,6 +3,7 @@
 
 use stats::distribution::student_critical;
 use stats::estimate::Estimate;
+use stats::instances::Instances;
 use stats::power::found_in_four_of_five;
 use stats::ranks::{Nulls, Shifts};
 use stats::welch::Welch;
@@ -15,21 +16,26 @@ pub(super) enum Evidence {
     /// By a randomisation test over blocks, with the degrees of freedom that their means
     /// would have.
     Ranks(Shifts, f64),
+    /// By the mean of instances.
+    Instances(Instances),
     /// By the means of runs.
     Means(Welch),
 }
 
 impl Evidence {
-    /// Of differences within blocks.
-    pub fn paired(differences: &[f64], nulls: &mut Nulls) -> Option<Self> {
-        nulls.paired(differences).map(|shifts| Self::Ranks(shifts, differences.len() as f64 - 1.0))
+    /// Of differences within blocks, or within instances.
+    pub fn paired(differences: &[f64], design: Design, nulls: &mut Nulls) -> Option<Self> {
+        match design {
+            Design::Woven => Instances::new(differences).map(Self::Instances),
+            _ => nulls.paired(differences).map(|shifts| Self::Ranks(shifts, differences.len() as f64 - 1.0)),
+        }
     }
 
     /// Of values that are no pairs: of the blocks of two runs, or of the runs of two sides.
     pub fn unpaired(first: &[f64], second: &[f64], design: Design, nulls: &mut Nulls) -> Option<Self> {
         match design {
             Design::Runs => Welch::new(first, second).map(Self::Means),
-            Design::Paired | Design::Separate => {
+            Design::Paired | Design::Woven | Design::Separate => {
                 nulls.unpaired(first, second).map(|shifts| Self::Ranks(shifts, (first.len() + second.len()) as f64 - 2.0))
             }
         }
@@ -39,6 +45,7 @@ impl Evidence {
     pub fn value(&self) -> f64 {
         match self {
             Self::Ranks(shifts, _) => shifts.value(),
+            Self::Instances(instances) => instances.value(),
             Self::Means(welch) => welch.value(),
         }
     }
@@ -47,6 +54,7 @@ impl Evidence {
     pub fn estimate(&self, confidence: f64, n: usize) -> Estimate {
         match self {
             Self::Ranks(shifts, _) => shifts.estimate(confidence, n),
+            Self::Instances(instances) => instances.estimate(confidence),
             Self::Means(welch) => welch.estimate(confidence, n),
         }
     }
@@ -55,6 +63,7 @@ impl Evidence {
     pub fn p(&self, at: f64) -> f64 {
         match self {
             Self::Ranks(shifts, _) => shifts.p(at),
+            Self::Instances(instances) => instances.p(at),
             Self::Means(welch) => welch.p(at),
         }
     }
@@ -65,6 +74,7 @@ impl Evidence {
     pub fn could_show(&self, confidence: f64, least: f64) -> Option<f64> {
         let (reach, freedom) = match self {
             Self::Ranks(shifts, freedom) => (shifts.reach(confidence)?, *freedom),
+            Self::Instances(instances) => (instances.reach(confidence), instances.freedom()),
             Self::Means(welch) => (welch.reach(confidence), welch.freedom()),
         };
         let error = reach / student_critical(confidence, freedom);

@@ -45,7 +45,7 @@ impl FalseAlarm {
         let rare = RARE / gate.len().max(1) as f64;
         let alarms = gate.iter().map(|comparison| {
             let p: Vec<f64> = comparison.cells.iter().filter_map(|judged| judged.p).collect();
-            Self::of_values(&p, 1.0 - comparison.confidence, shown, rare)
+            Self::of_values(&p, 1.0 - comparison.held_to, shown, rare)
         });
         // The rarest speaks.
         let chance = |alarm: &Self| match alarm {

@@ -96,8 +96,11 @@ pub struct Comparison {
     pub design: Design,
     /// A verdict needs an estimate beyond this share.
     pub threshold: f64,
-    /// The confidence of verdicts and intervals.
+    /// The confidence of intervals.
     pub confidence: f64,
+    /// The confidence of verdicts: that of intervals, but of woven arms that of one look.
+    #[serde(skip)]
+    pub held_to: f64,
     /// Hypotheses of the family: of every question the cells, and where there are several, their mean.
     pub tested: usize,
     /// Blocks that a verdict needs with so many; of two runs, in each.

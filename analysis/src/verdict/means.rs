@@ -43,14 +43,16 @@ pub fn means(metric: Metric, cells: &[Values], options: &Options) -> Option<Mean
 
 fn moved(values: &Values, options: &Options, nulls: &mut Nulls) -> Option<Shift> {
     let (baseline, candidate): (Vec<f64>, Vec<f64>) = match options.design {
-        Design::Paired => {
+        Design::Paired | Design::Woven => {
             let pair = |(block, from): (&u32, &f64)| Some((*from, *values.candidate.get(block)?));
             values.baseline.iter().filter_map(pair).unzip()
         }
         Design::Separate | Design::Runs => (values.baseline.values().copied().collect(), values.candidate.values().copied().collect()),
     };
     let found = match options.design {
-        Design::Paired => Evidence::paired(&baseline.iter().zip(&candidate).map(|(from, to)| to - from).collect::<Vec<_>>(), nulls),
+        design if design.is_paired() => {
+            Evidence::paired(&baseline.iter().zip(&candidate).map(|(from, to)| to - from).collect::<Vec<_>>(), design, nulls)
+        }
         design => Evidence::unpaired(&baseline, &candidate, design, nulls),
     }?;
     let medians = [median::median(&baseline)?, median::median(&candidate)?];

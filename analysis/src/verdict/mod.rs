@@ -10,6 +10,7 @@
 //! `docs/statistics.md` has the maths with their sources, and what simulations
 //! show of them.
 
+mod agreement;
 mod coefficients;
 mod compare;
 mod evidence;
@@ -25,6 +26,7 @@ mod sides;
 pub mod simulation;
 
 pub use crate::metric::Direction;
+pub use agreement::{Agreement, agreements};
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
 pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use false_alarm::FalseAlarm;
@@ -37,12 +39,15 @@ pub use series::{Doubt, Shape, Side, correlation, doubts};
 pub use sides::{CoefficientsOutcome, Compared, MetricComparison, Pair, SeriesVerdict};
 
 pub(crate) use compare::hypotheses;
-pub(crate) use sides::{Sides, compare_sides};
+pub(crate) use sides::{Sides, compare_gate, compare_sides};
 
 use std::collections::BTreeMap;
 
+use model::Plan;
 use model::order::Gather;
 use serde::Serialize;
+
+use crate::woven::looks;
 
 /// A difference of up to 2 % is none worth a verdict unless the user says so.
 pub const THRESHOLD: f64 = 0.02;
@@ -59,6 +64,8 @@ pub enum Design {
     /// In separate runs, one after the other: what changed on the machine between
     /// them cannot be told from the arms. There is no drift protection.
     Separate,
+    /// Woven: alive together, taking turns of some milliseconds. Each instance counts once.
+    Woven,
     /// In several runs on a side at least: each run counts once, so that the scatter
     /// of runs is in the verdict.
     Runs,
@@ -68,7 +75,12 @@ impl Design {
     /// Returns whether drift of the machine hits both arms alike. Where it does
     /// not, every report of the comparison has to say so.
     pub const fn protects_from_drift(self) -> bool {
-        matches!(self, Self::Paired)
+        self.is_paired()
+    }
+
+    /// Returns whether a block, or an instance, has a value of each arm.
+    pub const fn is_paired(self) -> bool {
+        matches!(self, Self::Paired | Self::Woven)
     }
 }
 
@@ -82,6 +94,10 @@ pub struct Options {
     pub confidence: f64,
     /// The way in which the arms were measured.
     pub design: Design,
+    /// Looks that share the error, of woven arms; the present one among them.
+    pub looks: usize,
+    /// Instances at the first of them.
+    pub first_look: usize,
     /// True where one run on each side is enough for a conclusion: the user says that
     /// runs do not differ of themselves.
     pub trust_single_runs: bool,
@@ -93,14 +109,36 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threshold: THRESHOLD, confidence: CONFIDENCE, design: Design::Paired, trust_single_runs: false, look: 0, chosen_among: 0 }
+        Self {
+            threshold: THRESHOLD,
+            confidence: CONFIDENCE,
+            design: Design::Paired,
+            looks: 1,
+            first_look: 1,
+            trust_single_runs: false,
+            look: 0,
+            chosen_among: 0,
+        }
     }
 }
 
 impl Options {
-    /// The confidence of verdicts, of which earlier and later looks have their share ([`stats::looks`]).
+    /// Those of the arms of a plan.
+    pub fn of_arms(plan: &Plan) -> Self {
+        let design = if plan.woven { Design::Woven } else { Design::Paired };
+        let looks = if plan.woven { looks(&plan.blocks) } else { Vec::new() };
+        let (first_look, looks) = (looks.first().copied().unwrap_or(1), looks.len().max(1));
+        Self { confidence: plan.blocks.confidence, design, looks, first_look, ..Self::default() }
+    }
+
+    /// The confidence of verdicts, of which earlier and later looks have their share ([`stats::looks`], of woven arms
+    /// [`stats::instances`]).
     fn sure(&self) -> f64 {
-        1.0 - (1.0 - self.confidence) * stats::looks::share(self.look)
+        match self.design {
+            // The looks of a first run spend together what the first look of any study does.
+            Design::Woven if self.look <= 1 => stats::instances::held_to(self.looks),
+            _ => 1.0 - (1.0 - self.confidence) * stats::looks::share(self.look),
+        }
     }
 
     /// The conclusion that the design allows. The blocks of one run share what that run

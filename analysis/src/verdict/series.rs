@@ -67,6 +67,22 @@ pub enum Shape {
         /// The share of blocks in the upper one.
         upper: f64,
     },
+    /// Of woven arms: rounds of one instance go together, and what differs belongs to its connections.
+    RoundsGoTogether {
+        /// Mean correlation of neighbours.
+        lag_one: f64,
+    },
+    /// Of woven arms: instances differ by more than their rounds do. More connections help, longer slices do not.
+    InstancesDiffer {
+        /// Scatter between instances over that expected from their rounds.
+        ratio: f64,
+    },
+    /// Of woven arms: the cost moves within a slice, so that its level depends on the slice's length. Both arms have
+    /// this, and their ratio hardly depends on it.
+    LevelByAge {
+        /// The second half of a slice over the first, less 1.
+        by: f64,
+    },
 }
 
 /// A series that is not of one kind.

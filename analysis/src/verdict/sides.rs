@@ -10,13 +10,14 @@ use model::order::Gather;
 use serde::Serialize;
 
 use super::{
-    BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, Question, RunScatter, SelfTest, Side,
-    Values, coefficients, compare_all, conclude, doubts, means,
+    BlockPoints, Coefficients, Comparison, Conclusion, Design, Direction, Doubt, Form, MEANS, Means, Options, Question, RunScatter,
+    SelfTest, Side, Values, coefficients, compare_all, conclude, doubts, means,
 };
 use crate::cost::fit::in_words;
 use crate::cost::{CostModel, FitOutcome, Quantity};
 use crate::figures::Figures;
 use crate::metric::Metric;
+use crate::woven::{Measure, WovenSide};
 use stats::cost::design::Point;
 use stats::median;
 
@@ -38,7 +39,7 @@ pub struct MetricComparison {
     /// The scatter of runs, where there are several on a side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scatter: Option<RunScatter>,
-    /// The values that were compared, cell by cell; of a paired design.
+    /// The values that were compared, cell by cell; of a paired or woven design.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Vec<Pair>>,
 }
@@ -90,6 +91,8 @@ pub(crate) struct Sides<'a> {
     /// The trials that coefficients are fitted to, each with the place of its run and
     /// the cell that says its series and size.
     pub modelled: Vec<(Side, usize, &'a Cell, &'a [Figures])>,
+    /// The slices of woven arms.
+    pub woven: Option<WovenSide<'a>>,
 }
 
 /// Everything that two sides show.
@@ -124,11 +127,17 @@ impl Compared {
 impl Sides<'_> {
     /// One metric of each cell: a value a block, or a median a run.
     pub fn values(&self, metric: Metric, design: Design) -> Vec<Values> {
+        let woven = self.woven.as_ref();
+        if let Some((woven, measure)) = woven.zip(Measure::of_metric(metric)) {
+            return (0..self.cells.len()).map(|cell| woven.values(cell, measure)).collect();
+        }
+        let is_looked_at = |block: u32| woven.is_none_or(|woven| block < woven.until);
         let of = |runs: &[&[Figures]]| -> BTreeMap<u32, f64> {
             match design {
                 Design::Runs => (0..).zip(runs).filter_map(|(run, trials)| Some((run, middle(trials, metric)?))).collect(),
-                Design::Paired | Design::Separate => {
-                    runs.iter().flat_map(|trials| trials.iter()).filter_map(|trial| Some((trial.block, trial.own(metric)?))).collect()
+                Design::Paired | Design::Woven | Design::Separate => {
+                    let trials = runs.iter().flat_map(|trials| trials.iter()).filter(|trial| is_looked_at(trial.block));
+                    trials.filter_map(|trial| Some((trial.block, trial.own(metric)?))).collect()
                 }
             }
         };
@@ -156,7 +165,7 @@ impl Sides<'_> {
     /// shows nothing, and must not pass for that.
     fn questions(&self, gate: &[Metric], options: &Options) -> Vec<(Metric, Question)> {
         let both = |values: &Values| match options.design {
-            Design::Paired => values.baseline.keys().any(|block| values.candidate.contains_key(block)),
+            Design::Paired | Design::Woven => values.baseline.keys().any(|block| values.candidate.contains_key(block)),
             Design::Separate | Design::Runs => !values.baseline.is_empty() && !values.candidate.is_empty(),
         };
         let question = |metric: &Metric| {
@@ -176,6 +185,15 @@ impl Sides<'_> {
         self.values(metric, design).iter().any(|values| known(values) >= sides)
     }
 
+    /// Doubts about a metric's values, and of woven arms about their slices.
+    fn doubts(&self, metric: Metric, cells: &[Values], direction: Direction, options: &Options) -> Vec<Doubt> {
+        if options.design == Design::Runs {
+            return Vec::new();
+        }
+        let of_slices = self.woven.as_ref().zip(Measure::of_metric(metric)).map(|(woven, measure)| woven.doubts(measure));
+        doubts(cells, direction, options.threshold).into_iter().chain(of_slices.into_iter().flatten()).collect()
+    }
+
     /// The coefficients, and everything but the metrics' comparisons.
     fn without_metrics(&self, models: &[CostModel], options: &Options) -> Compared {
         Compared {
@@ -191,7 +209,7 @@ impl Sides<'_> {
     /// another run has nothing of its series.
     fn coefficients(&self, model: &CostModel, options: &Options) -> Option<SeriesVerdict> {
         let blocks = self.points(model, options.design);
-        if options.design != Design::Paired && blocks.values().all(|[_, candidate]| candidate.is_empty()) {
+        if !options.design.is_paired() && blocks.values().all(|[_, candidate]| candidate.is_empty()) {
             return None;
         }
         let not_compared = |reason: String| CoefficientsOutcome::NotCompared { reason };
@@ -248,9 +266,9 @@ pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric]
                 metric,
                 gate,
                 comparison,
-                doubts: if options.design == Design::Runs { Vec::new() } else { doubts(&cells, direction, options.threshold) },
+                doubts: sides.doubts(metric, &cells, direction, options),
                 scatter: if options.design == Design::Runs { scatter(&sides.cells, metric) } else { None },
-                pairs: if options.design == Design::Paired { cells.iter().map(pairs).collect() } else { Vec::new() },
+                pairs: if options.design.is_paired() { cells.iter().map(pairs).collect() } else { Vec::new() },
             });
         }
         let measured = |metric: &&MetricComparison| {
@@ -271,6 +289,14 @@ fn gate_of(all: &[Sides], asked: &[Metric], design: Design) -> Vec<Metric> {
     }
     let instead = COMPARED.iter().map(|one| one.metric).find(|metric| has(*metric, 2));
     instead.map_or_else(|| asked.to_vec(), |metric| vec![metric])
+}
+
+/// The comparisons by the gate's metrics, of all pairs of sides: one family.
+pub(crate) fn compare_gate(all: &[Sides], gate: &[Metric], options: &Options) -> Vec<Comparison> {
+    let gate = &gate_of(all, gate, options.design);
+    let asked = all.iter().flat_map(|sides| sides.questions(gate, options));
+    let gated: Vec<Question> = asked.filter(|(metric, _)| gate.contains(metric)).map(|(_, question)| question).collect();
+    compare_all(&gated, options)
 }
 
 /// The median of a run's trials; infinite where any of them is a missing answer's.

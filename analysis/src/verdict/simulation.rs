@@ -184,7 +184,7 @@ impl Runs {
                 let blocks: Vec<f64> = (0..self.blocks).map(|_| own * (self.spread * random.normal()).exp()).collect();
                 match design {
                     Design::Runs => values.extend(median::median(&blocks).map(|middle| (run, middle))),
-                    Design::Paired | Design::Separate => values.extend((0..).zip(blocks)),
+                    Design::Paired | Design::Woven | Design::Separate => values.extend((0..).zip(blocks)),
                 }
             }
             values

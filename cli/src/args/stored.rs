@@ -131,6 +131,9 @@ pub struct ExportForm {
     /// CSV, a row for each trial, a column for each metric
     #[arg(long)]
     pub trials: bool,
+    /// CSV, a row for each slice of woven arms
+    #[arg(long)]
+    pub slices: bool,
     /// A line for each trial in the format of Go's benchmarks, for benchstat
     #[arg(long)]
     pub benchstat: bool,

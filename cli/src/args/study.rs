@@ -71,6 +71,9 @@ pub struct StudyArgs {
     /// Sets of settings that are compared
     #[command(flatten)]
     pub arms: ArmArgs,
+    /// Arms that take turns of some milliseconds
+    #[command(flatten)]
+    pub weave: WeaveArgs,
     /// The link in place of the plan's
     #[command(flatten)]
     pub link: LinkArgs,
@@ -120,6 +123,37 @@ pub struct ArmArgs {
     /// What the conclusion follows from
     #[command(flatten)]
     pub gate: GateArgs,
+}
+
+/// How arms are compared.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Arms")]
+pub struct WeaveArgs {
+    /// Weave the arms: all are alive and take turns of 10 to 40 ms, so that they share the
+    /// machine's drift. A block is then an instance of each cell, some 0.5 s; without --blocks it stops
+    /// at the first look, after 8, 16, 24 or 48 of them, that settles every verdict. Arms given by --arm are
+    /// woven where they can be; a line says which way and why
+    #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
+    pub woven: bool,
+    /// Compare the arms in turn: trials of their own, side by side in each block
+    #[arg(long, conflicts_with_all = ["stored", "woven"])]
+    pub in_turn: bool,
+    /// Compare the arms the other way as well, in a run of its own, and say whether both agree
+    #[arg(long, conflicts_with_all = ["stored", "dry_run", "ReceiptArgs"])]
+    pub check: bool,
+}
+
+impl ExtentArgs {
+    /// Returns whether something is said of trials in turn: their length, or the looks of their intervals.
+    pub const fn is_of_trials(&self) -> bool {
+        self.length.is_some()
+            || self.messages.is_some()
+            || self.bytes.is_some()
+            || self.warmup.is_some()
+            || self.blocks.is_some()
+            || self.precision.is_some()
+            || self.most.is_some()
+    }
 }
 
 /// The presets, by name.

@@ -152,7 +152,7 @@ fn wait(child: &mut Child, arguments: &[&str]) {
 const KINDS: [&str; 9] = ["api", "receive", "api of an arm", "before", "after", "tool", "host by command", "agent", "fleet"];
 
 /// Every command that reads a stored run, `RUN` being the run.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 25] = [
     &["study", "--resume", "RUN"],
     &["study", "--resume"],
     &["fleet", "--resume", "RUN"],
@@ -174,6 +174,7 @@ const COMMANDS: [&[&str]; 24] = [
     &["compare", "RUN", "RUN"],
     &["export", "RUN"],
     &["export", "RUN", "--trials"],
+    &["export", "RUN", "--slices"],
     &["reference", "cabrera1984", "--run", "RUN"],
     &["microscope", "--run", "RUN", "--dry-run", "--offline", "--cache", "cache"],
     &["study", "quick", "--dry-run", "--like", "RUN"],
@@ -254,7 +255,7 @@ fn a_run_of_somebody_else_is_not_gone_by() -> Result<(), Skip> {
 }
 
 /// Commands that read runs, of which nothing is to be carried out.
-const READERS: [&[&str]; 9] = [
+const READERS: [&[&str]; 10] = [
     &["report", "RUN"],
     &["show", "RUN"],
     &["show"],
@@ -262,6 +263,7 @@ const READERS: [&[&str]; 9] = [
     &["compare", "RUN", "RUN"],
     &["export", "RUN"],
     &["export", "RUN", "--trials"],
+    &["export", "RUN", "--slices"],
     &["study", "--resume", "RUN"],
     &["workload", "W1", "--run", "RUN", "--predict"],
 ];

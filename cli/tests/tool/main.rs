@@ -52,6 +52,7 @@ mod stored_runs;
 mod ways;
 mod wires;
 mod workload;
+mod woven;
 
 use std::process::ExitCode;
 
@@ -95,6 +96,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("export", export::ALL),
     ("ways", ways::ALL),
     ("workload", workload::ALL),
+    ("woven", woven::ALL),
     ("oneshot", oneshot::ALL),
     ("microscope", microscope::ALL),
     ("forms", forms::ALL),

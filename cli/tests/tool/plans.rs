@@ -93,7 +93,7 @@ fn a_precision_with_blocks_goes_on_no_longer_than_these() -> Result<(), Skip> {
 
 fn arms_take_time_of_their_own() -> Result<(), Skip> {
     let told = |flags: &[&str]| Tool::new().run(&[&["study", "quick", "--dry-run", "-J"], flags].concat()).done().json();
-    let (alone, arms) = (told(&[]), told(&["--arm", "base", "--arm", "bigger: sndbuf=1M"]));
+    let (alone, arms) = (told(&[]), told(&["--in-turn", "--arm", "base", "--arm", "bigger: sndbuf=1M"]));
     assert_eq!((&alone["plan"]["end"]["length"], &arms["plan"]["end"]["length"]), (&150_000_000.into(), &150_000_000.into()));
     assert_eq!(arms["duration"]["s"].as_f64().unwrap(), 2.0 * alone["duration"]["s"].as_f64().unwrap());
     // Where a trial is shorter than written, both say so.

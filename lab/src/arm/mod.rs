@@ -107,6 +107,11 @@ impl ArmController {
         self.arms.get(arm)
     }
 
+    /// Returns whether anything is changed for every program of this machine.
+    pub fn changes_machine(&self) -> bool {
+        self.machine || !self.common.is_empty()
+    }
+
     /// Brings the hosts to the state that a trial wants and runs the command that
     /// comes before it; returns its cell, and what was set and read back.
     ///

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use model::woven::Unfit;
+
 use crate::arm::ArmError;
 use crate::error::TrialError;
 use crate::remote::HostError;
@@ -72,6 +74,12 @@ pub enum StudyError {
         /// Answer of the first that is not.
         first: String,
     },
+    /// Arms that cannot be woven on this machine.
+    #[error("the arms cannot be woven: {0}; leave out --woven: they are then compared in turn")]
+    NotWoven(Unfit),
+    /// A run of woven arms.
+    #[error("a run of woven arms takes seconds and is not gone on with: run the study again")]
+    WovenAgain,
     /// The trials of a run are not those of its plan.
     #[error(
         "the trial at position {position} of block {block} is not the one that the plan has there, or is there twice: \
@@ -92,7 +100,7 @@ fn are(hosts: usize) -> String {
 impl StudyError {
     /// Error for a session that was not opened; `None` where the user did not want
     /// to wait for it, who has failed at nothing.
-    pub(super) fn not_opened(error: TrialError) -> Option<Self> {
+    pub(crate) fn not_opened(error: TrialError) -> Option<Self> {
         match error {
             TrialError::Stopped => None,
             TrialError::Host(error) => Some(error.into()),
@@ -113,6 +121,8 @@ impl StudyError {
                 | Self::HostsChanged(_)
                 | Self::NoFacts
                 | Self::TooFewHosts { .. }
+                | Self::NotWoven(_)
+                | Self::WovenAgain
                 | Self::OtherTrials { .. }
         )
     }

@@ -113,7 +113,7 @@ impl Study<'_> {
                 let end = self.replay.durations.end(self.plan, block.index, slot);
                 let arm = self.arms.settings(slot.arm);
                 let seed = schedule::trial_seed(self.plan.seed, block.index, slot.cell);
-                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, arm, seed };
+                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, arm, seed, woven: None };
                 let came = trial::run(self.sessions.get_mut(key), spec, self.listener);
                 (Some(prepared), came)
             }

@@ -17,7 +17,7 @@ use crate::session::turn;
 pub const STEP_LIMIT: Duration = Duration::from_secs(30);
 
 /// One value for each role.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Both<T> {
     pub sender: T,
     pub receiver: T,

@@ -104,7 +104,7 @@ fn methods(analysis: &Analysis) -> Vec<String> {
         match method {
             // What it covers is not known beforehand: docs/statistics.md has simulations.
             Method::BlockBootstrap => format!("{name} (percentiles, cost models), n = {n}, nominal coverage {:.1} %", attained * 100.0),
-            Method::OrderStatistics | Method::Randomisation | Method::Welch => {
+            Method::OrderStatistics | Method::Randomisation | Method::Welch | Method::Instances => {
                 format!("{name}, n = {n}, coverage {:.1} % ({asked} asked)", attained * 100.0)
             }
         }

@@ -182,7 +182,7 @@ fn rows(load: f64, lost: f64) -> Vec<Figures> {
 #[test]
 fn a_percentile_that_is_not_known_is_no_equivalence() {
     let p99 = |baseline: &[Figures], candidate: &[Figures]| {
-        let sides = Sides { cells: vec![[vec![baseline], vec![candidate]]], offered: vec![true], modelled: Vec::new() };
+        let sides = Sides { cells: vec![[vec![baseline], vec![candidate]]], offered: vec![true], ..Sides::default() };
         let compared = compare_sides(&[sides], &[], &[Metric::RoundTripP99Ns], &Options::default()).remove(0);
         let found = compared.metrics.iter().find(|one| one.metric == Metric::RoundTripP99Ns).map(|one| one.comparison.cells[0].verdict);
         (found, compared.conclusion)

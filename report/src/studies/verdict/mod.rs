@@ -10,6 +10,7 @@ mod forest;
 mod words;
 
 pub use arms::section as arms;
+pub use words::agreement;
 pub(super) use words::doubt;
 
 use analysis::result::Analysis;

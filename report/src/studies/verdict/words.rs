@@ -2,8 +2,8 @@
 
 use analysis::result::Metric;
 use analysis::verdict::{
-    COMPARED, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict,
-    conclude,
+    Agreement, COMPARED, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side,
+    Verdict, conclude,
 };
 use model::order::Order;
 
@@ -15,6 +15,7 @@ use crate::{interval, number};
 pub const fn unit(design: Design) -> &'static str {
     match design {
         Design::Paired | Design::Separate => "block",
+        Design::Woven => "instance",
         Design::Runs => "run",
     }
 }
@@ -77,6 +78,7 @@ fn counts(metric: &MetricComparison) -> String {
     let overall = &metric.comparison.overall;
     let too_few = match metric.comparison.design {
         Design::Paired | Design::Separate => "with too few blocks",
+        Design::Woven => "with too few instances",
         Design::Runs => "with too few runs",
     };
     let all = [
@@ -178,10 +180,32 @@ pub fn p(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { number::significant(p, 2) }
 }
 
+/// Whether two ways of measuring the same arms agree: a sentence, then the changes that differ.
+pub fn agreement(changes: &[Agreement], labels: &[&str], ways: [&str; 2]) -> Vec<String> {
+    let differ: Vec<&Agreement> = changes.iter().filter(|change| !change.agrees).collect();
+    let agree = changes.len() - differ.len();
+    let first = format!("{agree} of {} agree within their intervals, {} and {}", plural(changes.len() as u64, "change"), ways[0], ways[1]);
+    let of = |change: &Agreement, place: usize| number::change(change.ratios[place].value - 1.0);
+    let differ = differ.into_iter().map(|change| {
+        format!(
+            "{}, {} of {}: {} {}, {} {}",
+            change.candidate,
+            title(change.metric),
+            labels.get(change.cell).copied().unwrap_or("a cell"),
+            of(change, 0),
+            ways[0],
+            of(change, 1),
+            ways[1],
+        )
+    });
+    std::iter::once(first).chain(differ).collect()
+}
+
 /// How a design protects against drift.
 pub const fn design(design: Design) -> &'static str {
     match design {
         Design::Paired => "Changes are of pairs in a block.",
+        Design::Woven => "Changes are of arms that take turns of milliseconds, each warm after another's turn.",
         Design::Separate => "Separate runs have no drift protection: arms of one study do (--arm).",
         Design::Runs => "Separate runs: take those of the two sides in turns, against drift.",
     }
@@ -218,6 +242,15 @@ pub fn doubt(doubt: &Doubt, labels: &[String], names: [&str; 2]) -> String {
                 number::percent(upper)
             )
         }
+        Shape::RoundsGoTogether { lag_one } => {
+            format!("has rounds that go together (correlation {}): what differs belongs to connections", number::significant(lag_one, 2))
+        }
+        Shape::InstancesDiffer { ratio } => {
+            format!("differs between instances {} times as much as rounds let expect", number::significant(ratio, 2))
+        }
+        Shape::LevelByAge { by } => {
+            format!("changes within slices ({} in the second half): its level depends on their length", number::change(by))
+        }
     };
     format!("{}{side} {shape}; p = {}", capital(cell), p(doubt.p))
 }
@@ -226,11 +259,13 @@ pub fn doubt(doubt: &Doubt, labels: &[String], names: [&str; 2]) -> String {
 pub fn method(comparison: &Comparison) -> String {
     let design = match comparison.design {
         Design::Paired => "pairs of one block, sign-flip test on log ratios",
+        Design::Woven => "Student's t over instances, each the Hodges-Lehmann estimate of its rounds' log ratios",
         Design::Separate => "labels dealt again over both runs' blocks, on logarithms",
         Design::Runs => "Welch's t on the logarithms of each run's median",
     };
     let needed = match comparison.design {
         Design::Paired | Design::Separate => plural(comparison.needed as u64, "block"),
+        Design::Woven => plural(comparison.needed as u64, "instance"),
         Design::Runs => format!("{} on each side", plural(comparison.needed as u64, "run")),
     };
     let method = comparison.cells.iter().find_map(|judged| judged.ratio?.interval).map_or("", |ends| interval::method(ends.method));
@@ -239,6 +274,6 @@ pub fn method(comparison: &Comparison) -> String {
         "Better and worse need a difference that is sure and beyond {}: {design}; {needed} at least{by}. 'equivalent': the interval at {} \
          lies within that on both sides. 'open (≥...)': neither; a true difference of that size is shown in four runs of five.",
         number::percent(comparison.threshold),
-        number::percent(1.0 - 2.0 * (1.0 - comparison.confidence)),
+        number::percent(1.0 - 2.0 * (1.0 - comparison.held_to)),
     )
 }

@@ -1,0 +1,137 @@
+//! One instance of a woven trial: the trials of all arms begun, led through rounds of slices, and ended.
+
+mod baton;
+
+use std::io;
+use std::time::Instant;
+
+use engine::woven::{Board, Order};
+use model::Nanos;
+use model::woven::{Slice, SliceTimes};
+
+use super::{Begun, Both, Done, Trial, TrialSpec, draw_cookie, longest};
+use crate::error::TrialError;
+use crate::event::Quiet;
+use crate::remote::RemoteHost;
+use crate::session::{Session, turn};
+
+use baton::{Baton, Drain, WovenCell};
+
+/// An arm of an instance: its hosts, and its trial.
+pub(crate) struct WovenArm<'a> {
+    /// Its hosts.
+    pub session: &'a mut Session,
+    /// Its trial; [`TrialSpec::woven`] is set here.
+    pub spec: TrialSpec<'a>,
+}
+
+/// An instance that was carried out.
+#[derive(Debug)]
+pub(crate) struct Woven {
+    /// The trial of each arm over its whole time.
+    pub arms: Vec<Done>,
+    /// All slices, in the order of time.
+    pub slices: Vec<Slice>,
+    /// The system's answer where the controller may not come before the ends.
+    pub not_first: Option<io::Error>,
+}
+
+/// What came of an instance that failed.
+#[derive(Debug)]
+pub(crate) struct Torn {
+    /// The reason.
+    pub error: TrialError,
+    /// Slices by then.
+    pub slices: Vec<Slice>,
+}
+
+/// Carries out an instance. `order` gives the order of arms in each round.
+///
+/// # Errors
+/// What kept it from being carried out to its end. No endpoint is left, unless a host is lost.
+pub(crate) fn run(
+    board: &Board,
+    arms: Vec<WovenArm>,
+    times: SliceTimes,
+    order: impl FnMut(u32) -> Vec<usize> + Send,
+) -> Result<Woven, Box<Torn>> {
+    let mut slices = Vec::new();
+    let mut quiet: Vec<Quiet> = arms.iter().map(|_| Quiet).collect();
+    let (mut sessions, specs): (Vec<&mut Session>, Vec<TrialSpec>) = arms.into_iter().map(|arm| (arm.session, arm.spec)).unzip();
+    let came = carry_out(board, &mut sessions, &specs, &mut quiet, times, order, &mut slices);
+    came.map_err(|error| {
+        let error = stop_all(&mut sessions, error);
+        Box::new(Torn { error, slices: std::mem::take(&mut slices) })
+    })
+    .map(|woven| Woven { slices, ..woven })
+}
+
+fn carry_out(
+    board: &Board,
+    sessions: &mut [&mut Session],
+    specs: &[TrialSpec],
+    quiet: &mut [Quiet],
+    times: SliceTimes,
+    order: impl FnMut(u32) -> Vec<usize> + Send,
+    slices: &mut Vec<Slice>,
+) -> Result<Woven, TrialError> {
+    let mut trials = Vec::new();
+    let mut cells = Vec::new();
+    for (number, ((session, spec), quiet)) in sessions.iter_mut().zip(specs).zip(quiet).enumerate() {
+        let seats = Both { sender: 2 * number as u32, receiver: 2 * number as u32 + 1 };
+        board.clear(seats.sender, Order::Stop);
+        board.clear(seats.receiver, Order::Tell);
+        let woven = board.seat(seats.sender).zip(board.seat(seats.receiver)).map(|(sender, receiver)| Both { sender, receiver });
+        let (spec, limit) = (TrialSpec { woven, ..*spec }, longest(spec));
+        cells.push(WovenCell { seats, drain: Drain::of(spec.cell) });
+        trials.push(Trial { session, spec, cookie: draw_cookie()?, listener: quiet, limit, end: Instant::now() + limit });
+    }
+    // The processes of all arms start at once.
+    for trial in &mut trials {
+        let first = trial.first_commands()?;
+        for (host, commands) in trial.session.hosts().iter_mut().zip(&first) {
+            host.tell_ahead(commands)?;
+        }
+    }
+    let mut begun = trials.iter_mut().map(Trial::begin).collect::<Result<Vec<Begun>, TrialError>>()?;
+    let length = trials.first().map_or(Nanos::default(), |trial| match trial.spec.end {
+        model::plan::TrialEnd::Length(length) => length,
+        model::plan::TrialEnd::Messages(_) => Nanos::default(),
+    });
+    let baton = Baton::new(board, &cells, times);
+    let mut order = order;
+    // On a thread of its own: its priority goes with it.
+    let (woven, not_first) = std::thread::scope(|scope| {
+        let led = scope.spawn(|| {
+            let not_first = baton::come_first().err();
+            (baton.weave(length, &mut order, slices), not_first)
+        });
+        led.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    woven?;
+    // The receivers of all arms wait at once for what may still come.
+    for (trial, begun) in trials.iter_mut().zip(&mut begun) {
+        trial.announce_end(begun)?;
+    }
+    let mut done = Vec::new();
+    for (trial, begun) in trials.into_iter().zip(begun) {
+        let (measured, warnings) = trial.finish(begun)?;
+        done.push(Done { measured, warnings });
+    }
+    Ok(Woven { arms: done, slices: Vec::new(), not_first })
+}
+
+/// Ends the endpoints of all arms; returns the loss of a host where one comes of it.
+fn stop_all(sessions: &mut [&mut Session], error: TrialError) -> TrialError {
+    let mut error = error;
+    for session in sessions {
+        let hosts = session.hosts();
+        let stopped = hosts.iter_mut().try_for_each(RemoteHost::stop_endpoint);
+        let stopped = stopped.and_then(|()| hosts.iter_mut().try_for_each(RemoteHost::stopped));
+        if let (Err(lost), false) = (stopped, error.is_loss_of_host()) {
+            error = lost.into();
+        }
+        turn::give_back(session);
+    }
+    error
+}
