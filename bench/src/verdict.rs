@@ -131,7 +131,7 @@ fn is_flagged(seed: u64, series: usize, first: u32) -> bool {
         let place = match doubt.shape {
             Shape::WarmingUp { blocks, .. } => blocks as u32,
             Shape::Stepped { at, .. } => at,
-            Shape::Drifting { .. } | Shape::Bimodal { .. } => return false,
+            _ => return false,
         };
         doubt.cell == Some(0) && place == first
     };
