@@ -41,7 +41,18 @@ fn comparison(rows: &[Row]) -> Comparison {
     let verdict = if better > 0 { BETTER } else { OPEN };
     let overall = Overall { mean, better, worse, equivalent: same, inconclusive, too_few, verdict };
     let (direction, design) = (Direction::LowerIsBetter, Design::Paired);
-    Comparison { direction, design, threshold: 0.02, confidence: 0.95, tested: rows.len(), needed: 7, cells, overall, conclusion }
+    Comparison {
+        direction,
+        design,
+        threshold: 0.02,
+        confidence: 0.95,
+        held_to: 0.95,
+        tested: rows.len(),
+        needed: 7,
+        cells,
+        overall,
+        conclusion,
+    }
 }
 
 /// Metrics with their rows; the first is the gate's.
