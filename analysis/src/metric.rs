@@ -185,11 +185,11 @@ metrics! {
     /// The part of the sender's CPU time per message that the kernel bills before the sender runs: what a probe of its
     /// host says of one wake-up, times its wake-ups. An estimate; absent where no probe says it.
     SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
-        title: "Of the sender's CPU, billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
+        title: "Sender's CPU time that was billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
         value: |trial| billed(trial, Role::Sender, trial.sent()) }
     /// The same part of the receiver's CPU time per message.
     ReceiverBilledPerMessageNs { name: "receiver_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWays,
-        title: "Of the receiver's CPU, billed before it ran", head: "Receiver billed/message", column: ["billed", "receiver"],
+        title: "Receiver's CPU time that was billed before it ran", head: "Receiver billed/message", column: ["billed", "receiver"],
         value: |trial| billed(trial, Role::Receiver, trial.received()) }
     /// Service demand of the sender per KiB it sent.
     SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,

@@ -61,7 +61,7 @@ fn remedy(error: &io::Error) -> String {
         Some(libc::ENOSYS) => "This kernel has no BPF (CONFIG_BPF_SYSCALL), or a sandbox hides it".to_owned(),
         Some(libc::ENOENT) => "This kernel has no tracepoint of that name".to_owned(),
         Some(libc::ENOMEM) => "Free memory, or raise `ulimit -l` on kernels before 5.11".to_owned(),
-        _ => "This kernel does not take the program; what it would have counted is missing".to_owned(),
+        _ => "This kernel does not take the program; its counts are missing".to_owned(),
     }
 }
 
