@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::verdict::agreements;
+use analysis::woven::extent;
 use lab::study::StudyError;
 use model::plan::ApprovedPlan;
 use model::run::Status;
@@ -18,8 +19,9 @@ use crate::{output, report};
 /// Arms that are to be woven and cannot be.
 pub fn decide(plan: ApprovedPlan, args: &StudyArgs) -> Result<(ApprovedPlan, Option<String>), Failure> {
     const WOVEN: &str = "the arms are woven: all are alive and take turns of 10 to 40 ms (--in-turn compares them in turn)";
+    let instances = args.extent.blocks.map_or_else(|| extent(&plan), |blocks| [blocks; 2]);
     if args.weave.woven {
-        return Ok((plan.weave(args.extent.blocks).map_err(StudyError::NotWoven)?, Some(WOVEN.to_owned())));
+        return Ok((plan.weave(instances).map_err(StudyError::NotWoven)?, Some(WOVEN.to_owned())));
     }
     // A study whose plan has the arms is carried out as its author wrote it.
     if args.arms.arm.is_empty() || plan.arms.len() < 2 {
@@ -30,7 +32,7 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs) -> Result<(ApprovedPlan, Opt
         () if args.plan.is_some() || !args.like.is_empty() || args.extent.is_of_trials() => {
             "lengths or numbers of trials are given (--woven weaves the arms)".to_owned()
         }
-        () => match plan.clone().weave(None) {
+        () => match plan.clone().weave(instances) {
             Ok(woven) => return Ok((woven, Some(WOVEN.to_owned()))),
             Err(why) => why.to_string(),
         },
@@ -56,10 +58,13 @@ pub fn check(
 ) -> Result<(), Failure> {
     let (other, names) = match plan.woven {
         true => (trials, ["woven", "in turn"]),
-        false => match trials.weave(None) {
-            Ok(woven) => (woven, ["in turn", "woven"]),
-            Err(why) => return not_checked(why),
-        },
+        false => {
+            let instances = extent(&trials);
+            match trials.weave(instances) {
+                Ok(woven) => (woven, ["in turn", "woven"]),
+                Err(why) => return not_checked(why),
+            }
+        }
     };
     output::note(&format!("checking the arms {}", names[1]));
     let (again, outcome) = carry_out(&other);

@@ -254,9 +254,6 @@ fn is_tcp_stream(cell: &Cell) -> bool {
     cell.test.is_stream() && cell.protocol() == Protocol::Tcp
 }
 
-/// Fewest and most instances of a study that looks whether it may stop.
-pub const INSTANCES: [u32; 2] = [8, 48];
-
 /// Time of an instance besides its length.
 pub const OVERHEAD: Nanos = Nanos::from_millis(80);
 

@@ -212,7 +212,11 @@ impl Told<'_> {
     fn headline(&self, lead: &MetricComparison, seen: &[Seen]) -> String {
         let [baseline, candidate] = self.names;
         if let Some([blocks, needed]) = self.too_early(seen) {
-            let unit = if lead.comparison.design == Design::Runs { "runs on each side" } else { "blocks" };
+            let unit = match lead.comparison.design {
+                Design::Runs => "runs on each side",
+                Design::Woven => "instances",
+                Design::Paired | Design::Separate => "blocks",
+            };
             return format!("Too early: {blocks} of {needed} {unit}. {candidate} against {baseline}.");
         }
         if self.is_self_test {
@@ -505,7 +509,11 @@ impl Told<'_> {
 
     fn why_open(&self, lead: &MetricComparison, few: Option<usize>) -> String {
         let blocks = lead.comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().or(few).unwrap_or(0);
-        let unit = if lead.comparison.design == Design::Runs { "run" } else { "block" };
+        let unit = match lead.comparison.design {
+            Design::Runs => "run",
+            Design::Woven => "instance",
+            Design::Paired | Design::Separate => "block",
+        };
         let missed = self.gated().iter().map(|one| one.smallest).filter(|least| least.is_finite()).fold(0.0, f64::max);
         match few.is_none() && missed > 0.0 {
             true => format!("{} show differences from {} % on in 4 runs of 5", plural(blocks as u64, unit), amount(missed)),

@@ -14,9 +14,47 @@ pub use observer::WovenObserver;
 pub use rounds::{Measure, Within, aging, levels, within};
 pub use series::{WovenSeries, WovenSide};
 
-use model::plan::Blocks;
+use model::plan::{Blocks, PlanEnd};
+use model::woven::{OVERHEAD, instance_length};
+use model::{Nanos, Plan};
+use stats::instances::LOOKS;
 
 /// The numbers of instances after which a woven study looks whether it may stop.
 pub fn looks(blocks: &Blocks) -> Vec<usize> {
     stats::instances::looks(blocks.least as usize, blocks.most as usize)
+}
+
+/// Time that the instances of a study may take although its arms would take less in turn.
+const LEAST_TIME: Nanos = Nanos::from_millis(60_000);
+
+/// Fewest and most instances of a study whose plan has its arms in turn: as many looks as fit into the time that these
+/// would take, or into [`LEAST_TIME`]. Of many cells one would otherwise keep the others going.
+pub fn extent(plan: &Plan) -> [u32; 2] {
+    let length = if let PlanEnd::Length(length) = plan.end { length } else { Nanos::default() };
+    let in_turn = (plan.warmup + length).get().saturating_mul(plan.trials()).saturating_add(plan.overheads().get());
+    let block: u64 = plan.cells.iter().map(|cell| (instance_length(cell, plan.arms.len()) + OVERHEAD).get()).sum();
+    let fits = |look: &usize| block.saturating_mul(*look as u64) <= in_turn.max(LEAST_TIME.get());
+    let most = LOOKS.into_iter().rfind(fits).unwrap_or(LOOKS[0]);
+    [LOOKS[0], most].map(|look| look as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Arm, Plan, Test};
+
+    use super::extent;
+    use crate::testing::{cell, run};
+
+    #[test]
+    fn many_cells_take_no_longer_than_arms_in_turn() {
+        let plan = |cells: u64, blocks: u32| {
+            let arms = Arm::parse_all(&["a".to_owned(), "b: sndbuf=64K".to_owned()]).unwrap();
+            Plan { arms, ..run((1..=cells).map(|size| cell(Test::UdpStream, size)).collect(), blocks).plan }
+        };
+        // An instance takes 480 ms, a trial in turn 215.
+        assert_eq!(extent(&plan(1, 9)), [8, 48]);
+        assert_eq!(extent(&plan(4, 9)), [8, 24]);
+        assert_eq!(extent(&plan(60, 9)), [8, 8]);
+        assert_eq!(extent(&plan(60, 30)), [8, 24]);
+    }
 }

@@ -131,17 +131,15 @@ impl ApprovedPlan {
         plan.with_approval(&self.plan.actions())
     }
 
-    /// The plan with woven arms: an instance of each cell a block, without a warm-up, and looks at fixed numbers of
-    /// instances, or one after `instances`.
+    /// The plan with woven arms: an instance of each cell a block, so many at least and at most, without a warm-up.
     ///
     /// # Errors
     /// The reason for which the arms are compared in turn.
-    pub fn weave(mut self, instances: Option<u32>) -> Result<Self, Unfit> {
+    pub fn weave(mut self, [least, most]: [u32; 2]) -> Result<Self, Unfit> {
         let plan = &mut self.plan;
         if let Some(why) = woven::unfit(plan) {
             return Err(why);
         }
-        let [least, most] = instances.map_or(woven::INSTANCES, |instances| [instances; 2]);
         (plan.blocks.least, plan.blocks.most) = (least, most);
         plan.end = PlanEnd::Length(plan.cells.iter().map(|cell| woven::instance_length(cell, plan.arms.len())).max().unwrap_or_default());
         (plan.woven, plan.warmup, plan.progress) = (true, Nanos::default(), None);
