@@ -193,6 +193,8 @@ struct Begun {
     wire_before: Option<WireCounters>,
     crowded: Option<Warning>,
     sent: Both<Option<Sent>>,
+    /// Time at which both ends begin to measure, by the controller's clock; 0 of a number of messages.
+    opens: Nanos,
 }
 
 /// Reports of the ends of a trial.
@@ -233,8 +235,8 @@ impl Trial<'_> {
         if !far {
             self.go()?;
         }
-        let sent = self.open()?;
-        Ok(Begun { at: begun, seen_before, before, wire_before, crowded, sent })
+        let (sent, opens) = self.open()?;
+        Ok(Begun { at: begun, seen_before, before, wire_before, crowded, sent, opens })
     }
 
     /// Waits until each sender has sent its last, and has the ends drain.
@@ -475,12 +477,12 @@ impl Trial<'_> {
 
     /// Has both ends measure from one time on, once every flow of both moves: or, where some do not,
     /// after some time all the same. A trial of a number of messages counts for itself. Returns
-    /// what ended its sending before.
-    fn open(&mut self) -> Result<Both<Option<Sent>>, TrialError> {
+    /// what ended its sending before, and the time.
+    fn open(&mut self) -> Result<(Both<Option<Sent>>, Nanos), TrialError> {
         const AWAITED: &str = "the first messages";
         let mut sent: Both<Option<Sent>> = Both::default();
         if matches!(self.spec.end, TrialEnd::Messages(_)) {
-            return Ok(sent);
+            return Ok((sent, Nanos::default()));
         }
         let rtt = self.host(Role::Sender).rtt().max(self.host(Role::Receiver).rtt());
         let give_up = Instant::now() + FLOW_LIMIT + FLOW_TURN * self.spec.cell.flows + rtt * FLOW_ROUNDS;
@@ -500,7 +502,7 @@ impl Trial<'_> {
         let seen = [Role::Sender, Role::Receiver].map(|role| self.host(role).clock().known(at));
         let times = Both { sender: seen[0].there(at), receiver: seen[1].there(at) };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Measure { at: *times.of(role) }))?;
-        Ok(sent)
+        Ok((sent, at))
     }
 
     /// Time that a word to the ends may take on their machines.

@@ -185,7 +185,7 @@ impl<'a> Weaver<'a> {
                     match measured.measure_slices(&as_run, its, length) {
                         true => (Outcome::Measured(Box::new(measured)), warnings),
                         false => {
-                            (failed("none of its slices was drained in time: compare the arms in turn (--in-turn)".to_owned()), warnings)
+                            (failed("no slice of it counts: its ends measured different times, or its receiver did not take everything in time; is the machine busy? Compare the arms in turn (--in-turn)".to_owned()), warnings)
                         }
                     }
                 }

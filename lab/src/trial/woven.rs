@@ -6,7 +6,6 @@ use std::io;
 use std::time::Instant;
 
 use engine::woven::{Board, Order};
-use model::Nanos;
 use model::woven::{Slice, SliceTimes};
 
 use super::{Begun, Both, Done, Trial, TrialSpec, draw_cookie, longest};
@@ -94,17 +93,18 @@ fn carry_out(
         }
     }
     let mut begun = trials.iter_mut().map(Trial::begin).collect::<Result<Vec<Begun>, TrialError>>()?;
-    let length = trials.first().map_or(Nanos::default(), |trial| match trial.spec.end {
-        model::plan::TrialEnd::Length(length) => length,
-        model::plan::TrialEnd::Messages(_) => Nanos::default(),
-    });
+    let end = |(trial, begun): (&Trial, &Begun)| match trial.spec.end {
+        model::plan::TrialEnd::Length(length) => begun.opens + length,
+        model::plan::TrialEnd::Messages(_) => begun.opens,
+    };
+    let until = trials.iter().zip(&begun).map(end).min().unwrap_or_default();
     let baton = Baton::new(board, &cells, times);
     let mut order = order;
     // On a thread of its own: its priority goes with it.
     let (woven, not_first) = std::thread::scope(|scope| {
         let led = scope.spawn(|| {
             let not_first = baton::come_first().err();
-            (baton.weave(length, &mut order, slices), not_first)
+            (baton.weave(until, &mut order, slices), not_first)
         });
         led.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });

@@ -97,23 +97,18 @@ impl<'a> Baton<'a> {
         Self { board, arms, times, lost: vec![0; arms.len()] }
     }
 
-    /// Leads them through as many rounds as there is time for; the measured part of each end is `length` long.
+    /// Leads them through as many rounds as there is time for `until` the measured part of the first ends.
     ///
     /// # Errors
     /// An end that does not answer. `slices` has what was measured by then.
-    pub fn weave(mut self, length: Nanos, order: &mut dyn FnMut(u32) -> Vec<usize>, slices: &mut Vec<Slice>) -> Result<(), TrialError> {
-        let mut first = Nanos::new(u64::MAX);
-        for arm in self.arms {
-            for seat in [arm.seats.sender, arm.seats.receiver] {
-                let edge = self.board.await_edge(seat, Mark::FIRST, START_LIMIT).ok_or_else(|| silent("the start of its measured part"))?;
-                first = first.min(edge.time);
-            }
+    pub fn weave(mut self, until: Nanos, order: &mut dyn FnMut(u32) -> Vec<usize>, slices: &mut Vec<Slice>) -> Result<(), TrialError> {
+        for seat in self.arms.iter().flat_map(|arm| [arm.seats.sender, arm.seats.receiver]) {
+            self.board.await_edge(seat, Mark::FIRST, START_LIMIT).ok_or_else(|| silent("the start of its measured part"))?;
         }
-        let until = first + length;
-        let mut longest = Nanos::new((self.times.settle + self.times.measured + HAND_OVER).get() * self.arms.len() as u64);
+        let mut last = Nanos::new((self.times.settle + self.times.measured + HAND_OVER).get() * self.arms.len() as u64);
         for round in 0.. {
             let begun = monotonic();
-            if begun + longest + MARGIN > until {
+            if begun + last + MARGIN > until {
                 break;
             }
             for (place, arm) in order(round).into_iter().enumerate() {
@@ -124,7 +119,7 @@ impl<'a> Baton<'a> {
                     Err(error) => return Err(error),
                 }
             }
-            longest = longest.max(monotonic().since(begun));
+            last = monotonic().since(begun);
         }
         Ok(())
     }
