@@ -1,5 +1,5 @@
-// What a reader does with the page: figures of a mark at the pointer or the keyboard, series
-// hidden and shown, axes switched, charts and data saved. Everything is drawn without it.
+// What a reader does with the page: figures of a mark at the pointer or the keyboard, axes
+// switched, charts and data saved. Everything is drawn without it.
 (() => {
   "use strict";
 
@@ -112,15 +112,6 @@
     show(null);
   }
 
-  function switchSeries(button) {
-    const hidden = button.getAttribute("aria-pressed") === "true";
-    for (const one of document.querySelectorAll(`#chart-${button.dataset.chart} [data-series="${button.dataset.series}"]`)) {
-      one.classList.toggle("hidden-series", hidden);
-    }
-    press([button], () => !hidden);
-    show(null);
-  }
-
   // ---- what is saved
 
   function save(blob, name) {
@@ -138,7 +129,7 @@
   }
 
   // A picture stands alone: every style becomes an attribute, title and legend come along.
-  const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity",
+  const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "paint-order",
     "font-size", "font-weight", "font-family", "text-anchor"];
   function alone(svg) {
     const copy = svg.cloneNode(true);
@@ -146,7 +137,6 @@
     from.forEach((element, place) => {
       const style = getComputedStyle(element);
       const out = to[place];
-      if (element.matches(".hidden-series, .every-other") && style.display === "none") return out.remove();
       const parent = element === svg ? null : getComputedStyle(element.parentElement);
       for (const name of STYLES) {
         const value = style.getPropertyValue(name);
@@ -190,26 +180,27 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (button?.dataset.axis) switchAxis(button);
-    else if (button?.dataset.series) switchSeries(button);
     else if (button?.dataset.picture) picture(button);
     else if (button?.dataset.save) saveData(button.dataset.save);
   });
 
-  // ---- where the reader is
+  // ---- what is folded
 
-  const places = [...document.querySelectorAll("nav a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
-  const watch = new IntersectionObserver(() => {
-    const reached = places.filter(([, part]) => part && part.getBoundingClientRect().top < innerHeight / 3);
-    const last = reached.length ? reached.reduce((a, b) => (b[1].getBoundingClientRect().top >= a[1].getBoundingClientRect().top ? b : a)) : places[0];
-    places.forEach(([link]) => (link === last?.[0] ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
-  }, { threshold: [0, 0.05, 0.2, 0.5, 1] });
-  places.forEach(([, part]) => part && watch.observe(part));
+  // A link into a fold opens it.
+  function unfold() {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    target.scrollIntoView();
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
 
   // ---- paper
 
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("#setup details:not([open])")];
+    opened = [...document.querySelectorAll("details:not([open])")];
     opened.forEach((details) => { details.open = true; });
   });
   addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));

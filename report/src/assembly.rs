@@ -5,7 +5,7 @@ use analysis::result::{Analysis, FleetResult};
 use crate::document::{Block, Document, Section};
 use crate::series::groups;
 use crate::studies::receipt::{self, Flames};
-use crate::studies::{self, cells, charts, checks, cost, fleet, guide, run, setup, toll, trials};
+use crate::studies::{self, buffers, cells, charts, checks, cost, fleet, guide, run, setup, toll, trials};
 
 /// The document, with the call chains of a run.
 pub fn document(analysis: &Analysis, flames: &Flames) -> Document {
@@ -25,17 +25,33 @@ pub fn document(analysis: &Analysis, flames: &Flames) -> Document {
 
 fn of_cells(analysis: &Analysis, flames: &Flames) -> Vec<Section> {
     let groups = groups(analysis);
-    // What one message pays comes first where it is known.
-    let mut sections: Vec<Section> = toll::section(analysis).into_iter().collect();
-    sections.push(run::summary(analysis, &groups));
+    let summary = run::summary(analysis, &groups);
+    // What one message pays comes first where it is known and no arms are compared.
+    let mut first: Vec<Section> = toll::section(analysis).into_iter().chain([summary]).collect();
+    first.rotate_right(usize::from(!analysis.verdicts().is_empty()));
+    // Of buffers the map is the answer.
+    let mut sections: Vec<Section> = buffers::section(analysis).into_iter().chain(first).collect();
     sections.extend(studies::all(analysis));
     sections.extend(analysis.receipt().map(|study| receipt::section(study, analysis.run.proof.as_deref(), flames)));
-    sections.push(cells::section(analysis));
-    sections.extend(Block::figures(charts::all(analysis, &groups)).map(|figures| Section::new("charts", "Charts", [figures])));
+    let tables = cells::section(analysis);
+    // What each cell costs answers a sweep; elsewhere it stands behind the answer.
+    sections.push(if is_sweep(analysis) { tables } else { tables.folded("Rates, time and CPU of every size") });
+    sections.extend(Block::figures(charts::all(analysis, &groups)).map(|figures| {
+        let finding = "Messages a second, goodput, time and CPU of each end by size";
+        Section::new("charts", "Charts", [figures]).folded(finding)
+    }));
     sections.extend(cost::section(&groups));
     sections.extend(trials::section(analysis));
     sections.extend([checks::section(analysis), setup::section(analysis), guide::section(analysis, &groups)]);
     sections
+}
+
+/// Returns whether a run varies nothing but sizes and tests.
+fn is_sweep(analysis: &Analysis) -> bool {
+    let studied =
+        [analysis.ways().is_some(), analysis.levels().is_some(), analysis.repetitions().is_some(), analysis.open_loop().is_some()];
+    let others = [!analysis.buffers().is_empty(), !analysis.verdicts().is_empty(), analysis.receipt().is_some()];
+    !studied.into_iter().chain(others).any(|one| one)
 }
 
 /// The report of a fleet: its cells are not compared, but its hosts.

@@ -38,21 +38,21 @@ pub fn count(things: f64) -> String {
 }
 
 /// A tick of an axis, such as `20 µs`: no more figures than a round number has.
-pub fn tick(value: f64, write: Axis) -> String {
-    match write {
-        Axis::Seconds => scaled(value * 1e9, 2, TIME),
-        Axis::Bits => scaled(value, 2, BITS),
-    }
-    .replace(".0 ", " ")
+pub fn tick(value: f64, unit: &str) -> String {
+    let text = match unit {
+        "s" => scaled(value * 1e9, 2, TIME),
+        "bit/s" => scaled(value, 2, BITS),
+        "" => scaled(value, 2, COUNT),
+        unit if value < COUNT[1].0 => format!("{} {unit}", scaled(value, 2, COUNT)),
+        unit => scaled(value, 2, COUNT) + unit,
+    };
+    let text = text.replace(".0 ", " ");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Quantity of a logarithmic axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Axis {
-    /// Seconds.
-    Seconds,
-    /// Bits per second.
-    Bits,
+/// A size on an axis: `1,448`, `16K`.
+pub fn size(bytes: u64) -> String {
+    if bytes > 0 && bytes.is_multiple_of(1024) { model::Bytes::new(bytes).to_string() } else { whole(bytes) }
 }
 
 /// Every digit, in groups of three: `16,384`.
@@ -151,7 +151,7 @@ fn group(digits: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axis, NOTHING, bits, change, count, percent, signed, significant, tick, tight, time, whole};
+    use super::{NOTHING, bits, change, count, percent, signed, significant, size, tick, tight, time, whole};
     use proptest::prelude::{any, proptest};
 
     #[test]
@@ -182,10 +182,12 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        assert_eq!(tick(20e-6, Axis::Seconds), "20 µs");
-        assert_eq!(tick(1.5e-6, Axis::Seconds), "1.5 µs");
-        assert_eq!(tick(5e9, Axis::Bits), "5 Gbit/s");
-        assert_eq!(tick(1e11, Axis::Bits), "100 Gbit/s");
+        assert_eq!(tick(20e-6, "s"), "20 µs");
+        assert_eq!(tick(1.5e-6, "s"), "1.5 µs");
+        assert_eq!(tick(5e9, "bit/s"), "5 Gbit/s");
+        assert_eq!(tick(1e11, "bit/s"), "100 Gbit/s");
+        assert_eq!([tick(5.0, ""), tick(2e4, ""), tick(2e4, "B/s"), tick(20.0, "/s")], ["5", "20 k", "20 kB/s", "20 /s"]);
+        assert_eq!([size(1), size(1_448), size(16_384)], ["1", "1,448", "16K"]);
     }
 
     #[test]

@@ -7,13 +7,14 @@
 use std::borrow::Cow;
 
 use analysis::result::Estimate;
+use model::order::Order;
 use serde::Serialize;
 
-use crate::interval;
-use crate::number::{self, Axis};
+use crate::number;
+use crate::{interval, words};
 
 /// One figure.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Figure {
     /// Name of its element in the page.
     pub id: Cow<'static, str>,
@@ -31,18 +32,70 @@ pub struct Figure {
     pub traces: Vec<Trace>,
 }
 
-/// Without heights that a logarithmic axis has no place for.
-pub fn placeable(mut figure: Figure) -> Figure {
+/// Series that one chart draws; its table has the others.
+const MOST_SERIES: usize = 4;
+/// Ratio of the highest point to the lowest beyond which a vertical axis is logarithmic.
+const SPAN: f64 = 4.0;
+
+/// The figure as it is drawn: at most four series, vertical axes that suit their points, ticks at
+/// measured sizes. `None` where there is nothing to see: no point at all, or points above one place of
+/// the horizontal axis.
+pub fn drawable(mut figure: Figure) -> Option<Figure> {
+    number_series(&mut figure);
+    for (place, panel) in figure.panels.iter_mut().enumerate() {
+        let traces = || figure.traces.iter().filter(move |trace| trace.panel == place);
+        if panel.unit == "%" || panel.log_ticks.is_some() || !panel.zero || traces().any(|trace| trace.stacked) {
+            continue;
+        }
+        let measured = || traces().filter(|trace| !trace.model).flat_map(|trace| &trace.y).flatten().copied();
+        let (least, most) = (measured().fold(f64::INFINITY, f64::min), measured().fold(0.0, f64::max));
+        if least > 0.0 && most > SPAN * least {
+            panel.log_ticks = Some(Ticks::over(least, most, panel.unit));
+        }
+    }
     for trace in figure.traces.iter_mut().filter(|trace| figure.panels[trace.panel].log_ticks.is_some()) {
         for height in &mut trace.y {
+            // A logarithmic axis has no place for it.
             *height = height.filter(|value| *value > 0.0);
         }
     }
-    figure
+    let measured = || figure.traces.iter().filter(|trace| !trace.model && !trace.is_empty());
+    let Some(axis) = &mut figure.sizes else { return measured().next().is_some().then_some(figure) };
+    let mut places: Vec<f64> = measured().flat_map(Trace::places).collect();
+    places.order_by(f64::total_cmp);
+    places.dedup();
+    if axis.title.is_none() {
+        let text = places.iter().map(|size| number::size(*size as u64)).collect();
+        axis.log_ticks = Ticks { at: places.clone(), text };
+    }
+    (places.len() > 1).then_some(figure)
+}
+
+/// Numbers the series of a figure for their colours, the baseline first, and leaves out those beyond the
+/// most. Stacks keep the colours of what they are made of.
+fn number_series(figure: &mut Figure) {
+    let mut order: Vec<usize> = Vec::new();
+    for trace in figure.traces.iter().filter(|trace| !trace.stacked && !trace.base && !trace.is_empty()) {
+        if !order.contains(&trace.series) {
+            order.push(trace.series);
+        }
+    }
+    let base = figure.traces.iter().find(|trace| trace.base).map(|trace| trace.series);
+    let most = MOST_SERIES - usize::from(base.is_some());
+    let scattered = figure.panels.iter().any(|panel| panel.unit == "%" && !panel.joined) && figure.panels.len() == 1;
+    let left = if scattered { 0 } else { order.len().saturating_sub(most) };
+    order.truncate(order.len() - left);
+    figure.traces.retain(|trace| trace.stacked || base == Some(trace.series) || order.contains(&trace.series));
+    for trace in figure.traces.iter_mut().filter(|trace| !trace.stacked) {
+        trace.series = order.iter().position(|series| *series == trace.series).map_or(0, |place| place + 1);
+    }
+    if left > 0 {
+        figure.caption += &format!(" The table has {}.", words::plural(left as u64, "more line"));
+    }
 }
 
 /// The horizontal axis of charts over message size.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct SizeAxis {
     /// Quantity it measures; `None` for message sizes in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +126,7 @@ pub struct Landmark {
 const DECADE: u64 = 10;
 
 /// Places on an axis and their labels.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Ticks {
     /// In bytes.
     pub at: Vec<f64>,
@@ -82,7 +135,7 @@ pub struct Ticks {
 }
 
 /// One drawing area of a figure.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Panel {
     /// Quantity of its vertical axis.
     pub title: &'static str,
@@ -103,7 +156,8 @@ impl SizeAxis {
     /// An axis from the least size to the most, logarithmic where they span a decade.
     pub fn over(least: u64, most: u64) -> Self {
         let log = most / least.max(1) >= DECADE;
-        Self { title: None, log, log_ticks: powers_of_four(least, most), linear_ticks: quarters(most), landmarks: Vec::new() }
+        // Sizes that were measured are the ticks of the logarithmic axis.
+        Self { title: None, log, log_ticks: Ticks::default(), linear_ticks: quarters(most), landmarks: Vec::new() }
     }
 
     /// An axis of percentiles on which each further nine is as far from the last.
@@ -144,14 +198,9 @@ impl SizeAxis {
 }
 
 impl Panel {
-    /// A panel that shows zero.
-    pub const fn linear(title: &'static str, unit: &'static str) -> Self {
+    /// A panel that shows zero unless its points span so much that it is drawn logarithmic.
+    pub const fn of(title: &'static str, unit: &'static str) -> Self {
         Self { title, unit, log_ticks: None, zero: true, joined: false, share: 1.0 }
-    }
-
-    /// A logarithmic panel for these traces.
-    pub fn log(title: &'static str, unit: &'static str, traces: &[Trace], axis: Axis) -> Self {
-        Self { log_ticks: Some(Ticks::over(traces, axis)), zero: false, ..Self::linear(title, unit) }
     }
 
     /// The same, its points joined by lines or not.
@@ -161,14 +210,8 @@ impl Panel {
 }
 
 impl Ticks {
-    /// Round numbers over the heights of these traces: powers of ten, or finer
-    /// where they span few decades.
-    pub fn over(traces: &[Trace], axis: Axis) -> Self {
-        let heights = || traces.iter().flat_map(|trace| &trace.y).filter_map(|height| height.filter(|value| *value > 0.0));
-        let (least, most) = (heights().fold(f64::INFINITY, f64::min), heights().fold(0.0, f64::max));
-        if most == 0.0 {
-            return Self::default();
-        }
+    /// Round numbers around a range: powers of ten, or finer where it spans few decades.
+    fn over(least: f64, most: f64, unit: &str) -> Self {
         let steps: &[f64] = match most / least {
             span if span > 300.0 => &[1.0],
             span if span > 10.0 => &[1.0, 2.0, 5.0],
@@ -176,7 +219,7 @@ impl Ticks {
         };
         let decades = least.log10().floor() as i32 - 1..=most.log10().ceil() as i32 + 1;
         let at: Vec<f64> = decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade))).collect();
-        let text = at.iter().map(|value| number::tick(*value, axis)).collect();
+        let text = at.iter().map(|value| number::tick(*value, unit)).collect();
         Self { at, text }
     }
 }
@@ -186,24 +229,18 @@ const fn is_false(choice: &bool) -> bool {
     !*choice
 }
 
-fn powers_of_four(least: u64, most: u64) -> Ticks {
-    let powers = (0..32).map(|power| 1_u64 << (2 * power));
-    // One tick beyond each end, so that an axis of one size has ticks as well.
-    label(powers.filter(|size| size.saturating_mul(4) > least && *size < most.saturating_mul(4)).collect())
-}
-
 fn quarters(most: u64) -> Ticks {
     let step = (most / 4).next_power_of_two().max(1);
     label((0..=most.div_ceil(step)).map(|place| place.saturating_mul(step)).collect())
 }
 
 fn label(sizes: Vec<u64>) -> Ticks {
-    let text = sizes.iter().map(|size| model::Bytes::new(*size).to_string()).collect();
+    let text = sizes.iter().map(|size| number::size(*size)).collect();
     Ticks { at: sizes.into_iter().map(|size| size as f64).collect(), text }
 }
 
 /// One set of points or one line in a figure.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Trace {
     /// Its name in the legend.
     pub name: String,
@@ -216,6 +253,9 @@ pub struct Trace {
     /// Its marks are hollow and its line is dashed: the other end of the same series.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hollow: bool,
+    /// What the other series of its figure are compared with.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub base: bool,
     /// Bars that stand upon those before them in their panel.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stacked: bool,
@@ -235,7 +275,7 @@ pub struct Trace {
 }
 
 /// Horizontal places: sizes or names.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum X {
     /// Bytes.
@@ -315,9 +355,18 @@ impl Trace {
         Self { model: true, legend: false, x: X::Sizes(x), y, ..Self::named(name, series, 0) }
     }
 
-    /// Number by which the page shows and hides it: each end of a series has its own.
-    pub const fn switch(&self) -> usize {
+    /// Number of its row of marks for the keyboard: each end of a series has its own.
+    pub const fn row(&self) -> usize {
         if self.hollow { self.series + 1_000 } else { self.series }
+    }
+
+    /// Places of its points on an axis of numbers.
+    fn places(&self) -> impl Iterator<Item = f64> {
+        let sizes = match &self.x {
+            X::Sizes(sizes) => sizes.as_slice(),
+            X::Names(_) => &[],
+        };
+        sizes.iter().zip(&self.y).filter(|(_, height)| height.is_some()).map(|(size, _)| *size)
     }
 
     /// Tells if it has nothing to draw.
@@ -340,13 +389,52 @@ impl Trace {
 
 #[cfg(test)]
 mod tests {
-    use super::{powers_of_four, quarters};
+    use super::{Figure, Panel, SizeAxis, Trace, drawable, quarters};
+
+    fn figure(lines: &[&[(f64, f64)]]) -> Figure {
+        let trace = |(series, points): (usize, &&[(f64, f64)])| {
+            let points = points.iter().map(|(at, height)| (*at, *height, String::new(), String::new()));
+            Trace { base: series == 2, ..Trace::points(&format!("line {series}"), series, points) }
+        };
+        Figure {
+            id: "one".into(),
+            title: "One".into(),
+            caption: "Caption.".to_owned(),
+            alt: String::new(),
+            sizes: Some(SizeAxis::over(1, 16_384)),
+            panels: vec![Panel::of("time", "s")],
+            traces: lines.iter().enumerate().map(trace).collect(),
+        }
+    }
 
     #[test]
     fn ticks_are_sizes_that_a_reader_knows() {
-        assert_eq!(powers_of_four(1, 16_384).text, ["1", "4", "16", "64", "256", "1K", "4K", "16K"]);
         assert_eq!(quarters(16_384).text, ["0", "4K", "8K", "12K", "16K"]);
         assert_eq!(quarters(1).text, ["0", "1"]);
-        assert!(!powers_of_four(100, 100).at.is_empty());
+        let drawn = drawable(figure(&[&[(1_448.0, 1.0), (64.0, 1.0)], &[(16_384.0, 1.0)]])).unwrap();
+        assert_eq!(drawn.sizes.unwrap().log_ticks.text, ["64", "1,448", "16K"], "those that were measured");
+    }
+
+    #[test]
+    fn one_size_makes_no_chart() {
+        assert!(drawable(figure(&[&[(64.0, 1.0)], &[(64.0, 2.0)]])).is_none());
+        assert!(drawable(figure(&[&[]])).is_none());
+    }
+
+    #[test]
+    fn an_axis_is_logarithmic_beyond_a_factor_of_four() {
+        let is_log = |most: f64| drawable(figure(&[&[(1.0, 1e-6), (2.0, most)]])).unwrap().panels[0].log_ticks.is_some();
+        assert_eq!([is_log(3.9e-6), is_log(4.1e-6)], [false, true]);
+    }
+
+    #[test]
+    fn four_series_are_drawn_the_baseline_first_among_colours() {
+        let line: &[(f64, f64)] = &[(1.0, 1.0), (2.0, 1.0)];
+        let drawn = drawable(figure(&[line; 6])).unwrap();
+        assert_eq!(
+            drawn.traces.iter().map(|trace| (trace.name.as_str(), trace.series)).collect::<Vec<_>>(),
+            [("line 0", 1), ("line 1", 2), ("line 2", 0), ("line 3", 3)]
+        );
+        assert_eq!(drawn.caption, "Caption. The table has 2 more lines.");
     }
 }

@@ -1,6 +1,6 @@
-//! Changes of cells against a threshold, as data of a forest plot.
+//! Changes against a threshold, as data of a forest plot.
 
-/// Changes of one metric.
+/// Ratios of one side over another.
 #[derive(Debug)]
 pub struct Forest {
     /// Name of its element in the page.
@@ -9,30 +9,36 @@ pub struct Forest {
     pub title: String,
     /// Caption.
     pub caption: String,
-    /// A verdict needs a change beyond this share.
+    /// Words for the two sides of no change.
+    pub sides: [&'static str; 2],
+    /// Quantity that changes.
+    pub axis: String,
+    /// A verdict needs a change beyond this share; 0: there is none to need.
     pub threshold: f64,
-    /// One a cell.
+    /// Its rows, from the top.
     pub rows: Vec<Change>,
 }
 
-/// The change of a cell.
+/// A change.
 #[derive(Debug)]
 pub struct Change {
-    /// The cell.
+    /// Subject.
     pub label: String,
     /// Change as a share; 0 is none.
     pub value: f64,
     /// Both ends of its interval.
     pub interval: Option<[f64; 2]>,
-    /// The verdict.
-    pub verdict: Tint,
+    /// Colour and mark.
+    pub tint: Tint,
+    /// The figure as printed.
+    pub figure: String,
+    /// Its interval as printed.
+    pub ends: String,
     /// Figure, interval and verdict, for a reader who points at it.
     pub hint: String,
-    /// It stands for all cells.
-    pub all: bool,
 }
 
-/// Colour of a verdict.
+/// Colour and mark of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tint {
     /// Worse.

@@ -4,15 +4,19 @@
 //! terminal's width, a tag or a colour: a block and a column say at which [`Level`]
 //! they stand, a column which others go before it, and a sink shows what it has room for.
 
+pub mod breakdown;
 pub mod figure;
 pub mod flame;
 pub mod forest;
+pub mod ribbon;
 mod table;
 pub mod waterfall;
 
+use self::breakdown::Breakdown;
 pub use self::figure::Figure;
 use self::flame::Flame;
 use self::forest::Forest;
+use self::ribbon::Ribbon;
 pub use self::table::{Cell, Column, Cut, Entry, Estimated, Head, Keeps, Kind, RowKind, Rows, Shown, Table};
 use self::waterfall::Waterfall;
 
@@ -89,10 +93,10 @@ pub struct Section {
     pub id: String,
     /// Short name that leads to it; empty: nothing leads there.
     pub name: String,
-    /// Number of its entries, where that is said next to the name.
-    pub count: Option<usize>,
     /// Its title; empty: its pieces have headings enough.
     pub title: String,
+    /// Finding that a page folds it below; empty: it stands open.
+    pub finding: String,
     /// Content.
     pub blocks: Vec<Block>,
 }
@@ -106,7 +110,7 @@ impl Section {
     /// A section with a title that leads to it as well.
     pub fn new(id: impl Into<String>, title: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
         let title = title.into();
-        Self { id: id.into(), name: title.clone(), title, blocks: blocks.into_iter().collect(), count: None }
+        Self { id: id.into(), name: title.clone(), title, blocks: blocks.into_iter().collect(), ..Self::default() }
     }
 
     /// A section whose pieces have headings enough, with a name that leads to it.
@@ -122,6 +126,11 @@ impl Section {
     /// The same with another name that leads to it.
     pub fn led(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
+    }
+
+    /// The same, which a page folds below a finding.
+    pub fn folded(self, finding: impl Into<String>) -> Self {
+        Self { finding: finding.into(), ..self }
     }
 
     /// Every figure of it, in order.
@@ -163,21 +172,32 @@ pub enum Block {
     Picture(Picture),
     /// Shares over two levels.
     Map(HeatMap),
-    /// Blocks at a level, with words that stand for them where they are folded.
+    /// Blocks at a level, which a page folds below the words, if there are any.
     At(Level, String, Vec<Self>),
 }
 
 /// What a sink that draws shows as a picture. Its figures are in tables as well.
 #[derive(Debug)]
 pub enum Picture {
-    /// Figures next to each other.
-    Figures(Vec<Figure>),
-    /// Changes of cells against a threshold.
-    Forest(Box<Forest>),
+    /// Charts next to each other.
+    Charts(Vec<Chart>),
     /// Call chains.
     Flame(Box<Flame>),
     /// The time of one message at sizes that a reader chooses from.
     Waterfalls(Waterfalls),
+}
+
+/// A chart in a row of them.
+#[derive(Debug)]
+pub enum Chart {
+    /// Points and lines over an axis.
+    Figure(Figure),
+    /// Changes against a threshold.
+    Forest(Forest),
+    /// The best choice by size.
+    Ribbon(Ribbon),
+    /// A whole in parts.
+    Breakdown(Breakdown),
 }
 
 /// Pictures of one message, of which one is shown.
@@ -189,6 +209,15 @@ pub struct Waterfalls {
     pub title: String,
     /// Each with its name, words that choose it, and whether it is shown first.
     pub all: Vec<(String, String, bool, Waterfall)>,
+}
+
+impl Chart {
+    const fn figure(&self) -> Option<&Figure> {
+        match self {
+            Self::Figure(figure) => Some(figure),
+            Self::Forest(_) | Self::Ribbon(_) | Self::Breakdown(_) => None,
+        }
+    }
 }
 
 impl Block {
@@ -205,9 +234,17 @@ impl Block {
 
     /// Figures that have something to draw; none where none has.
     pub fn figures(all: Vec<Figure>) -> Option<Self> {
-        let all: Vec<Figure> =
-            all.into_iter().map(figure::placeable).filter(|one| one.traces.iter().any(|trace| !trace.is_empty())).collect();
-        (!all.is_empty()).then_some(Self::Picture(Picture::Figures(all)))
+        Self::charts(all.into_iter().map(Chart::Figure))
+    }
+
+    /// Charts that have something to draw; none where none has.
+    pub fn charts(all: impl IntoIterator<Item = Chart>) -> Option<Self> {
+        let drawn = |chart: Chart| match chart {
+            Chart::Figure(one) => figure::drawable(one).map(Chart::Figure),
+            chart => Some(chart),
+        };
+        let all: Vec<Chart> = all.into_iter().filter_map(drawn).collect();
+        (!all.is_empty()).then_some(Self::Picture(Picture::Charts(all)))
     }
 
     /// A flame graph.
@@ -217,7 +254,7 @@ impl Block {
 
     fn all_figures(&self) -> Vec<&Figure> {
         match self {
-            Self::Picture(Picture::Figures(figures)) => figures.iter().collect(),
+            Self::Picture(Picture::Charts(charts)) => charts.iter().filter_map(Chart::figure).collect(),
             Self::Piece(_, blocks) | Self::At(_, _, blocks) => blocks.iter().flat_map(Self::all_figures).collect(),
             _ => Vec::new(),
         }
@@ -236,6 +273,12 @@ impl Block {
     /// Blocks that stand behind an answer.
     pub fn usual(blocks: impl IntoIterator<Item = Self>) -> Self {
         Self::At(Level::Usual, String::new(), blocks.into_iter().collect())
+    }
+
+    /// The same, which a page folds below a summary; none where there is nothing to fold.
+    pub fn behind(summary: impl Into<String>, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let blocks: Vec<Self> = blocks.into_iter().collect();
+        (!blocks.is_empty()).then(|| Self::At(Level::Usual, summary.into(), blocks))
     }
 
     /// Blocks of every figure, folded below a summary; none where there is nothing to fold.

@@ -208,6 +208,8 @@ pub enum Cell {
     Text(Text),
     /// The same, with an explanation for a reader who points at it.
     Hinted(Text, String),
+    /// The same on a ground as dark as a share of the darkest.
+    Shaded(Text, f64),
     /// A figure with its interval.
     Estimate(Estimated),
     /// A figure of a receipt.

@@ -16,7 +16,7 @@ fn words(cell: &Cell) -> String {
         Cell::Entry(entry) => [&entry.value, &entry.margin, &entry.share, &entry.calls].map(String::as_str).join(" ").trim_end().to_owned(),
         Cell::Stack(lines) => lines.join(" "),
         Cell::Lines(lines) => lines.iter().map(crate::document::Text::plain).collect::<Vec<_>>().join(" "),
-        Cell::Text(text) | Cell::Hinted(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text) => text.plain(),
+        Cell::Text(text) | Cell::Hinted(text, _) | Cell::Shaded(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text) => text.plain(),
         Cell::Covered => String::new(),
     }
 }

@@ -20,13 +20,12 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
 }
 
 fn map(map: &BufferMap, figure: Option<Figure>) -> Block {
-    let mut blocks: Vec<Block> = Block::sentences(sentences(map)).into_iter().collect();
-    // One of a diagonal alone has a table, which says more.
+    // One of a diagonal alone has a chart and a table, which say more.
     let whole = map.diagonal.len() < map.cells.len();
-    if whole {
-        blocks.extend([Block::Lead(legend(map).into()), Block::Map(heat_map(map))]);
-    }
-    blocks.extend(Block::figures(figure.into_iter().collect()));
+    let mut blocks = if whole { vec![Block::Map(heat_map(map)), Block::Lead(legend(map).into())] } else { Vec::new() };
+    let figure = Block::figures(figure.into_iter().collect());
+    let sentences = Block::sentences(sentences(map));
+    blocks.extend(if whole { [sentences, figure] } else { [figure, sentences] }.into_iter().flatten());
     blocks.extend((!map.diagonal.is_empty()).then(|| cells("The diagonal", map, &map.diagonal).into()));
     blocks.extend([levels("sender", &map.senders).into(), levels("receiver", &map.receivers).into()]);
     if whole {
@@ -330,7 +329,7 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
             .to_owned(),
         alt: "Goodput against socket buffer in packets. The figures are in the table of the diagonal.".to_owned(),
         sizes: Some(SizeAxis { title: Some("packets under way"), log: false, ..SizeAxis::over(1, most.ceil() as u64) }),
-        panels: vec![Panel::linear("goodput", "bit/s")],
+        panels: vec![Panel::of("goodput", "bit/s")],
         traces,
     })
 }

@@ -8,7 +8,7 @@ use model::order::Order;
 
 use crate::document::Figure;
 use crate::document::figure::{Landmark, Panel, SizeAxis, Trace};
-use crate::number::{self, Axis};
+use crate::number;
 use crate::series::{Group, metric};
 
 const NS: f64 = 1e-9;
@@ -73,7 +73,7 @@ fn messages(groups: &[Numbered]) -> Figure {
                 .into(),
         alt: alt("Messages per second against message size.", groups, Metric::MessagesPerS, number::count),
         sizes: Some(sizes(groups)),
-        panels: vec![Panel::linear("messages/s", "")],
+        panels: vec![Panel::of("messages/s", "")],
         traces: traces(groups, Metric::MessagesPerS, |rate| format!("{} messages/s", number::count(rate))),
     }
 }
@@ -87,7 +87,7 @@ fn goodput(groups: &[Numbered]) -> Figure {
         caption: "Payload that arrived. Both axes are logarithmic: a straight rise means a constant cost per message; it bends towards saturation.".into(),
         alt: alt("Goodput against message size.", groups, Metric::GoodputBitPerS, number::bits),
         sizes: Some(sizes(groups)),
-        panels: vec![Panel::log("goodput", "bit/s", &traces, Axis::Bits)],
+        panels: vec![Panel::of("goodput", "bit/s")],
         traces,
     }
 }
@@ -131,10 +131,10 @@ fn marks(series: usize, group: &Group, name: Metric, scale: f64, write: fn(f64) 
 fn elapsed(groups: &[Numbered]) -> Figure {
     let mut traces = measured(groups, 0, Metric::TimePerMessageNs, Quantity::Elapsed);
     let residuals: Vec<Trace> = groups.iter().filter_map(residuals).collect();
-    let mut panels = vec![Panel::linear("time per message", "s")];
+    let mut panels = vec![Panel::of("time per message", "s")];
     if !residuals.is_empty() {
         panels[0].share = 0.7;
-        panels.push(Panel { share: 0.3, ..Panel::linear("residual", "%") });
+        panels.push(Panel { share: 0.3, ..Panel::of("residual", "%") });
         traces.extend(residuals);
     }
     Figure {
@@ -155,7 +155,7 @@ fn elapsed(groups: &[Numbered]) -> Figure {
 fn demand(groups: &[Numbered]) -> Figure {
     let mut traces = measured(groups, 0, Metric::SenderCpuPerMessageNs, Quantity::SenderCpu);
     traces.extend(measured(groups, 1, Metric::ReceiverCpuPerMessageNs, Quantity::ReceiverCpu));
-    let panel = |title| Panel { share: 0.5, ..Panel::linear(title, "s") };
+    let panel = |title| Panel { share: 0.5, ..Panel::of(title, "s") };
     let sender = alt("Service demand against message size. Sender.", groups, Metric::SenderCpuPerMessageNs, number::time);
     Figure {
         id: "demand".into(),
@@ -258,7 +258,7 @@ fn percentiles(groups: &[Numbered]) -> Figure {
         caption: "Request/response, one outstanding. Trials are merged, never averaged; half of the transactions were faster than p50, one in a thousand slower than p99.9. Bars where there are intervals: over blocks.".into(),
         alt,
         sizes: Some(SizeAxis::of_percentiles()),
-        panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds)],
+        panels: vec![Panel::of("round trip", "s")],
         traces,
     }
 }

@@ -29,8 +29,19 @@ pub fn section(analysis: &Analysis) -> Section {
         blocks.extend([Block::Heading("Where did the datagrams go?".into()), Block::Paragraph(datagrams(balance).into())]);
         blocks.extend(Block::everything("Datagrams, counted", [table(balance).into()]));
     }
-    let count = Some(analysis.findings.len()).filter(|count| *count > 0);
-    Section { count, ..Section::new("doubts", "Doubts and checks", [Block::usual(blocks)]).led("Doubts") }
+    Section::new("doubts", "Doubts and checks", [Block::usual(blocks)]).led("Doubts").folded(found(analysis))
+}
+
+/// What disturbed the trials, and how many warnings there are.
+fn found(analysis: &Analysis) -> String {
+    let warnings = match analysis.findings.len() {
+        0 => "No warning".to_owned(),
+        count => plural(count as u64, "warning"),
+    };
+    match analysis.disturbed.trials {
+        0 => format!("{warnings}, {} undisturbed", plural(analysis.trials, "trial")),
+        _ => format!("{warnings}; {}", super::trust::disturbance(analysis)),
+    }
 }
 
 fn table(balance: &Balance) -> Table {

@@ -21,7 +21,14 @@ pub fn section(groups: &[Group]) -> Option<Section> {
         modelled.iter().map(|group| Block::piece(&*group.name, Block::sentences(sentences(group).iter().map(|text| emphasised(text)))));
     let coefficients = Block::everything("Coefficients of the cost models", [coefficients(&modelled)]);
     let blocks = std::iter::once(Block::Lead(lead.into())).chain(said).chain(coefficients);
-    (!modelled.is_empty()).then(|| Section::new(ID, "What a message costs", [Block::usual(blocks)]).led("Cost"))
+    (!modelled.is_empty()).then(|| Section::new(ID, "What a message costs", [Block::usual(blocks)]).led("Cost").folded(found(&modelled)))
+}
+
+/// How many of the quantities are a line.
+fn found(groups: &[&Group]) -> String {
+    let all = || groups.iter().flat_map(|group| &group.models);
+    let fitted = all().filter(|model| matches!(model.outcome, FitOutcome::Fitted(_))).count();
+    format!("Cost per message and per byte: {fitted} of {} curves are straight lines", all().count())
 }
 
 fn coefficients(groups: &[&Group]) -> Block {

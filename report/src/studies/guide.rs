@@ -87,7 +87,7 @@ pub fn section(analysis: &Analysis, groups: &[Group]) -> Section {
         blocks.push(Block::Heading("How the intervals were found".into()));
         blocks.extend(Block::sentences(methods.iter().map(|method| format!("{}.", capital(method)))));
     }
-    Section::new("guide", "How to read it", [Block::usual(blocks)])
+    Section::new("guide", "How to read it", [Block::usual(blocks)]).folded("Words of this page, and how intervals were found")
 }
 
 /// Methods of the intervals, with the number of units and the coverage.

@@ -5,10 +5,12 @@
 //! ```
 
 use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
+use model::order::Order;
 
 use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::{Block, Document, Figure, Masthead, Rows, Section, Tone};
 use crate::number;
+use crate::studies::headline::AT_TOP;
 use crate::{clock, json, words};
 
 /// What names a run.
@@ -29,7 +31,13 @@ const MOST_DRAWN: usize = 24;
 /// The history; `tool` is nettoll's version, for a page.
 pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Document {
     let title = format!("{}: {} over {}", history.study, history.title.to_lowercase(), words::plural(history.runs.len() as u64, "run"));
-    let mut blocks = vec![Block::Paragraph(span(history).into()), Block::Conclusion(tone(history), conclusion(history))];
+    // Cells that changed are what is looked for.
+    let mut order: Vec<usize> = (0..history.cells.len()).collect();
+    order.order_by_key(|place| history.cells[*place].levels.len() < 2);
+    let drawn = |places: &[usize]| Block::figures(places.iter().map(|place| figure(history, &history.cells[*place], *place, by)).collect());
+    let (first, others) = order.split_at(order.len().min(AT_TOP));
+    let mut blocks: Vec<Block> = drawn(first).into_iter().collect();
+    blocks.extend([Block::Paragraph(span(history).into()), Block::Conclusion(tone(history), conclusion(history))]);
     blocks.extend(Block::warnings(notes.iter().cloned().chain(alike(history)).collect()));
     let changed: Vec<&CellHistory> = history.cells.iter().filter(|cell| cell.levels.len() > 1).collect();
     blocks.extend(changed.iter().map(|cell| changes(history, cell, by)));
@@ -40,8 +48,10 @@ pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Do
     );
     blocks.push(Block::Lead(method.into()));
     let summary = Section::named("summary", "What changed", blocks);
-    let drawn: Vec<Figure> = history.cells.iter().take(MOST_DRAWN).enumerate().map(|(at, cell)| figure(history, cell, at, by)).collect();
-    let pictures = Block::figures(drawn).map(|figures| Section::new("series", "Run by run", [figures]));
+    let pictures = drawn(&others[..others.len().min(MOST_DRAWN)]).map(|figures| {
+        let finding = format!("{} run by run", words::plural(others.len() as u64, "other cell"));
+        Section::new("series", "Run by run", [figures]).folded(finding)
+    });
     let levels = Section::new("levels", "Newest level of each cell", [newest(history, by).into()]);
     Document {
         masthead: Masthead { heading: title, lines: vec![history.machine.clone()], ..Masthead::default() },
@@ -185,5 +195,5 @@ fn panel(history: &History) -> Panel {
         analysis::result::Unit::Share => "%",
         analysis::result::Unit::Count | analysis::result::Unit::PerMessage => "",
     };
-    Panel { zero: false, ..Panel::linear(history.title, unit).joined(true) }
+    Panel { zero: false, ..Panel::of(history.title, unit).joined(true) }
 }

@@ -3,7 +3,7 @@
 
 pub mod answer;
 pub mod attached;
-mod buffers;
+pub mod buffers;
 pub mod cells;
 pub mod charts;
 pub mod checks;
@@ -42,7 +42,6 @@ pub fn all(analysis: &Analysis) -> Vec<Section> {
         analysis.repetitions().map(repetitions::section),
         analysis.open_loop().map(|study| open_loop::section(study, analysis)),
         analysis.order().and_then(|study| order::section(study, analysis)),
-        buffers::section(analysis),
         published::section(analysis),
         verdict::arms(analysis),
     ];

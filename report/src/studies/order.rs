@@ -22,6 +22,7 @@ pub fn section(study: &OrderStudy, analysis: &Analysis) -> Option<Section> {
     (!notes.is_empty()).then(|| {
         let lead = "A median hides what time per message does from block to block. Lengthen the warm-up, quieten the machine, or compare as \
                     arms of one study, which drift hits alike.";
-        Section::study("order", "Order of the blocks", lead.to_owned(), Vec::new(), [Part { notes, ..Part::default() }.into()])
+        let finding = notes[0].clone();
+        Section::study("order", "Order of the blocks", lead.to_owned(), Vec::new(), [Part { notes, ..Part::default() }.into()]).folded(finding)
     })
 }

@@ -17,7 +17,11 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
     blocks.extend(published.buffers.iter().map(buffers));
     blocks.extend(published.sizes.iter().flat_map(sizes));
     blocks.extend((!published.times.is_empty()).then(|| times(published)));
-    Some(Section::new("published", format!("Next to it: {}", published.title), blocks).led("Published"))
+    Some(
+        Section::new("published", format!("Next to it: {}", published.title), blocks)
+            .led("Published")
+            .folded(format!("Today next to the figures of {}", published.title)),
+    )
 }
 
 /// Today's figure over the published one: `1,230x`.

@@ -29,12 +29,12 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
     }
 }
 
-/// The first picture, the answer in lines, how the run ended.
+/// The pictures that answer, the answer in lines, how the run ended.
 pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
     let lines = Block::sentences(answer::lines(analysis, groups));
-    let picture = Block::figures(headline::figure(analysis, groups).into_iter().collect());
+    let pictures = headline::pictures(analysis, groups);
     let ended = Block::Aside(ended(analysis).into());
-    Section::named("summary", "Summary", picture.into_iter().chain(lines).chain([ended]))
+    Section::named("summary", "Summary", pictures.into_iter().chain(lines).chain([ended]))
 }
 
 /// The number of blocks, cells and trials, and why the run ended.

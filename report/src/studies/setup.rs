@@ -30,7 +30,9 @@ pub fn section(analysis: &Analysis) -> Section {
             blocks.extend(Block::everything(title, [hosts(title, shown, rows).into()]));
         }
     }
-    Section::new("setup", "Setup", Block::everything("The plan, and the hosts' facts", blocks))
+    let host = analysis.hosts.first().map_or_else(String::new, |facts| format!(" on {}", super::run::host(facts)));
+    let finding = format!("{} over {}{host}", plural(analysis.trials, "trial"), link(&analysis.run.plan));
+    Section::new("setup", "Setup", Block::everything("The plan, and the hosts' facts", blocks)).folded(finding)
 }
 
 /// Facts by host; what all hosts share is said once.

@@ -1,6 +1,7 @@
 //! Trials over time: what disturbed which of them, and by how much it moved them.
 
 use analysis::result::{Analysis, TrialPoint, TrialState};
+use model::order::Order;
 
 use crate::document::figure::{Figure, Panel, SizeAxis, Ticks, Trace};
 use crate::document::{Block, Section};
@@ -16,11 +17,17 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
     let lead = "Each mark is a trial: its time per message, over the median of its cell. Marks away from 1 that share a colour and an hour \
                 say what widened the intervals.";
     let figure = Block::figures(vec![figure])?;
-    Some(Section::new(
-        "trials",
-        "Trials over time",
-        Block::everything("Time per message of each trial", [Block::Lead(lead.into()), figure]),
-    ))
+    let finding = format!("{} over time{}", plural(analysis.trials, "trial"), spread(analysis));
+    let figure = Block::everything("Time per message of each trial", [Block::Lead(lead.into()), figure]);
+    Some(Section::new("trials", "Trials over time", figure).folded(finding))
+}
+
+/// How far the middle half of the trials lies from the medians of their cells.
+fn spread(analysis: &Analysis) -> String {
+    let mut ratios: Vec<f64> = analysis.timeline.iter().filter_map(|point| point.ratio).filter(|ratio| ratio.is_finite()).collect();
+    ratios.order_by(f64::total_cmp);
+    let at = |share: f64| ratios.get((ratios.len() as f64 * share) as usize).copied().map(times);
+    at(0.25).zip(at(0.75)).map_or_else(String::new, |(low, high)| format!(": half of them took {low} to {high} of their median"))
 }
 
 const fn name(state: TrialState) -> &'static str {
@@ -57,11 +64,10 @@ fn strip(analysis: &Analysis) -> Option<Figure> {
             let figure = point.ratio.map_or_else(|| "failed".to_owned(), |ratio| format!("{} of the cell's median", times(ratio)));
             (minutes(point) * scale, ratio, format!("{cell}, block {}", point.block + 1), figure)
         });
-        Trace::points(name(state), series, points)
+        // The usual is grey: the others stand out.
+        Trace { base: state == TrialState::Sound, ..Trace::points(name(state), series, points) }
     };
-    // The colours of the gravest stand out; the usual is grey.
-    const SERIES: [usize; 7] = [7, 2, 4, 3, 0, 1, 6];
-    let traces: Vec<Trace> = SERIES.into_iter().zip(TrialState::ALL).map(trace).filter(|trace| !trace.is_empty()).collect();
+    let traces: Vec<Trace> = TrialState::ALL.into_iter().enumerate().map(trace).filter(|trace| !trace.is_empty()).collect();
     let at: Vec<f64> = [0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0].to_vec();
     let text = at.iter().map(|ratio| times(*ratio)).collect();
     let counts: Vec<String> = TrialState::ALL
@@ -81,7 +87,7 @@ fn strip(analysis: &Analysis) -> Option<Figure> {
         alt: format!("Trials over time. {caption}"),
         caption,
         sizes: Some(SizeAxis { log_ticks: Ticks::default(), ..axis }),
-        panels: vec![Panel { unit: "%", log_ticks: Some(Ticks { at, text }), ..Panel::linear("over the cell's median", "%") }],
+        panels: vec![Panel { unit: "%", log_ticks: Some(Ticks { at, text }), ..Panel::of("over the cell's median", "%") }],
         traces,
     })
 }

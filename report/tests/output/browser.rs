@@ -9,7 +9,7 @@ use analysis::result::Analysis;
 pub const WIDE: Screen = Screen { width: 1280, height: 900, dark: false };
 pub const NARROW: Screen = Screen { width: 400, height: 800, dark: false };
 
-/// Where pages and pictures are left for whoever wants to look.
+/// Where pages and pictures are left, to be looked at.
 pub fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -31,7 +31,7 @@ pub fn assert_quiet(page: &mut Page) {
     assert_eq!(page.requests(), Vec::<String>::new());
 }
 
-fn assert_fits(page: &mut Page, screen: Screen) {
+pub fn assert_fits(page: &mut Page, screen: Screen) {
     let width = page.evaluate("document.documentElement.scrollWidth").as_u64().unwrap();
     assert!(width <= u64::from(screen.width), "the page is {width} wide on a screen of {}", screen.width);
     let outside = page.evaluate(
@@ -40,9 +40,16 @@ fn assert_fits(page: &mut Page, screen: Screen) {
     assert_eq!(outside, serde_json::json!([]), "charts wider than their place");
 }
 
+/// Opens what is folded.
+pub fn unfold(page: &mut Page) {
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })");
+    page.settle();
+}
+
 /// Every chart of the data has one picture that is seen, with a mark for each measured point of
-/// the data, a legend, and names for who cannot see it.
+/// the data, and names for readers who cannot see it.
 fn assert_drawn(page: &mut Page, charts: usize) {
+    unfold(page);
     let counts = page.evaluate(
         "JSON.parse(document.getElementById('chart-data').textContent).map(chart => {
             const plot = document.getElementById('chart-' + chart.id);
@@ -50,14 +57,14 @@ fn assert_drawn(page: &mut Page, charts: usize) {
             const points = chart.traces.filter(trace => !trace.model && !trace.stacked).flatMap(trace => trace.y).filter(y => y !== null).length;
             const stacked = chart.traces.some(trace => trace.stacked);
             const marks = seen[0].querySelectorAll('.s .mark').length;
-            return [chart.id, seen.length, stacked ? marks > 5 : marks === points, document.querySelectorAll('#key-' + chart.id + ' button').length > 0,
+            return [chart.id, seen.length, stacked ? marks > 5 : marks === points,
                 plot.getAttribute('aria-label').length > 5 && seen[0].getAttribute('aria-label').length > 5]
         })",
     );
     let counts = counts.as_array().unwrap();
     assert_eq!(counts.len(), charts);
     for chart in counts {
-        assert_eq!(chart.as_array().unwrap()[1..], [serde_json::json!(1), true.into(), true.into(), true.into()], "{chart}");
+        assert_eq!(chart.as_array().unwrap()[1..], [serde_json::json!(1), true.into(), true.into()], "{chart}");
     }
 }
 
@@ -83,7 +90,7 @@ fn every_chart_is_drawn_on_every_screen() {
     for (screen, name) in [(WIDE, "wide-light"), (NARROW, "narrow-light"), (WIDE, "wide-dark"), (NARROW, "narrow-dark")] {
         let screen = Screen { dark: name.ends_with("dark"), ..screen };
         let mut page = browser.open(&path, screen);
-        assert_drawn(&mut page, 7);
+        assert_drawn(&mut page, 10);
         assert_apart(&mut page);
         assert_fits(&mut page, screen);
         assert_quiet(&mut page);
@@ -93,26 +100,6 @@ fn every_chart_is_drawn_on_every_screen() {
         assert_fits(&mut page, screen);
         page.screenshots(&pictures(), &format!("{name}-open"));
     }
-}
-
-#[test]
-fn the_answer_is_on_the_first_screen() {
-    if !present() {
-        return;
-    }
-    let path = written("first.html", &support::sample());
-    let mut browser = Browser::start();
-    let screen = Screen { width: 1280, height: 800, dark: false };
-    let mut page = browser.open(&path, screen);
-    let bottom = "Math.max(...[...document.querySelectorAll('#figure-cpu, #summary li:first-child')].map(one => one.getBoundingClientRect().bottom))";
-    let bottom = page.evaluate(bottom).as_f64().unwrap();
-    assert!(bottom <= 800.0, "the chart and the first line of the answer end at {bottom}");
-    // The ways to its parts stay in sight, and say where the reader is.
-    page.evaluate("document.getElementById('charts').scrollIntoView({ behavior: 'instant' })");
-    page.settle();
-    assert_eq!(page.evaluate("document.querySelector('nav').getBoundingClientRect().top"), 0);
-    assert_eq!(page.evaluate("document.querySelector('nav [aria-current]').hash"), "#charts");
-    assert_quiet(&mut page);
 }
 
 #[test]
@@ -149,7 +136,7 @@ fn charts_follow_the_colour_scheme_and_the_width() {
     page.show(NARROW);
     page.settle();
     assert_eq!(page.evaluate(colour), light);
-    assert_drawn(&mut page, 7);
+    assert_drawn(&mut page, 10);
     assert_fits(&mut page, NARROW);
     assert_quiet(&mut page);
 }
@@ -162,6 +149,7 @@ fn the_size_axis_can_be_switched() {
     let path = written("switch.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, WIDE);
+    unfold(&mut page);
     let kind =
         "[...document.querySelectorAll('#chart-delay svg')].filter(svg => svg.getClientRects().length > 0).map(svg => svg.dataset.axis)";
     assert_eq!(page.evaluate(kind), serde_json::json!(["log"]), "sizes span decades");
@@ -169,24 +157,25 @@ fn the_size_axis_can_be_switched() {
     assert_eq!(page.evaluate(kind), serde_json::json!(["linear"]));
     assert_eq!(page.evaluate("document.querySelector('[data-chart=delay][data-axis=linear]').getAttribute('aria-pressed')"), "true");
     assert_apart(&mut page);
-    assert_drawn(&mut page, 7);
+    assert_drawn(&mut page, 10);
     assert_quiet(&mut page);
 }
 
+/// A link to a place in a fold opens it.
 #[test]
-fn a_series_can_be_hidden_and_shown_again() {
+fn folds_open_for_links_and_for_paper() {
     if !present() {
         return;
     }
-    let path = written("hide.html", &support::sample());
+    let path = written("folds.html", &support::disturbed());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, NARROW);
-    let series = "[...document.querySelectorAll('#chart-messages .s')].filter(one => one.getClientRects().length > 0).length";
-    assert_eq!(page.evaluate(series), 4);
-    for shown in [3, 4] {
-        page.evaluate("document.querySelector('#key-messages button').click()");
-        assert_eq!(page.evaluate(series), shown);
-    }
+    let open = "document.querySelectorAll('details.fold[open]').length";
+    assert_eq!(page.evaluate(open), 0);
+    page.evaluate("document.querySelector('a[href=\"#doubts\"]').click()");
+    page.settle();
+    assert_eq!(page.evaluate("document.getElementById('doubts').open"), true);
+    assert_eq!(page.evaluate(open), 1);
     assert_quiet(&mut page);
 }
 
@@ -198,8 +187,9 @@ fn what_is_pointed_at_shows_its_figures() {
     let path = written("hover.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, WIDE);
+    unfold(&mut page);
     let mark = page.evaluate(
-        "(() => { const mark = document.querySelector('#chart-messages [data-series=\"1\"] .mark'); mark.scrollIntoView({ block: 'center', behavior: 'instant' });
+        "(() => { const mark = document.querySelector('#chart-messages [data-series=\"2\"] .mark'); mark.scrollIntoView({ block: 'center', behavior: 'instant' });
             const box = mark.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] })()",
     );
     // Next to it is near enough.
@@ -234,6 +224,7 @@ fn what_is_saved_is_whole() {
     let mut browser = Browser::start();
     let mut page = browser.open(&path, WIDE);
     page.save_into(folder.path());
+    unfold(&mut page);
     let files = [
         ("[data-save=json]", "nettoll.json"),
         ("[data-save=csv]", "nettoll.csv"),
@@ -270,7 +261,7 @@ fn hostile_text_stays_text() {
     let path = written("hostile.html", &support::hostile());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, NARROW);
-    assert_drawn(&mut page, 7);
+    assert_drawn(&mut page, 10);
     assert_eq!(page.evaluate("document.scripts.length"), 4);
     assert_eq!(page.evaluate("document.images.length"), 0);
     page.evaluate("document.getElementById('chart-messages').focus()");
@@ -308,16 +299,16 @@ fn it_prints() {
     let colour = "getComputedStyle(document.querySelector('#chart-messages .s .mark')).fill";
     let dark = page.evaluate(colour);
     page.medium("print", true);
-    assert_eq!(page.evaluate(colour), "rgb(0, 114, 178)", "paper is light");
+    assert_eq!(page.evaluate(colour), "rgb(11, 98, 196)", "paper is light");
     page.medium("", true);
     assert_eq!(page.evaluate(colour), dark);
     page.evaluate("dispatchEvent(new Event('beforeprint'))");
-    assert_eq!(page.evaluate("document.querySelectorAll('#setup details:not([open])').length"), 0);
+    assert_eq!(page.evaluate("document.querySelectorAll('details:not([open])').length"), 0);
     page.evaluate("dispatchEvent(new Event('afterprint'))");
-    assert_ne!(page.evaluate("document.querySelectorAll('#setup details:not([open])').length"), 0);
+    assert_ne!(page.evaluate("document.querySelectorAll('details:not([open])').length"), 0);
     page.print(&place("print.pdf"));
     page.settle();
-    assert_drawn(&mut page, 7);
+    assert_drawn(&mut page, 10);
     assert_quiet(&mut page);
 }
 
@@ -362,7 +353,7 @@ fn receipts_are_drawn_and_fit() {
             "['work-0', 'layer-0', 'work-2', 'layer-2'].map(id => document.querySelectorAll('#chart-' + id + ' .part').length > 20)",
         );
         assert_eq!(stacks, serde_json::json!([true, true, true, true]));
-        page.evaluate("document.querySelectorAll('#receipt details').forEach(details => { details.open = true; })");
+        page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })");
         page.settle();
         assert_fits(&mut page, screen);
         assert_quiet(&mut page);
@@ -447,6 +438,7 @@ fn flame_graphs_zoom_search_and_compare() {
         page.evaluate(&click("all"));
         assert!(page.evaluate(&width("tcp_sendmsg_locked")).as_f64().unwrap() < 0.9);
         // The same by keys, said aloud.
+        unfold(&mut page);
         page.evaluate("document.getElementById('chart-flame-0').focus()");
         let heard = "document.querySelector('[aria-live=polite]').textContent.split('\\n')[0]";
         page.press("ArrowRight");
@@ -501,18 +493,22 @@ fn exact_flame_graphs_tell_what_changed() {
     }
 }
 
-/// Texts of a drawing stay inside it and lie apart.
-fn assert_readable(page: &mut Page, drawings: &str) {
-    let bad = page.evaluate(&format!(
+/// Texts that leave their drawing or lie on another.
+pub fn unreadable(page: &mut Page, drawings: &str) -> serde_json::Value {
+    page.evaluate(&format!(
         "[...document.querySelectorAll('{drawings}')].filter(svg => svg.getClientRects().length > 0).flatMap(svg => {{
             const whole = svg.getBoundingClientRect();
             const texts = [...svg.querySelectorAll('text')].filter(text => text.getClientRects().length > 0).map(text => [text.textContent, text.getBoundingClientRect()]);
             const out = texts.filter(([, box]) => box.left < whole.left - 1 || box.right > whole.right + 1);
             const over = texts.filter(([, a], i) => texts.slice(i + 1).some(([, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3));
-            return [...out, ...over].map(([text]) => text);
+            return [...out, ...over].map(([text]) => svg.parentElement.id + ': ' + text);
         }})"
-    ));
-    assert_eq!(bad, serde_json::json!([]));
+    ))
+}
+
+/// Texts of a drawing stay inside it and lie apart.
+fn assert_readable(page: &mut Page, drawings: &str) {
+    assert_eq!(unreadable(page, drawings), serde_json::json!([]));
 }
 
 #[test]
@@ -543,7 +539,8 @@ fn forest_plots_and_claims_fit_every_screen() {
             let seen = format!("[...document.querySelectorAll('{wanted}')].filter(one => one.getClientRects().length > 0).length > 0");
             assert_eq!(page.evaluate(&seen), true, "{name} at {width}");
             assert_fits(&mut page, screen);
-            assert_readable(&mut page, "svg.forest");
+            unfold(&mut page);
+            assert_readable(&mut page, "svg.chart");
             let scrolls = "[...document.querySelectorAll('.scroll:has(> .claims)')].some(one => one.scrollWidth > one.clientWidth + 1)";
             assert!(width < 1280 || page.evaluate(scrolls) == false, "the claims have room at {width}");
             assert_quiet(&mut page);
@@ -562,7 +559,7 @@ fn studies_are_drawn_and_fit() {
     }
     let mut browser = Browser::start();
     let levels = host_load(&few_levels(), &[1, 16_384], &[1]);
-    for (name, analysis, charts) in [("levels", levels, 14), ("repetitions", repetitions(), 7), ("latency-rates", latency(), 4)] {
+    for (name, analysis, charts) in [("levels", levels, 13), ("repetitions", repetitions(), 6), ("latency-rates", latency(), 3)] {
         let path = written(&format!("{name}.html"), &analysis);
         for (screen, kind) in [(WIDE, "wide"), (NARROW, "narrow")] {
             let mut page = browser.open(&path, screen);

@@ -1,6 +1,6 @@
 //! What every output looks like, compared with files in `snapshots`.
 
-use crate::support::{disturbed, empty, factors, sample, small, spoilt, without_drawings};
+use crate::support::{disturbed, empty, factors, sample, section, small, spoilt, without_drawings};
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
 
@@ -67,10 +67,7 @@ fn terminal_of_rates_flows_and_both_ways() {
 
 #[test]
 fn tables_of_rates_flows_and_both_ways() {
-    let page = body(&report::html::render(&factors()));
-    let start = page.find("<section id=\"tables\"").expect("tables");
-    let end = page[start..].find("</section>").expect("an end");
-    insta::assert_snapshot!(page[start..start + end]);
+    insta::assert_snapshot!(section(&report::html::render(&factors()), "tables"));
 }
 
 #[test]

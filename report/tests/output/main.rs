@@ -8,6 +8,7 @@ mod browser;
 mod buffers;
 mod chromium;
 mod csv;
+mod first_screen;
 mod fleet;
 mod golden;
 mod microscope;

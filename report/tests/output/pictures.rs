@@ -37,7 +37,8 @@ const MOST_BLOCKS: f64 = 0.06;
 /// Makes text invisible where it stands and gives the places of the pieces, without those within another.
 const PIECES: &str = "(() => {
     const style = document.createElement('style');
-    style.textContent = '*, ::placeholder, ::marker { color: transparent !important; text-decoration: none !important } svg text { fill: transparent !important } nav { position: static !important }';
+    style.textContent = '*, ::placeholder, ::marker { color: transparent !important; text-decoration: none !important } svg text { fill: transparent !important }';
+    document.querySelectorAll('details.fold').forEach(fold => { fold.open = true; });
     document.head.append(style);
     const all = [...document.querySelectorAll('header, .callout, .headlines, .plot, .scroll:has(svg), .prose, .findings')].filter(one => one.getClientRects().length > 0);
     return all.filter(one => !all.some(other => other !== one && other.contains(one))).map(one => one.getBoundingClientRect())
@@ -140,7 +141,8 @@ fn compared(page: &mut Page, name: &str) -> Option<String> {
     Some(format!("{name}: {found}; it is {} now, was {}", new.display(), path.display()))
 }
 
-fn pages() -> Vec<(&'static str, String)> {
+/// Each kind of page.
+pub fn pages() -> Vec<(&'static str, String)> {
     use literature::{Study, analyse};
     let (red, flames): (_, Flames) = receipts::red();
     let levels = studies::host_load(&studies::few_levels(), &[1, 16_384], &[1]);
@@ -150,6 +152,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("arms", report::html::render(&crate::verdicts::arms())),
         ("runs", report::html::document(&report::verdict::document(&crate::verdicts::between(), "0.1.0"))),
         ("buffers", report::html::render(&buffers::buffers())),
+        ("ways", report::html::render(&studies::ways())),
         ("levels", report::html::render(&levels)),
         ("repetitions", report::html::render(&studies::repetitions())),
         ("latency", report::html::render(&studies::latency())),

@@ -100,7 +100,7 @@ fn data_can_be_taken_out_of_the_page_again() {
     };
     assert_eq!(data("analysis"), serde_json::from_str::<serde_json::Value>(&report::json::render(&sample())).unwrap());
     assert_eq!(data("csv"), report::csv::render(&sample()));
-    assert_eq!(data("chart-data").as_array().unwrap().len(), 7);
+    assert_eq!(data("chart-data").as_array().unwrap().len(), 10);
 }
 
 #[test]
@@ -121,9 +121,9 @@ fn a_page_of_quick_is_light() {
 fn charts_are_read_without_a_script() {
     let page = report::html::render(&sample());
     let body = &without_scripts(&page)[page.find("<body>").unwrap()..];
-    // Each chart over sizes has a logarithmic and a linear axis; the first, the last and that of trials are
-    // as wide as the page, and have another shape for narrow screens.
-    assert_eq!(body.matches("<svg class=\"chart").count(), 4 * 2 + 2 * 2 + 2 + 2);
+    // Eight charts over sizes have a logarithmic and a linear axis, those of round trips and of trials one; each has
+    // another shape for narrow screens.
+    assert_eq!(body.matches("<svg class=\"chart").count(), 8 * 2 + 2 + 10);
     assert!(body.contains("<title>UDP_STREAM · 1,472 B\n"), "figures of a mark");
     assert_eq!(page, report::html::render(&sample()), "the same each time");
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::document::{HeatMap, Square, Step};
 
 /// Pixels of a square, and of the margins that the names stand in.
-const SIDE: usize = 44;
+const SIDE: usize = 34;
 const LEFT: usize = 62;
 const TOP: usize = 46;
 

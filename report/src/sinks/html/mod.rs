@@ -11,10 +11,10 @@ pub mod page;
 use maud::{Markup, PreEscaped, html};
 use model::printable::{Keep, printable};
 
-use self::chart::{Shape, flame, forest, waterfall};
+use self::chart::{Shape, breakdown, flame, forest, ribbon, waterfall};
 use self::page::{Frame, data, document, figure, framed, part, scrolling};
 use crate::document::{
-    Block, Cell, Column, Document, Entry, Estimated, Figure, Finding, Kind, Level, Masthead, Picture, RowKind, Section, Shown, Span, Table,
+    Block, Cell, Chart, Column, Document, Entry, Estimated, Figure, Finding, Kind, Masthead, Picture, RowKind, Section, Shown, Span, Table,
     Text, Tone, Trust, Waterfalls, waterfall::Waterfall,
 };
 use crate::json::for_script;
@@ -24,18 +24,15 @@ use crate::words::{capital, plural};
 /// Meanings of more letters than these stand side by side in wider columns.
 const LONG_MEANING: usize = 80;
 
-/// How several charts are read.
-const HOW_TO_POINT: &str = "Marks are medians, bars their intervals. Point at or tap a mark for its figures, or go from mark to mark with the arrow keys; click a name to hide its series. Where sizes lie too close, bands stand for bars.";
-
 /// The whole page.
 pub fn render(page: &Document) -> String {
     // What the link at the top of the page skips to.
     let id = page.sections.iter().all(|section| section.id != "summary").then_some("summary");
     let has = |name: &str| page.data.iter().any(|(known, _)| *known == name);
     let content = html! {
-        (masthead(&page.masthead, &page.sections))
+        (masthead(&page.masthead))
         main id=[id] {
-            @for (place, one) in page.sections.iter().filter(|one| !one.blocks.is_empty()).enumerate() { (section(one, place == 0)) }
+            @for one in page.sections.iter().filter(|one| !one.blocks.is_empty()) { (section(one)) }
             @if has("analysis") && has("csv") {
                 section .buttons {
                     button type="button" data-save="json" { "Save as JSON" }
@@ -53,29 +50,18 @@ pub fn render(page: &Document) -> String {
     document(title, &content, &html! { "Written by nettoll " (page.tool) "." }, &held)
 }
 
-fn masthead(head: &Masthead, sections: &[Section]) -> Markup {
+fn masthead(head: &Masthead) -> Markup {
     let lines = head.lines.join(" · ");
     if head.brand.is_empty() {
         return html! { header { h1 { (head.heading) } @if !lines.is_empty() { p { (lines) } } } };
     }
-    let named = || sections.iter().filter(|one| !one.name.is_empty() && !one.blocks.is_empty());
     html! {
         header .masthead {
             div .inner {
-                p .brand { "nettoll" span { " · " (head.brand) } }
+                p .brand { "nettoll" span { " · " (head.brand) @if !lines.is_empty() { " · " (lines) } } }
                 h1 { (head.heading) }
                 @if let Some(one) = &head.trust { (trust(one)) }
                 @if let Some(text) = &head.red { a .red href="#receipt" { strong { "Red: " (text) "." } } }
-                @if !lines.is_empty() { p .meta { (lines) } }
-            }
-        }
-        @if named().next().is_some() {
-            nav aria-label="Parts of this page" {
-                div {
-                    @for one in named() {
-                        a href={ "#" (one.id) } { (one.name) @if let Some(count) = one.count { " " span .count { (count) } } }
-                    }
-                }
             }
         }
     }
@@ -98,22 +84,21 @@ pub fn picture_alone(one: &Waterfall) -> String {
     printable(&waterfall::svg(one, None).into_string(), Keep::Lines).into_owned() + "\n"
 }
 
-/// A section; the first picture of the `first` one is low enough for the first screen.
-fn section(section: &Section, first: bool) -> Markup {
-    let content = html! { @for one in &section.blocks { (block("", one, first)) } };
+fn section(section: &Section) -> Markup {
+    let content = blocks("", &section.blocks);
     let title = if section.title.is_empty() { &section.name } else { &section.title };
     if title.is_empty() {
         html! { section { (content) } }
     } else {
-        part(&section.id, title, &content)
+        part(&section.id, title, &section.finding, &content)
     }
 }
 
 fn blocks(heading: &str, all: &[Block]) -> Markup {
-    html! { @for one in all { (block(heading, one, false)) } }
+    html! { @for one in all { (block(heading, one)) } }
 }
 
-fn block(heading: &str, block: &Block, first: bool) -> Markup {
+fn block(heading: &str, block: &Block) -> Markup {
     match block {
         Block::Lead(text) => html! { p .lead { (words(text)) } },
         Block::Paragraph(text) => html! { p { (words(text)) } },
@@ -127,7 +112,7 @@ fn block(heading: &str, block: &Block, first: bool) -> Markup {
             }
         },
         Block::Conclusion(tone, text) => {
-            html! { p .callout .good[*tone == Tone::Good] .against[*tone == Tone::Bad] { span { (text) } } }
+            html! { p .conclusion .good[*tone == Tone::Good] .against[*tone == Tone::Bad] { span { (text) } } }
         }
         Block::Warnings(all) => html! { ol .findings { @for text in all { li { p .text { (text) } } } } },
         Block::Map(map) => heat::map(map),
@@ -144,38 +129,39 @@ fn block(heading: &str, block: &Block, first: bool) -> Markup {
             }
         },
         Block::Table(one) => titled(heading, one),
-        Block::Picture(one) => picture(one, first),
+        Block::Picture(one) => picture(one),
         Block::Facts(all) => {
             let long = all.iter().any(|(_, meaning)| meaning.chars().count() > LONG_MEANING);
             let style = if long { "guide" } else { "facts" };
             html! { dl class=(style) { @for (term, meaning) in all { div { dt { (term) } dd { (meaning) } } } } }
         }
-        Block::At(Level::Everything, summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
-        Block::At(_, _, all) => blocks(heading, all),
+        Block::At(_, summary, all) if summary.is_empty() => blocks(heading, all),
+        Block::At(_, summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
     }
 }
 
-fn picture(picture: &Picture, first: bool) -> Markup {
+fn chart(chart: &Chart, shape: Shape) -> Markup {
+    let around = |id: &str, title: &str, caption: &str, drawings: Markup| {
+        let (choices, alone) = (Vec::new(), shape == Shape::Wide);
+        framed(&Frame { id, title, choices, choose: "", aside: true, key: html! {}, drawings, caption, alone })
+    };
+    match chart {
+        Chart::Figure(one) => figure(one, shape),
+        Chart::Forest(one) => around(&one.id, &one.title, &one.caption, forest::drawings(one, shape)),
+        Chart::Ribbon(one) => around(&one.id, &one.title, &one.caption, ribbon::drawings(one, shape)),
+        Chart::Breakdown(one) => around(&one.id, &one.title, &one.caption, breakdown::drawings(one)),
+    }
+}
+
+fn picture(picture: &Picture) -> Markup {
     match picture {
-        Picture::Figures(all) => html! {
-            @if all.len() > 2 { p .lead { (HOW_TO_POINT) } }
-            div .charts .hero[first] {
+        Picture::Charts(all) => html! {
+            div .charts {
                 @for (place, one) in all.iter().enumerate() {
-                    @let shape = if all.len() % 2 == 1 && place + 1 == all.len() { Shape::Wide } else { Shape::Column };
-                    (figure(one, if first { Shape::Flat } else { shape }))
+                    (chart(one, if all.len() % 2 == 1 && place + 1 == all.len() { Shape::Wide } else { Shape::Column }))
                 }
             }
         },
-        Picture::Forest(one) => framed(&Frame {
-            id: &one.id,
-            title: &one.title,
-            choices: Vec::new(),
-            choose: "",
-            key: forest::key(one),
-            drawings: forest::drawings(one),
-            caption: &one.caption,
-            alone: true,
-        }),
         Picture::Flame(one) => html! {
             (framed(&Frame {
                 id: &one.id,
@@ -184,6 +170,7 @@ fn picture(picture: &Picture, first: bool) -> Markup {
                     .map(|(place, choice)| (place.to_string(), choice.name.clone(), place == one.first.0))
                     .collect(),
                 choose: "Message size",
+                aside: false,
                 key: flame::key(one),
                 drawings: flame::svg(one),
                 caption: &flame::caption(one),
@@ -196,8 +183,9 @@ fn picture(picture: &Picture, first: bool) -> Markup {
             title,
             choices: all.iter().map(|(name, words, shown, _)| (name.clone(), words.clone(), *shown)).collect(),
             choose: "Message size",
+            aside: false,
             key: html! {},
-            drawings: html! { @for (name, _, shown, one) in all { (waterfall::svg(one, Some((name, *shown)))) } },
+            drawings: html! { @for (name, _, shown, one) in all { (waterfall::svg(one, Some((name, *shown)))) (waterfall::narrow(one, (name, *shown))) } },
             caption: "",
             alone: true,
         }),
@@ -305,7 +293,7 @@ fn row(table: &Table, row: usize, marked: bool) -> Markup {
                 @match cell {
                     Cell::Covered => {},
                     cell if place == 0 => th class=[name_class(column)] scope="row" rowspan=[below] { (content(cell, column.kind)) },
-                    cell => td class=[&classes(column, marked)[1]] colspan=[right] rowspan=[below] title=[hint(cell)] {
+                    cell => td class=[&classes(column, marked)[1]] colspan=[right] rowspan=[below] title=[hint(cell)] style=[shade(cell)] {
                         (content(cell, column.kind))
                     },
                 }
@@ -323,6 +311,13 @@ const fn reach(cell: &Cell) -> [Option<usize>; 2] {
     }
 }
 
+/// The ground of a shaded cell.
+fn shade(cell: &Cell) -> Option<String> {
+    let Cell::Shaded(_, share) = cell else { return None };
+    let share = share.clamp(0.0, 1.0) * 60.0;
+    Some(format!("background:color-mix(in srgb,var(--s1) {share:.0}%,var(--card))"))
+}
+
 /// Explanation for a reader who points at a cell.
 fn hint(cell: &Cell) -> Option<&str> {
     match cell {
@@ -336,7 +331,7 @@ fn content(cell: &Cell, kind: Kind) -> Markup {
     match (cell, kind) {
         (Cell::Nothing, Kind::Estimates(Shown::Margin | Shown::All)) => html! { span .faint { (NOTHING) } },
         (Cell::Nothing, _) => html! { (NOTHING) },
-        (Cell::Text(text) | Cell::Hinted(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text), _) => words(text),
+        (Cell::Text(text) | Cell::Hinted(text, _) | Cell::Shaded(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text), _) => words(text),
         (Cell::Estimate(one), Kind::Estimates(shown)) => estimate(one, shown),
         (Cell::Estimate(one), _) => estimate(one, Shown::Margin),
         (Cell::Entry(Entry { value, margin, share, calls, .. }), _) => html! {

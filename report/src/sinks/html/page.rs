@@ -60,8 +60,11 @@ pub fn data(id: &str, value: &impl serde::Serialize) -> Markup {
     html! { script type="application/json" id=(id) { (PreEscaped(json::for_script(&json::compact(value)))) } }
 }
 
-/// A part of the page with its title.
-pub fn part(id: &str, title: &str, content: &Markup) -> Markup {
+/// A part of the page with its title; a folded one below its finding.
+pub fn part(id: &str, title: &str, finding: &str, content: &Markup) -> Markup {
+    if !finding.is_empty() {
+        return html! { details .fold id=(id) { summary { (finding) } (content) } };
+    }
     html! {
         section id=(id) aria-labelledby={ (id) "-title" } {
             h2 id={ (id) "-title" } { (title) }
@@ -75,10 +78,8 @@ pub fn scrolling(label: &str, table: &Markup) -> Markup {
     html! { div .scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
-/// A chart with its title, its legend and its caption; one of a wide shape is as wide as the page.
+/// A chart with its title and its caption.
 pub fn figure(figure: &Figure, shape: Shape) -> Markup {
-    let alone = shape != Shape::Column;
-    let shapes: &[Shape] = if alone { &[shape, Shape::Column] } else { &[shape] };
     let choice = |name: &str, log: bool| (name.to_owned(), name.to_owned(), log);
     framed(&Frame {
         id: &figure.id,
@@ -89,16 +90,11 @@ pub fn figure(figure: &Figure, shape: Shape) -> Markup {
             .flat_map(|sizes| sizes.axes().into_iter().map(|log| choice(if log { "log" } else { "linear" }, sizes.log == log)))
             .collect(),
         choose: "Horizontal axis",
-        key: html! {
-            @for trace in figure.traces.iter().filter(|trace| trace.legend) {
-                button type="button" data-chart=(figure.id) data-series=(trace.switch()) aria-pressed="true" {
-                    (chart::key(trace)) span { (trace.name) }
-                }
-            }
-        },
-        drawings: chart::drawings(figure, shapes),
+        aside: true,
+        key: chart::key(figure),
+        drawings: chart::drawings(figure, shape),
         caption: &figure.caption,
-        alone,
+        alone: shape == Shape::Wide,
     })
 }
 
@@ -112,7 +108,9 @@ pub struct Frame<'a> {
     pub choices: Vec<(String, String, bool)>,
     /// What is chosen.
     pub choose: &'a str,
-    /// Buttons of the series; empty where the drawing has a legend of its own.
+    /// Its buttons are seen where it is pointed at.
+    pub aside: bool,
+    /// Names of its colours; empty where the drawing names them itself.
     pub key: Markup,
     /// The drawings.
     pub drawings: Markup,
@@ -124,26 +122,28 @@ pub struct Frame<'a> {
 
 /// A drawing with its frame.
 pub fn framed(frame: &Frame) -> Markup {
-    let Frame { id, title, choices, choose, key, drawings, caption, alone } = frame;
+    let Frame { id, title, choices, choose, aside, key, drawings, caption, alone } = frame;
     html! {
         figure .alone[*alone] id={ "figure-" (id) } {
             div .figure-head {
                 h3 { (title) }
-                @for kind in ["SVG", "PNG"] {
-                    button .quiet type="button" data-picture=(id) data-kind=(kind) aria-label={ "Save as " (kind) ": " (title) } { (kind) }
-                }
-                @if choices.len() > 1 {
-                    div .switch role="group" aria-label={ (choose) " of: " (title) } {
-                        @for (name, text, shown) in choices {
-                            button type="button" data-chart=(id) data-axis=(name) aria-pressed=(shown) { (text) }
+                div .tools .aside[*aside] {
+                    @if choices.len() > 1 {
+                        div .switch role="group" aria-label={ (choose) " of: " (title) } {
+                            @for (name, text, shown) in choices {
+                                button type="button" data-chart=(id) data-axis=(name) aria-pressed=(shown) { (text) }
+                            }
                         }
+                    }
+                    @for kind in ["SVG", "PNG"] {
+                        button .quiet type="button" data-picture=(id) data-kind=(kind) aria-label={ "Save as " (kind) ": " (title) } { (kind) }
                     }
                 }
             }
-            @if !key.0.is_empty() { div .key id={ "key-" (id) } role="group" aria-label={ "Series of: " (title) } { (key) } }
+            @if !caption.is_empty() { figcaption { (caption) } }
+            @if !key.0.is_empty() { div .key id={ "key-" (id) } role="group" aria-label={ "Colours of: " (title) } { (key) } }
             div .plot id={ "chart-" (id) } tabindex="0" role="group" aria-roledescription="chart"
                 aria-label={ (title) ": arrow keys go from mark to mark" } { (drawings) }
-            @if !caption.is_empty() { figcaption { (caption) } }
         }
     }
 }

@@ -5,6 +5,7 @@
 //!                    -> json, csv
 //! ```
 
+mod breakdown;
 mod change;
 mod csv;
 mod tables;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 use crate::document::{Block, Document, Masthead, Section, Trust};
 use crate::studies::receipt::one_flame;
+use crate::words::plural;
 use crate::{clock, json};
 
 pub use change::document as change;
@@ -92,12 +94,14 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
         let title = format!("Flame graph of {}", attached.run.program);
         receipt.extend(one_flame(format!("flame-{place}"), title, folded, sampled, error).map(Block::flame));
     }
+    let answer = words::answer(&attached.run.program, state);
+    let doubts = plural((state.doubts().len() + state.notes.len() + state.refused.len()) as u64, "warning");
     let all = [
-        section("answer", "In short", words::answer(&attached.run.program, state)),
-        section("receipt", "Where the CPU time of a request goes", receipt),
+        section("answer", "In short", breakdown::block(&attached.run.program, state, place).into_iter().chain(answer).collect()),
         section("calls", "Calls that carry data", tables::calls(state)),
-        section("sockets", "Sockets", tables::sockets(state)),
-        section("doubts", "Doubts", words::doubts(state)),
+        section("receipt", "Where the CPU time of a request goes", receipt).folded(named("Every row: kinds of work, layers, functions")),
+        section("sockets", "Sockets", tables::sockets(state)).folded(named("Its sockets")),
+        section("doubts", "Doubts", words::doubts(state)).folded(named(&doubts)),
     ];
     all.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }

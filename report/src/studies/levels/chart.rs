@@ -8,7 +8,7 @@ use model::plan::Factor;
 use super::words;
 use crate::document::Figure;
 use crate::document::figure::{Panel, SizeAxis, Trace, X};
-use crate::number::{self, Axis};
+use crate::number;
 
 /// Draws the ratios of each series by level; for streams the curve over sizes, for
 /// requests and responses their times.
@@ -111,7 +111,7 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
             means.join(", ")
         ),
         sizes: None,
-        panels: vec![Panel::linear("of the base", "%").joined(places.is_ladder())],
+        panels: vec![Panel::of("of the base", "%").joined(places.is_ladder())],
         traces: places.ladders.iter().enumerate().map(trace).collect(),
     }
 }
@@ -127,7 +127,7 @@ fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
             let value = figure.and_then(|figure| figure.by_size.get(at)?.value)?;
             Some((size.get() as f64, format!("{} B", number::whole(size.get())), value))
         });
-        Trace::measured(&level.name, place, points, 1.0, number::bits)
+        Trace { base: place == 0, ..Trace::measured(&level.name, place, points, 1.0, number::bits) }
     };
     let traces: Vec<Trace> = series.levels.iter().enumerate().map(trace).collect();
     let (least, most) = (series.sizes.first(), series.sizes.last());
@@ -137,7 +137,7 @@ fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
         caption: "One curve a level, both axes logarithmic. A curve that is only lower has the same shape; one that is flatter suffers more the larger its messages are.".into(),
         alt: words::curves(series).unwrap_or_else(|| format!("Goodput of {} against message size at each level.", series.series)),
         sizes: Some(SizeAxis::over(least.map_or(1, |size| size.get()), most.map_or(1, |size| size.get()))),
-        panels: vec![Panel::log("goodput", "bit/s", &traces, Axis::Bits).joined(true)],
+        panels: vec![Panel::of("goodput", "bit/s").joined(true)],
         traces,
     }
 }
@@ -165,7 +165,7 @@ fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
         caption: format!("Median and 99th percentile of a trial, medians over trials. Other sizes are in the tables.{across}"),
         alt: format!("Round-trip times of {} at the levels {}.", series.series, names.join(", ")),
         sizes: None,
-        panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
+        panels: vec![Panel::of("round trip", "s").joined(true)],
         traces,
     }
 }

@@ -3,6 +3,8 @@
 mod chart;
 mod words;
 
+pub use chart::all as charts;
+
 use analysis::result::levels::{Compared, Level, SeriesLevels};
 use analysis::result::{Analysis, LevelStudy};
 use model::order::Order;
@@ -11,6 +13,7 @@ use model::plan::Factor;
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
+use crate::studies::headline::AT_TOP;
 
 /// Makes the section of a study of levels.
 pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
@@ -26,7 +29,7 @@ pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
             "Ratios to the base level, pairs of the same block. ± reaches to the farther end of the {confidence} interval; each interval is for \
              itself, and one that holds 1 shows no difference."
         ),
-        chart::all(study),
+        charts(study).into_iter().skip(AT_TOP).collect(),
         parts,
     )
 }

@@ -23,7 +23,7 @@ fn layers(name: &str, measured: &[Measured]) -> Figure {
         caption: "Instructions of one message, stacked by layer, on each kernel. They are counted: there is no interval.".into(),
         alt: format!("{title}: instructions of one message, stacked. The figures are in the table below."),
         sizes: None,
-        panels: vec![Panel::linear("instructions per message", "")],
+        panels: vec![Panel::of("instructions per message", "")],
         traces: Layer::ALL.iter().enumerate().filter_map(|(place, layer)| trace(*layer, place, &found)).collect(),
     }
 }

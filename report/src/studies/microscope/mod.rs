@@ -62,7 +62,9 @@ pub(crate) fn timed_section(all: &[Timed]) -> Option<Section> {
 /// Counts of kernels, with time next to them where it is known; `tool` is nettoll's version, for a page.
 pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &str) -> Document {
     let mut sections: Vec<Section> = timed::section(timed).into_iter().collect();
-    let summary = words::answers(measured).into_iter().chain(tables::messages(measured));
+    // The matrix of one kernel, layer by size, is the answer.
+    let matrix = if let [one] = measured { tables::layers(one) } else { Vec::new() };
+    let summary = words::answers(measured).into_iter().chain(matrix).chain(tables::messages(measured));
     sections.push(Section::new("summary", "What a message executes", summary));
     if measured.len() > 1 {
         let blocks = Block::figures(chart::of(measured)).into_iter().chain(tables::kernels(measured));
@@ -74,9 +76,12 @@ pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &st
         let level = if measured.len() > 1 { Level::Usual } else { Level::Answer };
         let id = |part: &str| format!("{part}-{}", one.provenance.kernel.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
         let mut push = |part: &str, title: &str, level: Level, blocks: Vec<Block>| {
-            sections.push(Section::new(id(part), format!("{title}{kernel}"), [Block::At(level, String::new(), blocks)]));
+            let section = Section::new(id(part), format!("{title}{kernel}"), [Block::At(level, String::new(), blocks)]);
+            sections.push(section.folded(format!("{title}{kernel}")));
         };
-        push("layers", "By layer", level, tables::layers(one));
+        if measured.len() > 1 {
+            push("layers", "By layer", level, tables::layers(one));
+        }
         push("categories", "By kind of work", level, tables::categories(one));
         let split = phases::of(one, |scenario| id(&format!("phase-{scenario}")));
         if !split.is_empty() {

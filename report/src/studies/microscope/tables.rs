@@ -9,7 +9,7 @@ use attribution::exact::{Counts, ExactRow, Lines, Measured, Region};
 use model::order::Order;
 
 use super::words::{by_scenario, standing};
-use crate::document::{Block, Cut, Head, Keeps, Kind, Level, Table};
+use crate::document::{Block, Cell, Cut, Head, Keeps, Kind, Level, Table};
 use crate::number::{NOTHING, percent, whole};
 
 /// Functions of a scenario that are the answer.
@@ -45,7 +45,7 @@ pub fn messages(measured: &[Measured]) -> Vec<Block> {
         Block::from(titled)
     });
     let tables: Vec<Block> = tables.collect();
-    if many { vec![Block::usual(tables)] } else { tables }
+    if many { Block::behind("Every message, kernel by kernel", tables).into_iter().collect() } else { tables }
 }
 
 /// The matrix: messages by kernel, then the layers of each scenario's message.
@@ -61,7 +61,10 @@ pub fn kernels(measured: &[Measured]) -> Vec<Block> {
             std::iter::once(region.name.clone()).chain(measured.iter().map(cell)).collect::<Vec<_>>()
         };
         let table = Table::of_figures(crate::words::capital(name), heads("message"), first.regions.iter().map(row).collect());
-        blocks.push(if place == 0 { table.into() } else { Block::usual([table.into()]) });
+        match place {
+            0 => blocks.push(table.into()),
+            _ => blocks.extend(Block::behind(crate::words::capital(name), [table.into()])),
+        }
     }
     for (_, regions) in by_scenario(first) {
         let Some(region) = standing(&regions) else { continue };
@@ -92,13 +95,17 @@ fn by_size<K: Ord + Copy + Display>(one: &Measured, key: &str, rows: impl Fn(&Re
             let sizes = sizes.map(|size| size.map_or_else(|| name.to_owned(), |size| format!("{size} B")));
             let heads = std::iter::once(key.to_owned()).chain(sizes).collect();
             let table: Block = by_key(format!("{scenario}: {name}"), heads, &columns, of).into();
-            blocks.push(if place == 0 { table } else { Block::usual([table]) });
+            match place {
+                0 => blocks.push(table),
+                _ => blocks.extend(Block::behind(format!("{scenario}: {name}"), [table])),
+            }
         }
     }
     blocks
 }
 
-/// A table of columns whose rows have the same keys, with their sum; the largest first.
+/// A table of columns whose rows have the same keys, with their sum; the largest first, each cell as dark as it is
+/// large.
 fn by_key<K: Ord + Copy + Display>(title: String, heads: Vec<String>, columns: &[Vec<ExactRow<K>>], of: fn(&Counts) -> u64) -> Table {
     let mut keys: BTreeMap<K, u64> = BTreeMap::new();
     for row in columns.iter().flatten() {
@@ -108,12 +115,17 @@ fn by_key<K: Ord + Copy + Display>(title: String, heads: Vec<String>, columns: &
     let mut order: Vec<(K, u64)> = keys.into_iter().filter(|(_, all)| *all > 0).collect();
     order.order_by_key(|(key, all)| (std::cmp::Reverse(*all), *key));
     let count = |column: &Vec<ExactRow<K>>, key: K| column.iter().find(|row| row.key == key).map_or(0, |row| of(&row.counts));
-    let row = |(key, _): &(K, u64)| -> Vec<String> {
-        std::iter::once(key.to_string()).chain(columns.iter().map(|column| whole(count(column, *key)))).collect()
+    let most = columns.iter().flatten().map(|row| of(&row.counts)).max().unwrap_or(0).max(1) as f64;
+    let row = |(key, _): &(K, u64)| -> Vec<Cell> {
+        let shaded = |column: &Vec<ExactRow<K>>| {
+            let count = count(column, *key);
+            Cell::Shaded(whole(count).into(), count as f64 / most)
+        };
+        std::iter::once(key.to_string().into()).chain(columns.iter().map(shaded)).collect()
     };
-    let mut rows: Vec<Vec<String>> = order.iter().map(row).collect();
-    let sum = |column: &Vec<ExactRow<K>>| whole(of(&column.iter().map(|row| row.counts).sum()));
-    rows.push(std::iter::once("message".to_owned()).chain(columns.iter().map(sum)).collect());
+    let mut rows: Vec<Vec<Cell>> = order.iter().map(row).collect();
+    let sum = |column: &Vec<ExactRow<K>>| whole(of(&column.iter().map(|row| row.counts).sum())).into();
+    rows.push(std::iter::once("message".into()).chain(columns.iter().map(sum)).collect());
     Table::of_figures(title, heads, rows)
 }
 

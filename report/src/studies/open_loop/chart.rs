@@ -6,7 +6,7 @@ use analysis::result::{Analysis, CellResult, Latency, OpenLoopStudy};
 use super::{knee, per_second, saturation};
 use crate::document::Figure;
 use crate::document::figure::{Panel, SizeAxis, Trace};
-use crate::number::{self, Axis};
+use crate::number;
 use crate::series::percentile;
 use crate::studies::charts::bounded;
 
@@ -42,7 +42,7 @@ fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> F
         caption: "From when requests were due, and from when they were sent. Where the two part, requests wait for those before them. Bars are intervals over blocks.".into(),
         alt: format!("Latency against offered rate. {}", knee(series, analysis).unwrap_or_else(|| saturation(series))),
         sizes: Some(SizeAxis::of_numbers("offered, a second", ends[0], ends[1], true)),
-        panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
+        panels: vec![Panel::of("round trip", "s").joined(true)],
         traces,
     }
 }
@@ -57,27 +57,29 @@ fn telling(series: &OpenLoopSeries) -> Vec<&RateResult> {
 }
 
 fn curves(place: usize, series: &OpenLoopSeries) -> Figure {
-    let mut traces = Vec::new();
-    for rate in telling(series) {
-        for (from, curve) in [("due", &rate.corrected), ("sent", &rate.uncorrected)] {
-            let name = format!("{} from {from}", per_second(rate.offered_per_s));
-            let percent = |percent: f64| if percent < 100.0 { format!("p{percent}") } else { "max".to_owned() };
-            let points = curve.iter().map(|[at, ns]| (percent(*at), ns * 1e-9, percent(*at), number::time(*ns)));
-            traces.push(Trace::points(&name, traces.len(), points));
-        }
-    }
+    let rates = telling(series);
+    let due = rates.iter().map(|rate| (*rate, "due", &rate.corrected));
+    // Where a rate is not reached, the two ways of counting part.
+    let sent = rates.last().map(|rate| (*rate, "sent", &rate.uncorrected));
+    let trace = |(place, (rate, from, curve)): (usize, (&RateResult, &str, &Vec<[f64; 2]>))| {
+        let name = format!("{} from {from}", per_second(rate.offered_per_s));
+        let percent = |percent: f64| if percent < 100.0 { format!("p{percent}") } else { "max".to_owned() };
+        let points = curve.iter().map(|[at, ns]| (percent(*at), ns * 1e-9, percent(*at), number::time(*ns)));
+        Trace::points(&name, place, points)
+    };
+    let traces = due.chain(sent).enumerate().map(trace).collect();
     Figure {
         id: format!("curves-{place}").into(),
         title: format!("Percentiles of a few rates, {}, {} B", series.series, number::whole(series.size.get())).into(),
         caption:
-            "The smallest rate, the largest that was reached and the smallest that was not; all trials merged. The tables have intervals."
+            "The smallest rate, the largest that was reached and the smallest that was not, from when requests were due; of the last also from when they were sent."
                 .into(),
         alt: format!(
             "Percentiles of round trips at {}.",
             telling(series).iter().map(|rate| per_second(rate.offered_per_s)).collect::<Vec<_>>().join(", ")
         ),
         sizes: None,
-        panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
+        panels: vec![Panel::of("round trip", "s").joined(true)],
         traces,
     }
 }

@@ -2,12 +2,15 @@
 
 mod chart;
 
+pub use chart::all as charts;
+
 use analysis::result::open_loop::{Claim, OpenLoopSeries, RateResult};
 use analysis::result::{Analysis, Latency, OpenLoopStudy, Percentile};
 
 use crate::document::{Part, Section, Table, Tone};
 use crate::number::{self, NOTHING, tight};
 use crate::series::percentile;
+use crate::studies::headline::AT_TOP;
 use crate::{interval, words as shared};
 
 /// Makes the section of a study of rates.
@@ -19,7 +22,7 @@ pub fn section(study: &OpenLoopStudy, analysis: &Analysis) -> Section {
                from when it was sent, which is all that a client sees who waits for each answer (coordinated omission). Trials are merged, never \
                averaged."
             .to_owned(),
-        chart::all(study, analysis),
+        charts(study, analysis).into_iter().skip(AT_TOP).collect(),
         study.series.iter().map(|series| part(series, analysis).into()),
     )
 }

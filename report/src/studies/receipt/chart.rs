@@ -36,7 +36,7 @@ fn stacks<K: Copy + PartialEq + std::fmt::Display>(
     let mut traces: Vec<Trace> = Vec::new();
     for (panel, series) in ends.iter().enumerate() {
         let title = if series.role == Role::Sender { "sender CPU" } else { "receiver CPU" };
-        panels.push(Panel { share: 1.0 / ends.len() as f64, ..Panel::linear(title, "s") });
+        panels.push(Panel { share: 1.0 / ends.len() as f64, ..Panel::of(title, "s") });
         for (place, key) in all.iter().enumerate() {
             if let Some(mut trace) = stack(series, of(series), *key, place, panel) {
                 trace.legend = !traces.iter().any(|known| known.series == place);

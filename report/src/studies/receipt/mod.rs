@@ -32,6 +32,7 @@ pub(crate) fn section(study: &ReceiptStudy, proof: Option<&KeptProof>, flames: &
     let series = study.series.iter().enumerate().map(|(place, one)| series::piece(study, one, place, flames));
     let usual = behind::before(study).into_iter().chain(series).chain(behind::after(study));
     let proof = proof.map(|proof| Block::Paragraph(words::proof(proof).into()));
-    let blocks = behind::alarm(study).into_iter().chain(answer::blocks(study)).chain(proof).chain([Block::usual(usual)]);
+    let blocks =
+        behind::alarm(study).into_iter().chain(answer::blocks(study)).chain(proof).chain(Block::behind("Every row, size by size", usual));
     Section::new("receipt", "Where the time of a message goes", blocks).led("Receipt")
 }

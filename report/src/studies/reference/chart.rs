@@ -5,16 +5,15 @@ use literature::jacobson::{BufferCurve, BufferPoint, KB};
 use literature::sweep::{SeriesResult, SizeResult};
 
 use super::{Machine, words};
-use crate::document::figure::{Figure, Panel, SizeAxis, Trace, placeable};
-use crate::number::{self, Axis};
+use crate::document::figure::{Figure, Panel, SizeAxis, Trace};
+use crate::number;
 
 /// The longest name of a machine in a title.
 const LONGEST: usize = 40;
 
 /// Charts of a machine; `place` tells machines apart.
 pub fn of_machine(machine: &Machine, place: usize) -> Vec<Figure> {
-    let all = [messages(machine, place), delay(machine, place), throughput(machine, place), improvement(machine, place)];
-    all.into_iter().map(placeable).filter(|chart| chart.traces.iter().any(|trace| !trace.is_empty())).collect()
+    vec![messages(machine, place), delay(machine, place), throughput(machine, place), improvement(machine, place)]
 }
 
 fn axis(machine: &Machine) -> SizeAxis {
@@ -45,7 +44,7 @@ fn points(machine: &Machine, of: fn(&SizeResult) -> Option<f64>, write: fn(f64) 
 fn messages(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.messages_per_s), |rate| format!("{} messages/s", number::count(rate)), 1.0);
     let caption = "Flat where a message costs the same whatever its size; it falls where bytes begin to cost.";
-    chart(machine, format!("messages-{place}"), "Messages per second", caption, Panel::linear("messages/s", ""), traces)
+    chart(machine, format!("messages-{place}"), "Messages per second", caption, Panel::of("messages/s", ""), traces)
 }
 
 fn delay(machine: &Machine, place: usize) -> Figure {
@@ -53,7 +52,7 @@ fn delay(machine: &Machine, place: usize) -> Figure {
     let mut traces = points(machine, |size| Some(size.time_per_message_ns), number::time, NS);
     traces.extend(machine.series.iter().enumerate().filter_map(|(series, result)| line(series, result)));
     let caption = "Dotted: the robust line, whose start is the cost of a message and whose slope the cost of a byte.";
-    chart(machine, format!("delay-{place}"), "Time per message", caption, Panel::linear("time per message", "s"), traces)
+    chart(machine, format!("delay-{place}"), "Time per message", caption, Panel::of("time per message", "s"), traces)
 }
 
 /// The cost model of a series as a line.
@@ -73,16 +72,15 @@ fn line(series: usize, result: &SeriesResult) -> Option<Trace> {
 
 fn throughput(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.goodput_bit_per_s), number::bits, 1.0);
-    let panel = Panel::log("throughput", "bit/s", &traces, Axis::Bits);
-    let caption = "Both axes are logarithmic: straight as long as a power law holds, bending towards saturation.";
-    chart(machine, format!("throughput-{place}"), "Throughput", caption, panel, traces)
+    let caption = "On logarithmic axes straight as long as a power law holds, bending towards saturation.";
+    chart(machine, format!("throughput-{place}"), "Throughput", caption, Panel::of("throughput", "bit/s"), traces)
 }
 
 fn improvement(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| size.improvement, number::change, 1.0);
     let over = machine.series.iter().find_map(|series| series.baseline.as_deref()).unwrap_or("the first series");
     let caption = format!("Messages per second over those of {over}.");
-    let panel = Panel::linear("improvement", "%").joined(true);
+    let panel = Panel::of("improvement", "%").joined(true);
     chart(machine, format!("improvement-{place}"), "Improvement", &caption, panel, traces)
 }
 
@@ -109,7 +107,7 @@ pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Figure> {
         caption: "Dotted: two straight lines that meet at the knee, and the limit of the frames.".to_owned(),
         alt: "Throughput against socket buffer in packets. The figures are in the table below.".to_owned(),
         sizes: Some(SizeAxis { title: Some("socket buffer, packets"), log: false, ..SizeAxis::over(1, most.ceil() as u64) }),
-        panels: vec![Panel::linear("throughput", "B/s")],
+        panels: vec![Panel::of("throughput", "B/s")],
         traces,
     })
 }

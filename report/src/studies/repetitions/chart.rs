@@ -48,7 +48,7 @@ fn of_series(place: usize, name: &str, members: &[&RepetitionSeries]) -> [Figure
             format!("Total time against count, {name}"),
             "Marks are medians over trials, dotted the robust line through them: its slope is the time of a message.",
             format!("Total time against count for {name}. {}.", slopes.join(", ")),
-            Panel::linear("total time", "s"),
+            Panel::of("total time", "s"),
             totals,
         ),
         chart(
@@ -56,7 +56,7 @@ fn of_series(place: usize, name: &str, members: &[&RepetitionSeries]) -> [Figure
             format!("Spread against count, {name}"),
             "How far trials of one count lie apart, as a share of their median. Where it no longer falls, longer trials are of no avail.",
             format!("Spread of the trials against count for {name}."),
-            Panel::linear("spread", "%").joined(true),
+            Panel::of("spread", "%").joined(true),
             spreads,
         ),
     ]

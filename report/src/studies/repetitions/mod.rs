@@ -2,12 +2,15 @@
 
 mod chart;
 
+pub use chart::all as charts;
+
 use analysis::result::repetitions::{Advice, CountLine, CountResult, RepetitionSeries, SpreadLaw, Trend};
 use analysis::result::{Estimate, RepetitionStudy};
 
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
+use crate::studies::headline::AT_TOP;
 use crate::words::plural;
 
 /// Rows that a terminal shows of each series.
@@ -24,7 +27,7 @@ pub fn section(study: &RepetitionStudy) -> Section {
             study.runs,
             number::percent(study.precision)
         ),
-        chart::all(study),
+        charts(study).into_iter().skip(AT_TOP).collect(),
         study.series.iter().map(|series| part(study, series).into()),
     )
 }

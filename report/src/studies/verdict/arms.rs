@@ -5,7 +5,7 @@ use analysis::verdict::{
     Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, FalseAlarm, MetricComparison, SelfTest, SeriesVerdict,
 };
 
-use super::{forest, words};
+use super::words;
 use crate::document::{Block, Section, Table, Tone};
 use crate::studies::cost;
 use crate::words::plural;
@@ -25,7 +25,10 @@ fn one(verdict: &ArmVerdict, labels: &[String]) -> Block {
     let notes = verdict.compared.self_test.iter().flat_map(self_test);
     Block::piece(
         figures.heading(),
-        figures.blocks(conclusion).into_iter().chain(Block::sentences(notes).map(|notes| Block::usual([notes]))),
+        figures
+            .blocks(conclusion)
+            .into_iter()
+            .chain(Block::sentences(notes).and_then(|notes| Block::behind("Differences that this machine can show", [notes]))),
     )
 }
 
@@ -56,7 +59,6 @@ impl Figures<'_> {
     pub fn blocks(&self, conclusion: Option<(Tone, String)>) -> Vec<Block> {
         let Self { names, compared, labels, alike } = *self;
         let mut blocks: Vec<Block> = conclusion.map(|(tone, text)| Block::Conclusion(tone, text)).into_iter().collect();
-        blocks.extend(forest::plots(compared, names, labels, alike));
         let (gate, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) = compared.metrics.iter().partition(|metric| metric.gate);
         let tables =
             |metrics: &[&MetricComparison]| (!labels.is_empty() && !metrics.is_empty()).then(|| words::table(metrics, labels, alike));
@@ -75,7 +77,7 @@ impl Figures<'_> {
         }
         notes.extend(compared.coefficients.iter().filter_map(not_compared));
         usual.extend(Block::sentences(notes));
-        blocks.push(Block::usual(usual));
+        blocks.extend(Block::behind("Other metrics, cost models, and how the changes were tested", usual));
         blocks
     }
 }

@@ -7,8 +7,8 @@ use attribution::{Comparison, Difference, Verdict};
 use model::order::Order;
 
 use super::arms::Figures;
-use super::words;
-use crate::document::{Block, Head, Level, Part, Table, Tone};
+use super::{charts, words};
+use crate::document::{Block, Chart, Head, Level, Part, Table, Tone};
 use crate::number;
 use crate::words::{capital, plural};
 
@@ -46,7 +46,8 @@ fn one(runs: &RunsCompared) -> Vec<Block> {
         true => Some((Tone::Open, "The runs have no cell in common, so nothing can be compared.".to_owned())),
         false => figures.conclusion(),
     };
-    let mut blocks = figures.blocks(conclusion);
+    let mut blocks: Vec<Block> = Block::charts(charts::changes(compared, names, labels, &[]).map(Chart::Forest)).into_iter().collect();
+    blocks.extend(figures.blocks(conclusion));
     let differences = &runs.differences;
     blocks.extend(
         (!differences.is_empty()).then(|| Block::Warnings(vec![format!("Not the same: {}", named(differences, "more difference"))])),
@@ -59,8 +60,11 @@ fn one(runs: &RunsCompared) -> Vec<Block> {
     notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
     let several = names.iter().zip([&runs.baseline, &runs.candidate]).filter(|(_, ids)| ids.len() > 1);
     notes.extend(several.map(|(name, ids)| format!("{}: {}", capital(name), ids.join(", "))));
-    blocks.extend(Block::sentences(notes).map(|notes| Block::usual([notes])));
-    let receipts = runs.receipts.iter().flat_map(|all| [receipts(all), Block::usual(receipts_of(all, names).into_iter().map(Block::from))]);
+    blocks.extend(Block::sentences(notes).and_then(|notes| Block::behind("How the runs differ", [notes])));
+    let receipts = runs.receipts.iter().flat_map(|all| {
+        let rows = Block::behind("Every row of the receipts", receipts_of(all, names).into_iter().map(Block::from));
+        std::iter::once(receipts(all)).chain(rows)
+    });
     std::iter::once(Block::piece(figures.heading(), blocks)).chain(receipts).collect()
 }
 

@@ -6,11 +6,12 @@
 
 mod arms;
 mod between;
-mod forest;
+mod charts;
 mod words;
 
 pub use arms::section as arms;
 pub use words::agreement;
+pub(super) use charts::{arms as charts_of_arms, signed};
 pub(super) use words::doubt;
 
 use analysis::result::Analysis;

@@ -150,7 +150,7 @@ fn row(label: String, judged: &Judged, write: fn(f64) -> String, design: Design)
 }
 
 /// Name of a compared metric in a narrow table.
-fn title(metric: Metric) -> &'static str {
+pub fn title(metric: Metric) -> &'static str {
     COMPARED.iter().find(|one| one.metric == metric).map_or_else(|| metric.title(), |one| one.title)
 }
 

@@ -34,8 +34,12 @@ pub fn without_drawings(page: &str) -> String {
 /// A section of the page, a line for each element; without what is drawn in charts.
 pub fn section(page: &str, id: &str) -> String {
     let page = &without_drawings(page);
-    let start = page.find(&format!("<section id=\"{id}\"")).expect("the section");
-    let end = start + page[start..].find("</section>").expect("its end");
+    let (start, next) = match page.find(&format!("<section id=\"{id}\"")) {
+        Some(start) => (start, "</section>"),
+        None => (page.find(&format!("<details class=\"fold\" id=\"{id}\"")).expect("the section"), "<details class=\"fold\""),
+    };
+    let inside = &page[start + 1..];
+    let end = start + 1 + inside.find(next).or_else(|| inside.find("</main>")).expect("its end");
     page[start..end].replace("><", ">\n<")
 }
 

@@ -1,42 +1,56 @@
-//! Places of everything in a chart: its panels, axes and marks, in the units of its drawing.
+//! Places of everything in a chart: its panels, axes, marks and names, in the units of its drawing.
 //!
 //! Marks of one size stand next to each other, never on one another; one that still has no
-//! room, since sizes lie too close on a linear axis, is drawn as a dot.
+//! room, since sizes lie too close on a linear axis, is drawn as a dot. A line ends in its name;
+//! where names are too long for that, they stand above the panels.
 
 use model::order::Order;
 
-use super::scale::{Scale, Tick, apart};
+use super::scale::{Scale, Tick, apart, thinned};
 use crate::document::figure::{Figure, Trace, X};
 
-/// Mean width of a letter of a tick, and room for the larger letters of a narrow screen.
-pub const LETTER: f64 = 6.6;
-pub const NARROW: f64 = 1.3;
+/// Width of a letter of 12 px, and of a bold one.
+pub const LETTER: f64 = 7.4;
+pub const BOLD: f64 = 8.2;
 /// Distance that two marks keep.
 const APART: f64 = 7.0;
-/// Room above a panel for its title, and below the last for ticks and their title.
-const HEAD: f64 = 24.0;
-const FOOT: f64 = 46.0;
+/// Distance that two names of lines keep.
+const NAMES_APART: f64 = 16.0;
+/// Distance that two ticks of a horizontal axis keep.
+pub const TICKS_APART: f64 = 46.0;
+/// Share of the width up to which names stand at the ends of their lines.
+const MOST_FOR_NAMES: f64 = 0.36;
+/// Room above a panel for its title, below the last for ticks and their title, and at either end of a line.
+const HEAD: f64 = 22.0;
+const FOOT: f64 = 40.0;
+/// Room between the last tick of a panel and the title of the next.
+const GAP: f64 = 12.0;
+const SIDE: f64 = 8.0;
 
-/// Proportions of a drawing.
+/// Proportions of a drawing. A page holds each chart in two, of which one is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// One of two columns, or of a narrow screen.
+    /// One of two next to each other.
     Column,
     /// The whole width of a page.
     Wide,
-    /// The whole width, low enough for the first screen.
-    Flat,
+    /// A narrow screen.
+    Narrow,
 }
 
 impl Shape {
-    /// Width and height of a drawing with so many panels.
+    /// Width and height of a drawing with so many panels, without names above them.
     const fn size(self, panels: usize) -> (f64, f64) {
-        match (self, panels) {
-            (Self::Column, 0 | 1) => (560.0, 330.0),
-            (Self::Column, _) => (560.0, 440.0),
-            (Self::Wide, 0 | 1) => (1080.0, 360.0),
-            (Self::Wide, _) => (1080.0, 460.0),
-            (Self::Flat, _) => (1080.0, 264.0),
+        let height = if panels > 1 { 330.0 } else { 240.0 };
+        (self.width(), height)
+    }
+
+    /// Width of a drawing.
+    pub const fn width(self) -> f64 {
+        match self {
+            Self::Column => 530.0,
+            Self::Wide => 1080.0,
+            Self::Narrow => 344.0,
         }
     }
 
@@ -44,7 +58,8 @@ impl Shape {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Column => "column",
-            Self::Wide | Self::Flat => "wide",
+            Self::Wide => "wide",
+            Self::Narrow => "narrow",
         }
     }
 }
@@ -61,10 +76,24 @@ pub struct Layout<'a> {
     pub x: Scale,
     /// Its ticks.
     pub ticks: Vec<Tick>,
+    /// Its ticks stand in two rows in turn.
+    pub staggered: bool,
     /// Names on it, where it has names.
     pub names: Vec<&'a str>,
     /// The panels, from the top.
     pub panels: Vec<Area>,
+    /// Names of the lines.
+    pub labels: Vec<Label<'a>>,
+}
+
+/// The name of a line.
+pub struct Label<'a> {
+    /// The line.
+    pub trace: &'a Trace,
+    /// Where the text begins.
+    pub at: [f64; 2],
+    /// It stands above the panels, next to a sample of the line.
+    pub above: bool,
 }
 
 /// A panel.
@@ -103,24 +132,59 @@ impl<'a> Layout<'a> {
             Some(_) => {
                 let all = || figure.traces.iter().flat_map(|trace| sizes(&trace.x)).copied().filter(|at| !log || *at > 0.0);
                 let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
-                if log { Scale::log(least, most, 1.5) } else { Scale::linear(least, most, false) }
+                if log { Scale::log(least, most, (most / least).powf(0.025).clamp(1.02, 1.5)) } else { Scale::linear(least, most, false) }
             }
         };
-        let mut panels = panels(figure, names.len(), height);
-        let letters = panels.iter().flat_map(|panel| &panel.ticks).map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-        let ends = [letters as f64 * LETTER * NARROW + 14.0, width - 16.0];
+        let named = named(figure);
+        let longest = named.iter().map(|trace| long(&trace.name, BOLD)).fold(0.0, f64::max);
+        let above = longest > width * MOST_FOR_NAMES;
+        let room = if above || named.is_empty() { SIDE } else { longest + SIDE + 8.0 };
+        let mut places = if above { in_rows(&named, width) } else { Vec::new() };
+        let key = places.last().map_or(0.0, |at| at[1] + 10.0);
+        let mut panels = panels(figure, names.len(), key, height);
+        let letters = panels.iter().flat_map(|panel| &panel.ticks).map(|(_, text)| long(text, LETTER)).fold(0.0, f64::max);
+        let ends = [letters + 12.0, width - room];
         for panel in &mut panels {
-            // Not closer than lines of a narrow screen's letters.
-            panel.ticks = apart(std::mem::take(&mut panel.ticks), |_| 20.0 / panel.height);
+            panel.ticks = apart(std::mem::take(&mut panel.ticks), |_| 18.0 / panel.height);
         }
-        let ticks = match &figure.sizes {
-            None => names.iter().enumerate().filter_map(|(at, name)| Some((x.place(at as f64)?, (*name).to_owned()))).collect(),
+        let across = ends[1] - ends[0];
+        let reach = |text: &str| (long(text, LETTER) + 1.5 * LETTER) / across;
+        let (ticks, staggered) = match &figure.sizes {
+            None => {
+                let all = names.iter().enumerate().filter_map(|(at, name)| Some((x.place(at as f64)?, (*name).to_owned())));
+                let all: Vec<Tick> = all.collect();
+                let step = 1.0 / all.len().max(1) as f64;
+                let staggered = all.iter().any(|(_, text)| reach(text) > step);
+                let rows = if staggered { 2.0 } else { 1.0 };
+                (if all.iter().any(|(_, text)| reach(text) > step * rows) { thinned(all, reach) } else { all }, staggered)
+            }
             Some(sizes) => {
                 let known = x.known(if log { &sizes.log_ticks } else { &sizes.linear_ticks });
-                apart(known, |text| (text.chars().count() as f64 + 1.0) * LETTER / (ends[1] - ends[0]))
+                (thinned(known, |text| reach(text).max(TICKS_APART / across)), false)
             }
         };
-        Self { width, height, ends, x, ticks, names, panels }
+        let staggered = staggered && ticks.len() > 1;
+        let height = height + key + if staggered { 14.0 } else { 0.0 };
+        let mut layout = Self { width, height, ends, x, ticks, staggered, names, panels, labels: Vec::new() };
+        if !above {
+            places = layout.at_ends(&named);
+        }
+        layout.labels = named.into_iter().zip(places).map(|(trace, at)| Label { trace, at, above }).collect();
+        layout
+    }
+
+    /// Places of names at the ends of their lines, pushed apart panel by panel.
+    fn at_ends(&self, named: &[&Trace]) -> Vec<[f64; 2]> {
+        let mut places = vec![[self.ends[1] + SIDE, 0.0]; named.len()];
+        for (panel, area) in self.panels.iter().enumerate() {
+            let here: Vec<usize> = (0..named.len()).filter(|place| named[*place].panel == panel).collect();
+            let end = |place: usize| named[place].y.iter().rev().flatten().find_map(|height| area.down(*height)).unwrap_or(area.top);
+            let wanted: Vec<f64> = here.iter().map(|place| end(*place)).collect();
+            for (place, down) in here.iter().zip(spread(&wanted, [area.top, area.top + area.height])) {
+                places[*place][1] = down + 4.0;
+            }
+        }
+        places
     }
 
     /// Horizontal place of a value.
@@ -187,6 +251,53 @@ impl Area {
     }
 }
 
+/// Width of a text of letters so wide: capitals are wider.
+pub fn long(text: &str, letter: f64) -> f64 {
+    let wide = |one: char| if one.is_uppercase() || one == '_' || one == '…' { 1.25 } else { 1.0 };
+    text.chars().map(wide).sum::<f64>() * letter
+}
+
+/// Lines that end in their names. One alone is named by the title.
+fn named(figure: &Figure) -> Vec<&Trace> {
+    let is_line = |trace: &&Trace| trace.legend && !trace.model && !trace.stacked && !trace.is_empty();
+    let all: Vec<&Trace> = figure.traces.iter().filter(is_line).collect();
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
+/// Places of names in rows above the panels.
+fn in_rows(named: &[&Trace], width: f64) -> Vec<[f64; 2]> {
+    const SAMPLE: f64 = 26.0;
+    let (mut x, mut y) = (0.0, 12.0);
+    let place = |trace: &&Trace| {
+        let reach = SAMPLE + long(&trace.name, BOLD) + 12.0;
+        if x > 0.0 && x + reach > width {
+            (x, y) = (0.0, y + NAMES_APART);
+        }
+        let at = [x + SAMPLE, y];
+        x += reach;
+        at
+    };
+    named.iter().map(place).collect()
+}
+
+/// Heights pushed apart between two ends, in the order in which they stood.
+fn spread(wanted: &[f64], [top, bottom]: [f64; 2]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.order_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let mut heights = wanted.to_vec();
+    let mut least = top;
+    for place in &order {
+        heights[*place] = heights[*place].max(least);
+        least = heights[*place] + NAMES_APART;
+    }
+    let mut most = bottom;
+    for place in order.iter().rev() {
+        heights[*place] = heights[*place].min(most);
+        most = heights[*place] - NAMES_APART;
+    }
+    heights
+}
+
 fn sizes(x: &X) -> &[f64] {
     match x {
         X::Sizes(sizes) => sizes,
@@ -209,18 +320,18 @@ fn names(figure: &Figure) -> Vec<&str> {
     all
 }
 
-fn panels(figure: &Figure, columns: usize, height: f64) -> Vec<Area> {
+fn panels(figure: &Figure, columns: usize, key: f64, height: f64) -> Vec<Area> {
     let count = figure.panels.len().max(1) as f64;
-    let room = height - FOOT - HEAD * count;
+    let room = height - FOOT - HEAD * count - GAP * (count - 1.0);
     let whole: f64 = figure.panels.iter().map(|panel| panel.share).sum();
-    let mut top = 0.0;
+    let mut top = key;
     let mut areas = Vec::new();
     for (place, panel) in figure.panels.iter().enumerate() {
         let height = room * if whole > 0.0 { panel.share / whole } else { 1.0 / count };
         let [least, most] = heights(figure, place, columns);
         let (y, ticks) = match &panel.log_ticks {
             Some(known) => {
-                let y = Scale::log(least, most, 1.2);
+                let y = Scale::log(least, most, 1.12);
                 let ticks = y.known(known);
                 (y, ticks)
             }
@@ -230,8 +341,9 @@ fn panels(figure: &Figure, columns: usize, height: f64) -> Vec<Area> {
                 (y, ticks)
             }
         };
-        areas.push(Area { top: top + HEAD, height, y, ticks });
-        top += HEAD + height;
+        let gap = if place > 0 { GAP } else { 0.0 };
+        areas.push(Area { top: top + gap + HEAD, height, y, ticks });
+        top += gap + HEAD + height;
     }
     areas
 }
@@ -271,4 +383,26 @@ fn sums<'t>(traces: impl Iterator<Item = &'t Trace>, columns: usize) -> Vec<f64>
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMES_APART, spread};
+    use proptest::prelude::{prop_assert, proptest};
+
+    #[test]
+    fn names_keep_their_order_and_their_place_where_there_is_room() {
+        assert_eq!(spread(&[50.0, 52.0, 10.0], [0.0, 100.0]), [50.0, 66.0, 10.0]);
+        assert_eq!(spread(&[99.0, 98.0], [0.0, 100.0]), [100.0, 84.0], "they do not leave the panel");
+    }
+
+    proptest! {
+        #[test]
+        fn names_never_touch(wanted in proptest::collection::vec(0.0..200.0, 1..6)) {
+            let mut heights = spread(&wanted, [0.0, 200.0]);
+            prop_assert!(heights.iter().all(|down| (-1e-9..=200.0 + 1e-9).contains(down)));
+            heights.sort_by(f64::total_cmp);
+            prop_assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= NAMES_APART - 1e-9));
+        }
+    }
 }

@@ -5,31 +5,18 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::layout::{Layout, Point};
-use crate::document::figure::{Figure, Trace};
+use crate::document::figure::{Figure, Trace, X};
 
 /// Colours of series before they come again.
 const COLOURS: usize = 8;
-/// Outlines of marks around their middle: told apart without colour, too.
-const SHAPES: [&str; 8] = [
-    "M3.8 0A3.8 3.8 0 1 1-3.8 0A3.8 3.8 0 1 1 3.8 0Z",
-    "M-3.5-3.5H3.5V3.5H-3.5Z",
-    "M0-4.7L4.7 0L0 4.7L-4.7 0Z",
-    "M0-4.5L4.6 3.7H-4.6Z",
-    "M-4.4-2.2L-2.2-4.4L0-2.2L2.2-4.4L4.4-2.2L2.2 0L4.4 2.2L2.2 4.4L0 2.2L-2.2 4.4L-4.4 2.2L-2.2 0Z",
-    "M0 4.5L4.6-3.7H-4.6Z",
-    "M-1.5-4.5H1.5V-1.5H4.5V1.5H1.5V4.5H-1.5V1.5H-4.5V-1.5H-1.5Z",
-    "M0-5L1.3-1.7H4.8L2 .6L3.1 4.4L0 2.2L-3.1 4.4L-2 .6L-4.8-1.7H-1.3Z",
-];
+/// The mark of a measured point, around its middle.
+const ROUND: &str = "M3.8 0A3.8 3.8 0 1 1-3.8 0A3.8 3.8 0 1 1 3.8 0Z";
+/// Neighbours of a line that a boundary lies between, and that stand no farther apart, are not joined.
+const JUMP: f64 = 16.0;
 
-/// Class of a trace, which gives it its colour.
+/// Class of a trace, which gives it its colour and its dashes.
 pub fn colour(trace: &Trace) -> String {
     if trace.stacked { format!("a{}", trace.series) } else { format!("c{}", trace.series % COLOURS) }
-}
-
-/// Outline of the mark of a trace. After as many series as there are colours these come again,
-/// each with the next outline.
-pub fn outline(trace: &Trace) -> &'static str {
-    if trace.stacked { SHAPES[1] } else { SHAPES[(trace.series + trace.series / COLOURS) % SHAPES.len()] }
 }
 
 /// A coordinate, to a tenth.
@@ -52,24 +39,25 @@ pub fn all(figure: &Figure, layout: &Layout) -> Markup {
                 // Points are joined by a line unless a model's line runs through them.
                 @let scattered = figure.panels[panel].unit == "%" && !figure.panels[panel].joined;
                 @let joined = !scattered && models.iter().all(|model| model.series != trace.series);
-                (series(trace, points, joined, crowded))
+                @let boundaries: Vec<f64> = figure.sizes.iter().flat_map(|sizes| &sizes.landmarks).map(|mark| mark.at).collect();
+                (series(trace, points, joined.then_some(boundaries.as_slice()), crowded))
             }
         }
     }
 }
 
 fn group(trace: &Trace, content: &Markup) -> Markup {
-    html! { g .s .(colour(trace)) .hollow[trace.hollow] data-series=(trace.switch()) { (content) } }
+    html! { g .s .(colour(trace)) .hollow[trace.hollow] data-series=(trace.row()) { (content) } }
 }
 
-fn series(trace: &Trace, points: &[Point], joined: bool, crowded: bool) -> Markup {
-    let line: Vec<Option<[f64; 2]>> = runs(trace, points, |point| point.at);
+/// The points of a trace, joined by a line between `boundaries`, if they are.
+fn series(trace: &Trace, points: &[Point], boundaries: Option<&[f64]>, crowded: bool) -> Markup {
     let known = points.iter().any(|point| (point.ends[1] - point.ends[0]).abs() > 0.05);
     group(
         trace,
         &html! {
             @if known && crowded { path .band d=(band(trace, points)) {} }
-            @if joined && points.len() > 1 { path .line d=(path(&line)) {} }
+            @if let Some(boundaries) = boundaries.filter(|_| points.len() > 1) { path .line d=(path(&line(trace, points, boundaries))) {} }
             @if known && !crowded { path .bars d=(bars(points)) {} }
             @for point in points { (mark(trace, point)) }
         },
@@ -81,16 +69,29 @@ fn mark(trace: &Trace, point: &Point) -> Markup {
     let [x, y] = point.at.map(short);
     html! {
         @if point.room {
-            path .mark d=(outline(trace)) transform={ "translate(" (x) " " (y) ")" } { title { (hover) } }
+            path .mark d=(ROUND) transform={ "translate(" (x) " " (y) ")" } { title { (hover) } }
         } @else {
             circle .mark.dot r="1.8" cx=(x) cy=(y) { title { (hover) } }
         }
     }
 }
 
-/// Places of points, with a gap where the trace has one.
-fn runs(trace: &Trace, points: &[Point], of: impl Fn(&Point) -> [f64; 2]) -> Vec<Option<[f64; 2]>> {
-    (0..trace.y.len()).map(|place| points.iter().find(|point| point.of == place).map(&of)).collect()
+/// Places of points, with a gap where the trace has one, and where a boundary lies between two that
+/// are near: a stroke there would look like a slope.
+fn line(trace: &Trace, points: &[Point], boundaries: &[f64]) -> Vec<Option<[f64; 2]>> {
+    let sizes: &[f64] = if let X::Sizes(sizes) = &trace.x { sizes } else { &[] };
+    let point = |place: usize| points.iter().find(|point| point.of == place);
+    let jumps = |place: usize| {
+        let between = place.checked_sub(1).and_then(|before| Some([*sizes.get(before)?, *sizes.get(place)?]));
+        let near = || point(place).zip(point(place - 1)).is_some_and(|(to, from)| to.at[0] - from.at[0] < JUMP);
+        between.is_some_and(|[from, to]| boundaries.iter().any(|at| from <= *at && *at < to) && near())
+    };
+    let mut all = Vec::with_capacity(trace.y.len());
+    for place in 0..trace.y.len() {
+        all.extend(jumps(place).then_some(None));
+        all.push(point(place).map(|point| point.at));
+    }
+    all
 }
 
 /// A line through points, interrupted at gaps.

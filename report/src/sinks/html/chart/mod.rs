@@ -8,11 +8,13 @@
 //! `assets/chart.css`, so that the same drawing is right on dark, light and paper. Every mark
 //! carries its figures in a `title`; `assets/report.js` shows them at the pointer.
 
+pub mod breakdown;
 pub mod flame;
 pub mod forest;
 mod frame;
 mod layout;
 mod marks;
+pub mod ribbon;
 mod scale;
 pub mod waterfall;
 
@@ -20,17 +22,16 @@ use maud::{Markup, html};
 
 use self::layout::Layout;
 pub use self::layout::Shape;
-use self::marks::{colour, outline, short};
-use crate::document::figure::{Figure, Trace};
+use self::marks::{colour, short};
+use crate::document::figure::Figure;
 
-/// Every drawing of a figure in these shapes, of which the page shows one: with an axis of sizes
-/// a logarithmic and a linear one of each shape.
-pub fn drawings(figure: &Figure, shapes: &[Shape]) -> Markup {
-    let axes = figure.sizes.as_ref().map_or_else(|| vec![false], |sizes| sizes.axes());
+/// The drawings of a figure, of which the page shows one: for a wide screen, with an axis of sizes a
+/// logarithmic and a linear one, and for a narrow screen.
+pub fn drawings(figure: &Figure, shape: Shape) -> Markup {
+    let (axes, first) = figure.sizes.as_ref().map_or_else(|| (vec![false], false), |sizes| (sizes.axes(), sizes.log));
     html! {
-        @for shape in shapes {
-            @for log in &axes { (svg(figure, *shape, *log)) }
-        }
+        @for log in &axes { (svg(figure, shape, *log)) }
+        (svg(figure, Shape::Narrow, axes.contains(&first) && first))
     }
 }
 
@@ -44,23 +45,29 @@ pub fn svg(figure: &Figure, shape: Shape, log: bool) -> Markup {
     };
     let shown = figure.sizes.as_ref().is_none_or(|sizes| sizes.log == log);
     let (width, height) = (short(layout.width), short(layout.height));
-    let (alone, above) = frame::alone(figure, &layout);
+    let (alone, above) = frame::alone(&figure.title);
     html! {
-        svg .chart .(shape.name()) .off[!shown] data-axis=(axis) viewBox={ "0 0 " (width) " " (height) } role="img"
+        svg .chart .(shape.name()) .off[!shown] data-axis=[(shape != Shape::Narrow).then_some(axis)] viewBox={ "0 0 " (width) " " (height) } role="img"
             aria-label=(figure.alt) data-alone={ "0 -" (short(above)) " " (width) " " (short(layout.height + above)) } {
             title { (figure.title) }
             (frame::axes(figure, &layout))
             (frame::landmarks(figure, &layout))
             (marks::all(figure, &layout))
+            (frame::names(&layout))
             (alone)
         }
     }
 }
 
-/// The mark of a series, for a legend.
-pub fn key(trace: &Trace) -> Markup {
+/// What bars are stacked of, with their colours; empty of a chart of lines, which end in their names.
+pub fn key(figure: &Figure) -> Markup {
     html! {
-        svg .(colour(trace)) .hollow[trace.hollow] viewBox="-6 -6 12 12" aria-hidden="true" { path .mark d=(outline(trace)) {} }
+        @for trace in figure.traces.iter().filter(|trace| trace.stacked && trace.legend) {
+            span .entry {
+                svg .(colour(trace)) viewBox="-6 -6 12 12" aria-hidden="true" { path .mark d="M-5-5H5V5H-5Z" {} }
+                (trace.name)
+            }
+        }
     }
 }
 
@@ -68,15 +75,15 @@ pub fn key(trace: &Trace) -> Markup {
 mod tests {
     use super::layout::Layout;
     use super::{Shape, svg};
-    use crate::document::figure::{Figure, Panel, SizeAxis, Trace, X};
-    use crate::number::{self, Axis};
+    use crate::document::figure::{Figure, Landmark, Panel, SizeAxis, Trace, X, drawable};
+    use crate::number;
     use analysis::result::{Estimate, Interval, Method};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     const SIZES: [u64; 10] = [1, 64, 112, 512, 1_024, 1_472, 1_473, 2_032, 8_192, 16_384];
 
     /// Curves over sizes that lie as near to each other as figures of a quiet machine.
-    fn figure(names: &[&str], height: impl Fn(usize, u64) -> f64, log: bool) -> Figure {
+    fn figure(names: &[&str], height: impl Fn(usize, u64) -> f64) -> Figure {
         let trace = |(series, name): (usize, &&str)| {
             let point = |size: &u64| {
                 let value = height(series, *size);
@@ -92,14 +99,15 @@ mod tests {
             caption: String::new(),
             alt: "Everything.".into(),
             sizes: Some(SizeAxis::over(1, 16_384)),
-            panels: vec![if log { Panel::log("time", "s", &traces, Axis::Seconds) } else { Panel::linear("time", "s") }],
+            panels: vec![Panel::of("time", "s")],
             traces,
         }
     }
 
     #[test]
     fn marks_of_one_size_stand_apart_and_their_bars_with_them() {
-        let figure = figure(&["a", "b", "c", "d"], |series, size| 1e-6 * (1.0 + size as f64 / 4e3 + series as f64 / 1e4), false);
+        let figure = figure(&["a", "b", "c", "d"], |series, size| 1e-6 * (1.0 + size as f64 / 4e3 + series as f64 / 1e4));
+        let figure = drawable(figure).unwrap();
         // Bars where there is room, else bands.
         for (shape, log, bands) in [(Shape::Column, true, true), (Shape::Wide, true, false), (Shape::Column, false, true)] {
             let layout = Layout::of(&figure, shape, log);
@@ -116,8 +124,9 @@ mod tests {
 
     #[test]
     fn wide_intervals_do_not_squeeze_the_points() {
-        let mut figure = figure(&["a"], |_, size| 1e-6 + 1e-9 * size as f64, false);
+        let mut figure = figure(&["a"], |_, size| 1e-6 + 1e-9 * size as f64);
         figure.traces[0].up[3] = 1.0;
+        let figure = drawable(figure).unwrap();
         let layout = Layout::of(&figure, Shape::Column, true);
         let (laid, _) = layout.points(&figure.traces.iter().collect::<Vec<_>>(), 0);
         let (first, last) = (&laid[0].1[0], laid[0].1.last().unwrap());
@@ -126,9 +135,36 @@ mod tests {
     }
 
     #[test]
+    fn a_line_ends_in_its_name_or_it_stands_above() {
+        let labels = |name: &str, shape: Shape| {
+            let figure = drawable(figure(&["base", name], |_, size| 1e-6 * size as f64)).unwrap();
+            let layout = Layout::of(&figure, shape, true);
+            let found: Vec<(bool, [f64; 2])> = layout.labels.iter().map(|label| (label.above, label.at)).collect();
+            (layout.width, layout.ends[1], found)
+        };
+        let (width, end, found) = labels("nodelay", Shape::Column);
+        assert!(found.iter().all(|(above, at)| !above && at[0] > end && at[0] + 7.0 * 8.2 <= width));
+        assert_eq!((found[0].1[1] - found[1].1[1]).abs(), 16.0, "both end in one point");
+        let (_, _, found) = labels("UDP_STREAM (many settings)", Shape::Narrow);
+        assert!(found.iter().all(|(above, at)| *above && at[1] < 40.0));
+    }
+
+    #[test]
+    fn a_line_breaks_at_a_boundary() {
+        let mut figure = figure(&["a"], |_, size| if size > 1_472 { 2e-6 } else { 1e-6 });
+        let strokes = |figure: &Figure| {
+            let text = svg(&drawable(figure.clone()).unwrap(), Shape::Column, true).into_string();
+            text.split_once("class=\"line\" d=\"").unwrap().1.split_once('"').unwrap().0.matches('M').count()
+        };
+        assert_eq!(strokes(&figure), 1);
+        figure.sizes.as_mut().unwrap().landmarks.push(Landmark { name: "MTU".into(), at: 1_472.0, hint: String::new() });
+        assert_eq!(strokes(&figure), 2);
+    }
+
+    #[test]
     fn text_is_escaped() {
-        let figure = figure(&["</svg><script>alert(1)</script>"], |_, _| 1e-6, true);
-        let text = svg(&figure, Shape::Column, true).into_string();
+        let figure = figure(&["</svg><script>alert(1)</script>", "other"], |_, _| 1e-6);
+        let text = svg(&drawable(figure).unwrap(), Shape::Column, true).into_string();
         assert!(!text.contains("<script") && text.matches("</svg>").count() == 1 && text.contains("&lt;script&gt;"));
     }
 
@@ -142,7 +178,7 @@ mod tests {
             ..Trace::named(name, series, 0)
         };
         let traces = vec![part("a", 0, [1e-6, 2e-6]), part("b", 1, [3e-6, 1e-6])];
-        let figure = Figure { sizes: None, panels: vec![Panel::linear("CPU", "s")], traces, ..figure(&[], |_, _| 0.0, false) };
+        let figure = Figure { sizes: None, panels: vec![Panel::of("CPU", "s")], traces, ..figure(&[], |_, _| 0.0) };
         let text = svg(&figure, Shape::Column, false).into_string();
         let number = |rect: &str, name: &str| -> f64 {
             rect.split_once(&format!(" {name}=\"")).unwrap().1.split_once('"').unwrap().0.parse().unwrap()
@@ -160,11 +196,15 @@ mod tests {
     proptest! {
         #[test]
         fn any_figures_make_a_chart(values in proptest::collection::vec(any::<f64>(), 10), log in any::<bool>(), far in any::<f64>()) {
-            let mut figure = figure(&["a"], |_, size| values[SIZES.iter().position(|one| *one == size).unwrap()], log);
+            let mut figure = figure(&["a", "b"], |_, size| values[SIZES.iter().position(|one| *one == size).unwrap()]);
             figure.traces[0].up[2] = far;
-            let text = svg(&figure, Shape::Column, log).into_string();
-            prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
-            prop_assert_eq!(text, svg(&figure, Shape::Column, log).into_string());
+            if let Some(figure) = drawable(figure) {
+                for shape in [Shape::Column, Shape::Narrow] {
+                    let text = svg(&figure, shape, log).into_string();
+                    prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+                    prop_assert_eq!(text, svg(&figure, shape, log).into_string());
+                }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::document::figure::Ticks;
 
 /// Figures that a linear axis of a panel so high has room for.
-const TICK_ROOM: f64 = 46.0;
+const TICK_ROOM: f64 = 30.0;
 
 /// A map from values to places from 0, the axis' start, to 1, its end.
 #[derive(Debug, Clone)]
@@ -93,9 +93,23 @@ pub fn apart(ticks: Vec<Tick>, width: impl Fn(&str) -> f64) -> Vec<Tick> {
     kept
 }
 
+/// The same with the last kept as well: those before it give way.
+pub fn thinned(ticks: Vec<Tick>, width: impl Fn(&str) -> f64) -> Vec<Tick> {
+    let mut kept = apart(ticks.clone(), &width);
+    let Some(last) = ticks.into_iter().next_back().filter(|last| kept.last().is_some_and(|kept| kept.0 < last.0)) else { return kept };
+    let touches = |tick: &Tick| last.0 - tick.0 < (width(&tick.1) + width(&last.1)) / 2.0;
+    while kept.len() > 1 && kept.last().is_some_and(touches) {
+        kept.pop();
+    }
+    if kept.last().is_none_or(|tick| !touches(tick)) {
+        kept.push(last);
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Scale, apart};
+    use super::{Scale, apart, thinned};
     use proptest::prelude::{any, prop_assert, proptest};
 
     fn texts(scale: &Scale, length: f64, unit: &str) -> Vec<String> {
@@ -122,6 +136,10 @@ mod tests {
     fn texts_do_not_touch() {
         let ticks = [0.0, 0.01, 0.5, 0.52, 1.0].map(|place| (place, "16K".to_owned()));
         assert_eq!(apart(ticks.to_vec(), |_| 0.1).iter().map(|tick| tick.0).collect::<Vec<_>>(), [0.0, 0.5, 1.0]);
+        let ticks = [0.0, 0.01, 0.5, 0.93, 1.0].map(|place| (place, "16K".to_owned()));
+        let kept = |width: f64| thinned(ticks.to_vec(), |_| width).iter().map(|tick| tick.0).collect::<Vec<_>>();
+        assert_eq!(kept(0.1), [0.0, 0.5, 1.0], "both ends stay");
+        assert_eq!(kept(1.5), [0.0], "unless they touch");
     }
 
     proptest! {

@@ -12,7 +12,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::marks::short;
-use super::scale::Scale;
+use super::scale::{Scale, apart};
 use crate::document::waterfall::{Bar, Waterfall};
 
 /// Styles of the picture.
@@ -73,9 +73,9 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
     let x = |ns: f64| start + time.place(ns * 1e-9).unwrap_or(0.0).clamp(-0.05, 1.05) * (stop - start);
     let per_ns = (stop - start) / most.max(1e-3);
     let bottom = TOP + all.rows.len() as f64 * ROW;
-    let key_rows = kinds(all, bottom + 62.0);
+    let key_rows = kinds(all, bottom + 62.0, [MARGIN, WIDTH - 16.0]);
     let under = bottom + 62.0 + key_rows.1;
-    let caption: Vec<String> = all.caption.iter().flat_map(|text| wrapped(text)).collect();
+    let caption: Vec<String> = all.caption.iter().flat_map(|text| wrapped(text, LINE)).collect();
     let height = under + 18.0 * caption.len() as f64 + 12.0;
     let label = format!("{} {} {}", all.subject, all.whole, all.bad);
     let y = |row: usize| TOP + row as f64 * ROW;
@@ -111,6 +111,102 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
     }
 }
 
+/// The picture on a narrow screen: figures with one decimal and without whiskers.
+pub fn narrow(all: &Waterfall, (name, shown): (&str, bool)) -> Markup {
+    const WIDTH: f64 = 344.0;
+    const ROW: f64 = 23.0;
+    const LETTER: f64 = 7.4;
+    /// Letters of a line of the caption.
+    const LINE: usize = 50;
+    let ends = placed(all);
+    let most = ends.iter().flatten().map(|(_, from, bar)| from.max(from + bar.ns)).fold(0.0, f64::max).max(1e-3);
+    let (unit, decimals) = if most >= 1_000.0 { (1e3, 1) } else { (1.0, 0) };
+    let figure = |ns: f64| format!("{:.decimals$}", ns / unit);
+    let wide = |text: &str| text.chars().count() as f64 * LETTER;
+    let start = all.rows.iter().map(|(name, _)| wide(short_name(name))).fold(0.0, f64::max) + 8.0;
+    let stop = WIDTH - 4.0 - ends[1].iter().map(|(.., bar)| wide(&figure(bar.ns))).fold(0.0, f64::max) - APART;
+    let time = Scale::Linear(0.0, most * 1e-9);
+    let x = |ns: f64| start + (ns / most).clamp(0.0, 1.0) * (stop - start);
+    let bad = wrapped(&all.bad, LINE);
+    let top = 58.0 + 16.0 * bad.len() as f64;
+    let bottom = top + all.rows.len() as f64 * ROW;
+    let y = |row: usize| top + row as f64 * ROW;
+    let ticks = apart(time.round((stop - start) * 0.8, "s"), |text| (wide(text) + 8.0) / (stop - start));
+    let (kinds, tall) = kinds(all, bottom + 56.0, [4.0, WIDTH - 4.0]);
+    let caption: Vec<String> = all.caption.iter().flat_map(|text| wrapped(text, LINE)).collect();
+    let under = bottom + 56.0 + tall;
+    let height = under + 16.0 * caption.len() as f64 + 4.0;
+    html! {
+        svg .toll.narrow .off[!shown] data-axis=(name) viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } role="img"
+            aria-label=(format!("{} {} {}", all.subject, all.whole, all.bad).trim()) {
+            title { (all.heading) }
+            rect .paper x=".5" y=".5" width=(short(WIDTH - 1.0)) height=(short(height - 1.0)) rx="8" {}
+            @for (place, (name, whole)) in all.ends.iter().enumerate() {
+                text .end-of .before[place == 1] x=(short(if place == 0 { 4.0 } else { WIDTH - 4.0 })) y=(short(20.0 + 18.0 * place as f64)) {
+                    tspan .strong { (name) } " " tspan .faint { (whole) }
+                }
+            }
+            @for (row, line) in bad.iter().enumerate() { text .bad.small x="4" y=(short(54.0 + 16.0 * row as f64)) { (line) } }
+            path .lines d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(start + at * (stop - start)), short(top), short(bottom))).collect::<String>()) {}
+            @for (row, (name, _)) in all.rows.iter().enumerate() {
+                text .before.small x=(short(start - 8.0)) y=(short(y(row) + ROW / 2.0 + 4.0)) { (short_name(name)) }
+            }
+            @for (place, end) in ends.iter().enumerate() {
+                g data-series=(place) {
+                    @for (row, from, one) in end {
+                        @let text = figure(one.ns);
+                        @let [left, right] = [x(from.min(from + one.ns)), x(from.max(from + one.ns))];
+                        // The receiver's bar of the same row stands to the right of the sender's.
+                        @let next = all.rows[*row].1[1].as_ref().and_then(|_| ends[1].iter().find(|(other, ..)| other == row)).map_or(WIDTH, |(_, from, _)| x(*from));
+                        @let before = place == 0 && right + APART + wide(&text) > next;
+                        g .mark {
+                            title { (one.hint) }
+                            (stack(one, [left, right], y(*row) + 4.0, ROW - 8.0))
+                            text .small.faint .before[before] x=(short(if before { left - 5.0 } else { right + 5.0 })) y=(short(y(*row) + ROW / 2.0 + 4.0)) { (text) }
+                        }
+                    }
+                }
+            }
+            path .axis d={ "M" (short(start)) " " (short(bottom)) "H" (short(stop)) } {}
+            @for (at, text) in &ticks { text .within.faint.small x=(short(start + at * (stop - start))) y=(short(bottom + 16.0)) { (text) } }
+            text .faint.small x="4" y=(short(bottom + 34.0)) { "CPU time of this message, " (if decimals == 1 { "µs" } else { "ns" }) }
+            (kinds)
+            @for (place, line) in caption.iter().enumerate() { text .faint.small x="4" y=(short(under + 16.0 * place as f64)) { (line) } }
+        }
+    }
+}
+
+/// A row's name where room is short.
+fn short_name(name: &str) -> &str {
+    match name {
+        "billed before it ran" => "billed",
+        "on a CPU, unsampled" => "unsampled",
+        name => name,
+    }
+}
+
+/// The coloured parts of a bar.
+fn stack(bar: &Bar, [left, right]: [f64; 2], top: f64, height: f64) -> Markup {
+    let whole: f64 = bar.parts.iter().map(|(.., ns)| ns.max(0.0)).sum();
+    let mut at = left;
+    let parts: Vec<(usize, f64, f64)> = bar
+        .parts
+        .iter()
+        .map(|(colour, _, ns)| {
+            let width = (right - left) * if whole > 0.0 { ns.max(0.0) / whole } else { 0.0 };
+            let begin = at;
+            at += width;
+            (*colour, begin, width)
+        })
+        .collect();
+    html! {
+        rect .hollow[parts.is_empty()] .under[!parts.is_empty()] x=(short(left)) y=(short(top)) width=(short((right - left).max(0.5))) height=(short(height)) {}
+        @for (colour, begin, width) in &parts {
+            @if *width > 0.04 { rect .part.{ "k" (colour) } x=(format!("{begin:.2}")) y=(short(top)) width=(format!("{width:.2}")) height=(short(height)) {} }
+        }
+    }
+}
+
 /// Dotted lines from the end of a bar to the beginning of the next.
 fn steps(end: &[Placed], place: usize, x: &impl Fn(f64) -> f64) -> String {
     let middle = |row: usize| TOP + row as f64 * ROW + ROW / 2.0;
@@ -126,18 +222,6 @@ fn steps(end: &[Placed], place: usize, x: &impl Fn(f64) -> f64) -> String {
 fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, per_ns: f64) -> Markup {
     let top = y + (ROW - BAR) / 2.0;
     let (left, right) = (from.min(to), from.max(to));
-    let whole: f64 = bar.parts.iter().map(|(.., ns)| ns.max(0.0)).sum();
-    let mut at = left;
-    let parts: Vec<(usize, f64, f64)> = bar
-        .parts
-        .iter()
-        .map(|(colour, _, ns)| {
-            let width = (right - left) * if whole > 0.0 { ns.max(0.0) / whole } else { 0.0 };
-            let begin = at;
-            at += width;
-            (*colour, begin, width)
-        })
-        .collect();
     // The interval lies around the end of the bar. Where the figure would have no room behind it, it is cut.
     let far = if place == 0 {
         [NAMES + 2.0 * APART + width(&bar.text), WIDTH - MARGIN]
@@ -163,10 +247,7 @@ fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, per_ns: f64) -> Ma
     html! {
         g .mark {
             title { (bar.hint) }
-            rect .hollow[parts.is_empty()] .under[!parts.is_empty()] x=(short(left)) y=(short(top)) width=(short((right - left).max(0.5))) height=(short(BAR)) {}
-            @for (colour, begin, width) in &parts {
-                @if *width > 0.04 { rect .part.{ "k" (colour) } x=(format!("{begin:.2}")) y=(short(top)) width=(format!("{width:.2}")) height=(short(BAR)) {} }
-            }
+            (stack(bar, [left, right], top, BAR))
             @if let Some(whisker) = whisker { path .whisker d=(whisker) {} }
             text .small .before[place == 0] x=(short(text)) y=(short(middle + 4.0)) { (bar.text) }
         }
@@ -174,14 +255,14 @@ fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, per_ns: f64) -> Ma
 }
 
 /// The kinds of work with their colours, in as many rows as it takes; and their height.
-fn kinds(all: &Waterfall, top: f64) -> (Markup, f64) {
+fn kinds(all: &Waterfall, top: f64, [left, right]: [f64; 2]) -> (Markup, f64) {
     const LETTER: f64 = 6.9;
-    let (mut x, mut y) = (22.0, top);
+    let (mut x, mut y) = (left, top);
     let mut places = Vec::new();
     for (colour, name, share) in &all.kinds {
         let width = 42.0 + (name.chars().count() + share.chars().count()) as f64 * LETTER;
-        if x > 22.0 && x + width > WIDTH - 16.0 {
-            (x, y) = (22.0, y + 21.0);
+        if x > left && x + width > right {
+            (x, y) = (left, y + 21.0);
         }
         places.push((colour, name, share, x, y));
         x += width;
@@ -196,11 +277,12 @@ fn kinds(all: &Waterfall, top: f64) -> (Markup, f64) {
 }
 
 /// Lines of at most so many letters.
-fn wrapped(text: &str) -> Vec<String> {
+fn wrapped(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < LINE => *line += &format!(" {word}"),
+            Some(line) if line.chars().count() + word.chars().count() < letters => *line += &format!(" {word}"),
+            _ if word.is_empty() => {}
             _ => lines.push(word.to_owned()),
         }
     }
@@ -209,7 +291,7 @@ fn wrapped(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NAMES, WIDTH, placed, svg, width};
+    use super::{NAMES, WIDTH, narrow, placed, svg, width};
     use crate::document::waterfall::{Bar, Waterfall};
 
     fn bar(ns: f64) -> Option<Bar> {
@@ -262,5 +344,7 @@ mod tests {
         assert!(!text.contains("<script") && text.contains("<style>") && text.contains("xmlns=\"http://www.w3.org/2000/svg\""));
         assert!(!text.contains("var(") && !text.contains("NaN") && !text.contains("url("));
         assert!(!svg(&all, Some(("1", true))).into_string().contains("<style"));
+        let text = narrow(&all, ("1", true)).into_string();
+        assert!(!text.contains("<script") && !text.contains("NaN"), "{text}");
     }
 }

@@ -1,13 +1,16 @@
 //! Ways of sending, side by side.
 
+mod charts;
+
+pub use charts::pictures;
+
 use analysis::result::WayStudy;
 use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayLine, WaySeries};
 use model::Bytes;
 
-use crate::document::figure::{Panel, SizeAxis, Trace};
-use crate::document::{Figure, Part, Section, Table, Tone};
+use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
-use crate::number::{self, Axis};
+use crate::number;
 use crate::words::{self, list};
 
 /// Makes the section of a study of ways.
@@ -18,7 +21,7 @@ pub fn section(study: &WayStudy) -> Section {
         "CPU time that a message costs both ends together. Two ways cross where they cost the same; the interval of a crossing is from whole \
          blocks drawn again."
             .to_owned(),
-        study.series.iter().enumerate().map(|(place, series)| chart(format!("ways-{place}"), series)).collect(),
+        Vec::new(),
         study.series.iter().map(|series| part(series).into()),
     )
 }
@@ -167,29 +170,6 @@ fn place(change: &Change) -> String {
 
 fn bytes(size: f64) -> String {
     if size < 10.0 { number::significant(size, 2) } else { number::whole(size.round() as u64) }
-}
-
-fn chart(id: String, series: &WaySeries) -> Figure {
-    let (least, most) = (series.sizes.first(), series.sizes.last());
-    let label = |size: usize, way: usize| {
-        let cheapest = series.cheapest[size].as_ref().is_some_and(|cheapest| cheapest.way == way);
-        format!("{} B{}", number::whole(series.sizes[size].get()), if cheapest { ", the cheapest" } else { "" })
-    };
-    let trace = |(place, way): (usize, &Way)| {
-        let points =
-            (0..series.sizes.len()).filter_map(|size| Some((series.sizes[size].get() as f64, label(size, place), way.cost_ns[size]?)));
-        Trace::measured(&name(way), place, points, 1e-9, number::time)
-    };
-    let traces: Vec<Trace> = series.ways.iter().enumerate().map(trace).collect();
-    Figure {
-        id: id.into(),
-        title: format!("CPU of both ends a message, {}", series.series).into(),
-        caption: "A line a way: the lowest is the cheapest. Bars are intervals.".to_owned(),
-        alt: conclusion(series),
-        sizes: least.zip(most).map(|(least, most)| SizeAxis::over(least.get(), most.get())),
-        panels: vec![Panel::log("CPU a message", "s", &traces, Axis::Seconds).joined(true)],
-        traces,
-    }
 }
 
 #[cfg(test)]

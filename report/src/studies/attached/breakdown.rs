@@ -1,0 +1,49 @@
+//! One request as a bar: own code first, then the layers of the kernel by what they take.
+
+use analysis::attached::State;
+use attribution::{Layer, Receipt};
+use model::order::Order;
+
+use crate::document::breakdown::{Breakdown, Share};
+use crate::document::{Block, Chart};
+use crate::number::{percent, time};
+use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
+
+/// Parts that take less of the CPU time share one.
+const LEAST_SHARE: f64 = 0.03;
+
+/// The bar of a receipt; none where nothing was sampled.
+pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
+    let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
+    let parts = parts(receipt);
+    let sum: f64 = parts.iter().map(|part| part.amount).sum();
+    let named: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.figure)).collect();
+    let cpu = format!("{} ({} at 95 %)", time(receipt.cpu.value), figure::range(&receipt.cpu, time));
+    Block::charts([Chart::Breakdown(Breakdown {
+        id: format!("parts-{place}"),
+        title: "One request, by layer".to_owned(),
+        caption: format!("CPU time of {program} per request: {cpu}. The parts add up to {}.", time(sum)),
+        alt: format!("CPU time of a request of {program}: {}.", named.join(", ")),
+        parts,
+    })])
+}
+
+fn parts(receipt: &Receipt) -> Vec<Share> {
+    let cpu = receipt.cpu.value;
+    let part = |name: String, ns: f64, colour: Option<usize>| {
+        let figure = time(ns).replace(' ', "\u{a0}");
+        Share { name, amount: ns, figure, share: percent(ns / cpu).replace(' ', "\u{a0}"), colour }
+    };
+    let layers = || receipt.rows.layers.iter().filter(|row| row.ns.value.is_finite() && row.ns.value > 0.0);
+    let (own, mut kernel): (Vec<_>, Vec<_>) = layers().partition(|row| row.key == Layer::User);
+    kernel.order_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
+    let (large, small): (Vec<_>, Vec<_>) = kernel.into_iter().partition(|row| row.ns.value >= LEAST_SHARE * cpu);
+    let place = |layer: Layer| Layer::ALL.iter().position(|known| *known == layer);
+    let name = |layer: Layer| if layer == Layer::User { "own code".to_owned() } else { layer.to_string() };
+    let named = own.into_iter().chain(large).map(|row| part(name(row.key), row.ns.value, place(row.key)));
+    let others: f64 = small.iter().map(|row| row.ns.value).sum();
+    let others = (others > 0.0).then(|| part("others".to_owned(), others, place(Layer::Other)));
+    let rest = [(UNSAMPLED, receipt.off_cpu.unsampled), (BILLED, receipt.off_cpu.charged)];
+    let rest = rest.into_iter().filter_map(|(name, ns)| Some((name, ns?.value))).filter(|(_, ns)| *ns >= LEAST_SHARE * cpu);
+    named.chain(others).chain(rest.map(|(name, ns)| part(name.to_owned(), ns, None))).collect()
+}

@@ -1,0 +1,174 @@
+//! Charts that answer which way is the cheapest: the ranking at one size, the curves, the cheapest by size.
+
+use analysis::result::ways::{Way, WaySeries};
+use analysis::result::{Estimate, WayStudy};
+use model::order::Order;
+
+use super::{conclusion, name};
+use crate::document::figure::{Panel, SizeAxis, Trace};
+use crate::document::forest::{Change, Forest, Tint};
+use crate::document::ribbon::{Ribbon, Span};
+use crate::document::{Block, Chart, Figure};
+use crate::number;
+use crate::studies::verdict::signed;
+use crate::words::plural;
+
+/// Ways of a ranking; the table has the others.
+const MOST_RANKED: usize = 8;
+/// The size that a ranking is of, or the measured one nearest to it.
+const RANKED_AT: f64 = 1024.0;
+/// Series that are drawn.
+const MOST_SERIES: usize = 2;
+
+/// The charts of each series.
+pub fn pictures(study: &WayStudy) -> Vec<Block> {
+    study.series.iter().take(MOST_SERIES).enumerate().filter_map(|(place, series)| of(place, series)).collect()
+}
+
+fn of(place: usize, series: &WaySeries) -> Option<Block> {
+    let at = ranked_at(series)?;
+    let order = by_cost(series, at);
+    let charts = [
+        ranking(format!("ranking-{place}"), series, at, &order).map(Chart::Forest),
+        curves(format!("ways-{place}"), series, &order).map(Chart::Figure),
+        ribbon(format!("cheapest-{place}"), series, &order).map(Chart::Ribbon),
+    ];
+    Block::charts(charts.into_iter().flatten())
+}
+
+/// The place of the size that ways are ranked at.
+fn ranked_at(series: &WaySeries) -> Option<usize> {
+    let far = |place: &usize| (series.sizes[*place].get().max(1) as f64 / RANKED_AT).ln().abs();
+    let known = (0..series.sizes.len()).filter(|place| series.cheapest[*place].is_some());
+    known.min_by(|a, b| far(a).total_cmp(&far(b)))
+}
+
+/// Places of the ways that were measured at a size, the cheapest first.
+fn by_cost(series: &WaySeries, at: usize) -> Vec<usize> {
+    let cost = |place: usize| series.ways[place].cost_ns[at].map(|cost| cost.value);
+    let mut order: Vec<usize> = (0..series.ways.len()).filter(|place| cost(*place).is_some()).collect();
+    order.order_by(|a, b| cost(*a).unwrap_or(f64::INFINITY).total_cmp(&cost(*b).unwrap_or(f64::INFINITY)));
+    order
+}
+
+/// Ends of an estimate, or the value twice.
+fn ends(estimate: &Estimate) -> [f64; 2] {
+    estimate.interval.map_or([estimate.value; 2], |ends| [ends.low, ends.high])
+}
+
+/// The ways as shares of the base. Neighbours whose intervals overlap have one rank.
+fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option<Forest> {
+    let base = name(series.ways.first()?);
+    let mut first_of_rank: Option<(usize, f64)> = None;
+    let mut rows = Vec::new();
+    for (row, place) in order.iter().enumerate() {
+        let way = &series.ways[*place];
+        let one = Estimate { value: 1.0, interval: None, n: 0 };
+        let ratio = if *place == 0 { one } else { way.of_base[at]? };
+        let rank = match first_of_rank {
+            Some((rank, high)) if ends(&ratio)[0] <= high => rank,
+            _ => row + 1,
+        };
+        if first_of_rank.is_none_or(|(known, _)| known != rank) {
+            first_of_rank = Some((rank, ends(&ratio)[1]));
+        }
+        rows.push(change(series, way, *place, at, rank, &ratio)?);
+    }
+    let left = rows.len().saturating_sub(MOST_RANKED);
+    rows.truncate(MOST_RANKED);
+    let more = if left > 0 { format!(" The table has {}.", plural(left as u64, "dearer way")) } else { String::new() };
+    Some(Forest {
+        id,
+        title: format!("Ranking at {} B, {}", number::whole(series.sizes[at].get()), series.series),
+        caption: format!(
+            "CPU of both ends a message, against {base}. One rank: not shown to differ. Hollow: not shown to differ from {base}.{more}"
+        ),
+        sides: ["cheaper", "dearer"],
+        axis: format!("over {base}, log scale"),
+        threshold: 0.0,
+        rows,
+    })
+}
+
+fn change(series: &WaySeries, way: &Way, place: usize, at: usize, rank: usize, ratio: &Estimate) -> Option<Change> {
+    let [low, high] = ends(ratio).map(|end| end - 1.0);
+    let tint = match (place, ratio.interval) {
+        (0, _) => Tint::Same,
+        (_, Some(_)) if high < 0.0 => Tint::Better,
+        (_, Some(_)) if low > 0.0 => Tint::Worse,
+        _ => Tint::Open,
+    };
+    let cost = number::time(way.cost_ns[at]?.value).replace(' ', "\u{a0}");
+    let share = if place == 0 { String::new() } else { signed(ratio.value - 1.0) };
+    let interval = if ratio.interval.is_some() { format!("{} to {}", signed(low), signed(high)) } else { "no interval".to_owned() };
+    let label = format!("{rank}. {}", name(way));
+    let hint = if place == 0 {
+        format!("{label}\n{cost}\nthe base")
+    } else {
+        format!("{label}\n{cost}, {share} against {}\n{interval}", name(&series.ways[0]))
+    };
+    let interval = ratio.interval.map(|_| [low, high]);
+    Some(Change { label, value: ratio.value - 1.0, interval, tint, figure: cost, ends: share, hint })
+}
+
+/// The base and the cheapest ways by size; the table has the others.
+fn curves(id: String, series: &WaySeries, order: &[usize]) -> Option<Figure> {
+    let label = |size: usize, way: usize| {
+        let cheapest = series.cheapest[size].as_ref().is_some_and(|cheapest| cheapest.way == way);
+        format!("{} B{}", number::whole(series.sizes[size].get()), if cheapest { ", the cheapest" } else { "" })
+    };
+    let trace = |place: &usize| {
+        let way = &series.ways[*place];
+        let points =
+            (0..series.sizes.len()).filter_map(|size| Some((series.sizes[size].get() as f64, label(size, *place), way.cost_ns[size]?)));
+        Trace { base: *place == 0, ..Trace::measured(&name(way), *place, points, 1e-9, number::time) }
+    };
+    Some(Figure {
+        id: id.into(),
+        title: format!("By size, {}", series.series).into(),
+        caption: "CPU of both ends a message: medians and 95 % intervals.".to_owned(),
+        alt: conclusion(series),
+        sizes: Some(SizeAxis::over(series.sizes.first()?.get(), series.sizes.last()?.get())),
+        panels: vec![Panel::of("CPU a message", "s").joined(true)],
+        traces: order.iter().map(trace).collect(),
+    })
+}
+
+/// The cheapest way of each size; it changes where two ways cost the same.
+fn ribbon(id: String, series: &WaySeries, order: &[usize]) -> Option<Ribbon> {
+    let known: Vec<(f64, usize)> = series
+        .sizes
+        .iter()
+        .zip(&series.cheapest)
+        .filter_map(|(size, cheapest)| Some((size.get() as f64, cheapest.as_ref()?.way)))
+        .collect();
+    let [(least, _), .., (most, _)] = *known.as_slice() else { return None };
+    let mut changes = Vec::new();
+    for pair in known.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
+        let [(from, below), (to, above)] = [pair[0], pair[1]];
+        let crossings =
+            series.crossings.iter().filter(|one| one.ways == [below, above] || one.ways == [above, below]).flat_map(|one| &one.changes);
+        let found = crossings.map(|change| change.size).find(|size| (from..=to).contains(&size.value));
+        changes.push((found.map_or((from * to).sqrt(), |size| size.value), found.map_or([from, to], |size| ends(&size)), above));
+    }
+    // The colours of the curves: the base's is the first, and three others follow.
+    let colour = |way: usize| {
+        if way == 0 { 0 } else { 1 + order.iter().filter(|place| **place != 0).position(|place| *place == way).unwrap_or(3).min(6) }
+    };
+    let starts = std::iter::once((least, known.first()?.1)).chain(changes.iter().map(|(at, _, above)| (*at, *above)));
+    let stops = changes.iter().map(|(at, ..)| *at).chain([most]);
+    let span = |((from, way), to): ((f64, usize), f64)| Span { name: name(&series.ways[way]), series: colour(way), from, to };
+    Some(Ribbon {
+        id,
+        title: format!("Cheapest by size, {}", series.series),
+        caption: if changes.is_empty() {
+            "No way crosses it.".to_owned()
+        } else {
+            "Hatched: the interval of the size at which the cheapest changes.".to_owned()
+        },
+        alt: conclusion(series),
+        sizes: series.sizes.iter().map(|size| size.get()).collect(),
+        spans: starts.zip(stops).map(span).collect(),
+        unsure: changes.iter().map(|(_, unsure, _)| *unsure).collect(),
+    })
+}

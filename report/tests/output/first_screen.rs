@@ -1,0 +1,60 @@
+//! The first screen of each kind of page: the picture that answers, few words, everything within the width.
+
+use crate::browser::{NARROW, WIDE, assert_fits, assert_quiet, pictures, place, unreadable};
+use crate::chromium::{Browser, Page, Screen, present};
+use crate::pictures::pages;
+
+/// Words of a page that are not folded.
+const MOST_WORDS: u64 = 600;
+
+/// Screens, and the height that the first picture has to begin and end within.
+const SCREENS: [(Screen, f64, f64); 3] = [
+    (Screen { height: 800, ..WIDE }, 400.0, 800.0),
+    (Screen { height: 800, dark: true, ..WIDE }, 400.0, 800.0),
+    (Screen { height: 800, ..NARROW }, 800.0, 1_600.0),
+];
+
+/// Kinds whose answer is a table, or whose picture is as tall as its data.
+const WITHOUT: [&str; 3] = ["microscope", "microscope-diff", "reference"];
+const TALL: [&str; 2] = ["receipts", "buffers"];
+
+fn words(page: &mut Page) -> u64 {
+    let text = "[...document.querySelectorAll('header, main > section')].map(part => part.innerText).join(' ')";
+    page.evaluate(&format!("{text}.split(/\\s+/).filter(word => /\\w/.test(word)).length")).as_u64().unwrap()
+}
+
+#[test]
+fn every_page_shows_its_answer_first() {
+    if !present() {
+        return;
+    }
+    let mut browser = Browser::start();
+    let mut wrong = Vec::new();
+    for (name, text) in pages() {
+        let path = place(&format!("first-{name}.html"));
+        std::fs::write(&path, &text).unwrap();
+        for (screen, begins, ends) in SCREENS {
+            let mut page = browser.open(&path, screen);
+            let first = "(() => { const seen = [...document.querySelectorAll('main .plot svg, main svg.heat')].find(one => one.getClientRects().length > 0);
+                const box = seen?.getBoundingClientRect(); return box ? [box.top, box.bottom] : [0, 0]; })()";
+            let at = page.evaluate(first);
+            let (top, bottom) = (at[0].as_f64().unwrap(), at[1].as_f64().unwrap());
+            let late = top > begins || (bottom > ends && !TALL.contains(&name));
+            let found = words(&mut page);
+            if late && !WITHOUT.contains(&name) {
+                wrong.push(format!("{name} at {}: its first picture is at {top:.0} to {bottom:.0}", screen.width));
+            }
+            if found > MOST_WORDS {
+                wrong.push(format!("{name} at {}: {found} words", screen.width));
+            }
+            assert_fits(&mut page, screen);
+            let texts = unreadable(&mut page, "svg.chart");
+            if texts != serde_json::json!([]) {
+                wrong.push(format!("{name} at {}: texts that touch: {texts}", screen.width));
+            }
+            assert_quiet(&mut page);
+            page.screenshots(&pictures(), &format!("first-{name}-{}{}", screen.width, if screen.dark { "-dark" } else { "" }));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
