@@ -41,15 +41,16 @@ const SPAN: f64 = 4.0;
 /// measured sizes. `None` where there is nothing to see: no point at all, or points above one place of
 /// the horizontal axis.
 pub fn drawable(mut figure: Figure) -> Option<Figure> {
-    number_series(&mut figure);
+    let repeats = figure.panels.iter().all(|panel| panel.scale != Scale::Fitting);
+    number_series(&mut figure, if repeats { usize::MAX } else { MOST_SERIES });
     for (place, panel) in figure.panels.iter_mut().enumerate() {
         let traces = || figure.traces.iter().filter(move |trace| trace.panel == place);
-        if panel.unit == "%" || panel.log_ticks.is_some() || !panel.zero || traces().any(|trace| trace.stacked) {
+        if panel.scale == Scale::Linear || panel.unit == "%" || !panel.zero || traces().any(|trace| trace.stacked) {
             continue;
         }
         let measured = || traces().filter(|trace| !trace.model).flat_map(|trace| &trace.y).flatten().copied();
         let (least, most) = (measured().fold(f64::INFINITY, f64::min), measured().fold(0.0, f64::max));
-        if least > 0.0 && most > SPAN * least {
+        if least > 0.0 && (most > SPAN * least || panel.scale == Scale::Log) {
             panel.log_ticks = Some(Ticks::over(least, most, panel.unit));
         }
     }
@@ -64,7 +65,7 @@ pub fn drawable(mut figure: Figure) -> Option<Figure> {
     let mut places: Vec<f64> = measured().flat_map(Trace::places).collect();
     places.order_by(f64::total_cmp);
     places.dedup();
-    if axis.title.is_none() {
+    if axis.title.is_none() && axis.log_ticks.at.is_empty() && !repeats {
         let text = places.iter().map(|size| number::size(*size as u64)).collect();
         axis.log_ticks = Ticks { at: places.clone(), text };
     }
@@ -73,7 +74,7 @@ pub fn drawable(mut figure: Figure) -> Option<Figure> {
 
 /// Numbers the series of a figure for their colours, the baseline first, and leaves out those beyond the
 /// most. Stacks keep the colours of what they are made of.
-fn number_series(figure: &mut Figure) {
+fn number_series(figure: &mut Figure, most: usize) {
     let mut order: Vec<usize> = Vec::new();
     for trace in figure.traces.iter().filter(|trace| !trace.stacked && !trace.base && !trace.is_empty()) {
         if !order.contains(&trace.series) {
@@ -81,7 +82,7 @@ fn number_series(figure: &mut Figure) {
         }
     }
     let base = figure.traces.iter().find(|trace| trace.base).map(|trace| trace.series);
-    let most = MOST_SERIES - usize::from(base.is_some());
+    let most = most - usize::from(base.is_some());
     let scattered = figure.panels.iter().any(|panel| panel.unit == "%" && !panel.joined) && figure.panels.len() == 1;
     let left = if scattered { 0 } else { order.len().saturating_sub(most) };
     order.truncate(order.len() - left);
@@ -145,11 +146,26 @@ pub struct Panel {
     pub log_ticks: Option<Ticks>,
     /// The vertical axis must show zero.
     pub zero: bool,
+    /// The scale of its vertical axis.
+    #[serde(skip)]
+    pub scale: Scale,
     /// Points of shares are joined by lines, as others are.
     #[serde(skip_serializing_if = "is_false")]
     pub joined: bool,
     /// Part of the chart's height.
     pub share: f64,
+}
+
+/// Scale of a vertical axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// Linear, or logarithmic where the points span much.
+    #[default]
+    Fitting,
+    /// Linear, as in a figure that is repeated, with all of its lines.
+    Linear,
+    /// Logarithmic, likewise.
+    Log,
 }
 
 impl SizeAxis {
@@ -200,7 +216,12 @@ impl SizeAxis {
 impl Panel {
     /// A panel that shows zero unless its points span so much that it is drawn logarithmic.
     pub const fn of(title: &'static str, unit: &'static str) -> Self {
-        Self { title, unit, log_ticks: None, zero: true, joined: false, share: 1.0 }
+        Self { title, unit, log_ticks: None, zero: true, scale: Scale::Fitting, joined: false, share: 1.0 }
+    }
+
+    /// The same on the scale of a figure that is repeated.
+    pub const fn on(self, scale: Scale) -> Self {
+        Self { scale, ..self }
     }
 
     /// The same, its points joined by lines or not.

@@ -5,7 +5,7 @@ use attribution::Rules;
 use attribution::exact::{Counts, Measured, Phase, PhaseRow, Region, Stack, phases};
 
 use super::words::by_scenario;
-use crate::document::figure::{Figure, Panel, Trace};
+use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Block, Table};
 use crate::number::whole;
 
@@ -105,7 +105,7 @@ fn traces(stacks: Vec<(Stack, Vec<(String, u64)>)>, what: &str) -> Vec<Trace> {
 fn instructions(side: &Side, columns: &[Column], id: String) -> Figure {
     let bars = bars(columns, side, str::to_owned, |counts| counts.instructions);
     let title = format!("Figure {}: instructions, {}", side.figures[0], side.name);
-    figure(format!("{id}-{}", side.figures[0]), title, Panel::linear("instructions", ""), traces(bars, "instructions"))
+    figure(format!("{id}-{}", side.figures[0]), title, Panel::of("instructions", "").on(Scale::Linear), traces(bars, "instructions"))
 }
 
 /// Reads and writes, two bars a size.
@@ -117,5 +117,5 @@ fn accesses(side: &Side, columns: &[Column], id: String) -> Figure {
         (stack, both.collect())
     });
     let title = format!("Figure {}: data reads and writes, {}", side.figures[1], side.name);
-    figure(format!("{id}-{}", side.figures[1]), title, Panel::linear("accesses", ""), traces(pairs.collect(), "accesses"))
+    figure(format!("{id}-{}", side.figures[1]), title, Panel::of("accesses", "").on(Scale::Linear), traces(pairs.collect(), "accesses"))
 }

@@ -2,9 +2,9 @@
 
 use literature::years::{Fall, Year, falls};
 
-use crate::document::figure::{Figure, Panel, SizeAxis, Trace};
+use crate::document::figure::{Figure, Panel, Scale, SizeAxis, Ticks, Trace};
 use crate::document::{Block, Rows, Section, Table};
-use crate::number::{self, Axis};
+use crate::number;
 
 const NS: f64 = 1e-9;
 
@@ -51,7 +51,9 @@ fn by_size(years: &[Year]) -> Figure {
     };
     let traces: Vec<Trace> = years.iter().enumerate().filter_map(trace).collect();
     let mut axis = SizeAxis::over(1, 16_384);
-    axis.linear_ticks = crate::document::figure::Ticks::default();
+    axis.linear_ticks = Ticks::default();
+    let at: Vec<f64> = (0..=7).map(|power| 4_f64.powi(power)).collect();
+    axis.log_ticks = Ticks { text: at.iter().map(|size| number::size(*size as u64)).collect(), at };
     Figure {
         id: "years-sizes".into(),
         title: "Time of a message over its size".into(),
@@ -59,7 +61,7 @@ fn by_size(years: &[Year]) -> Figure {
             .to_owned(),
         alt: "Time of a message over its size, a line a stack. The figures are in the table below.".to_owned(),
         sizes: Some(axis),
-        panels: vec![Panel::log("time per message", "s", &traces, Axis::Seconds)],
+        panels: vec![Panel::of("time per message", "s").on(Scale::Log)],
         traces,
     }
 }
@@ -75,15 +77,15 @@ fn by_year(years: &[Year]) -> Figure {
     };
     let message: Vec<Trace> = marks(0, |one| one.ns_per_message).collect();
     let byte: Vec<Trace> = marks(1, |one| one.ns_per_byte).collect();
-    let panel = |title, traces: &[Trace]| Panel { share: 0.5, joined: false, ..Panel::log(title, "s", traces, Axis::Seconds) };
-    let panels = vec![panel("a message", &message), panel("a byte", &byte)];
+    let panel = |title| Panel { share: 0.5, ..Panel::of(title, "s").on(Scale::Log) };
+    let panels = vec![panel("a message"), panel("a byte")];
     let at: Vec<f64> = [1984.0, 1988.0, 1993.0, 1997.0, 2007.0].to_vec();
     let text = at.iter().map(|year| format!("{year:.0}")).collect();
-    let ticks = crate::document::figure::Ticks { at, text };
+    let ticks = Ticks { at, text };
     let axis = SizeAxis {
         title: Some("year"),
         log: false,
-        log_ticks: crate::document::figure::Ticks::default(),
+        log_ticks: Ticks::default(),
         linear_ticks: ticks,
         landmarks: Vec::new(),
     };

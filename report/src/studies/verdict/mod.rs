@@ -10,8 +10,8 @@ mod charts;
 mod words;
 
 pub use arms::section as arms;
-pub use words::agreement;
 pub(super) use charts::{arms as charts_of_arms, signed};
+pub use words::agreement;
 pub(super) use words::doubt;
 
 use analysis::result::Analysis;

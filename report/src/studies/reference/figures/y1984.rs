@@ -7,7 +7,7 @@ use literature::cabrera::routines::Routine;
 use literature::sweep::{SeriesResult, SizeResult};
 
 use super::{DRAWING, Item, figure, linear_numbers, linear_sizes};
-use crate::document::figure::{Figure, Panel, Trace};
+use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Rows, Table};
 use crate::number;
 
@@ -28,8 +28,8 @@ enum Of {
 impl Of {
     fn panel(self) -> Panel {
         match self {
-            Self::Rate => Panel::linear("throughput", "bit/s"),
-            Self::Time => Panel::linear("time per message", "s"),
+            Self::Rate => Panel::of("throughput", "bit/s").on(Scale::Linear),
+            Self::Time => Panel::of("time per message", "s").on(Scale::Linear),
         }
     }
 
@@ -94,7 +94,7 @@ fn counts() -> Figure {
         "Figure 2",
         caption,
         Some(axis),
-        Panel::linear("datagrams/s", ""),
+        Panel::of("datagrams/s", "").on(Scale::Linear),
         SLOPES.iter().enumerate().map(one).collect(),
     )
 }

@@ -4,7 +4,7 @@ use literature::ReferenceAnalysis;
 use literature::jacobson::{BufferCurve, BufferPoint, KB, STATED};
 
 use super::{Item, figure, linear_numbers};
-use crate::document::figure::{Figure, Panel, Trace};
+use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::studies::reference::{buffers, words};
 
 /// The mail's conclusion in our words.
@@ -36,10 +36,10 @@ fn charts(analysis: &ReferenceAnalysis) -> [Figure; 2] {
             "From task to task",
             "Dotted: the limit that the mail states.",
             axis(),
-            Panel::linear("throughput", "B/s"),
+            Panel::of("throughput", "B/s").on(Scale::Linear),
             task,
         ),
-        figure("f1988-wire".into(), "On the wire", "", axis(), Panel::linear("rate", "bit/s"), wire),
+        figure("f1988-wire".into(), "On the wire", "", axis(), Panel::of("rate", "bit/s").on(Scale::Linear), wire),
     ]
 }
 

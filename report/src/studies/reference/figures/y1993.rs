@@ -1,7 +1,7 @@
 //! 1993: bars of eight kinds of work, of which the text states a few shares.
 
 use super::{DRAWING, Item, figure};
-use crate::document::figure::{Figure, Panel, Trace};
+use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Kind, Table};
 
 /// The abstract's conclusion in our words.
@@ -38,7 +38,7 @@ fn shares() -> Figure {
         "Figure 1: stated shares",
         caption,
         None,
-        Panel::linear("share of time", "%"),
+        Panel::of("share of time", "%").on(Scale::Linear),
         STATED.iter().enumerate().map(one).collect(),
     )
 }

@@ -2,7 +2,7 @@
 //! one size.
 
 use super::{DRAWING, Item, figure};
-use crate::document::figure::{Figure, Panel, Trace};
+use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Kind, Table};
 
 /// The paper's conclusion in our words.
@@ -27,7 +27,7 @@ fn cycles(id: u8, place: usize) -> Figure {
         Trace::points("without", 1, [point(alone, "without")]),
     ];
     let caption = "Sums of socket, TCP and IP that the text states in ms, as cycles of 6.67 ns.";
-    figure(format!("f1997-{id}"), &format!("Figure {id}: {direction}"), caption, None, Panel::linear("cycles per message", ""), traces)
+    figure(format!("f1997-{id}"), &format!("Figure {id}: {direction}"), caption, None, Panel::of("cycles per message", "").on(Scale::Linear), traces)
 }
 
 fn table() -> Table {
