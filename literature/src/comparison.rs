@@ -120,7 +120,9 @@ pub fn compare(reference: &ReferenceAnalysis, foreign: &Foreign, draws: usize) -
     let buffer_pairs: Vec<BufferPair> =
         buffers.iter().flat_map(|ours| reference.buffers.iter().map(|theirs| buffer_pair(ours, theirs))).collect();
     let mut remarks = foreign.remarks.clone();
-    if !reference.series.is_empty() && pairs.is_empty() && !series.is_empty() {
+    let apart = series.iter().filter(|ours| ours.transactions && !reference.series.is_empty());
+    remarks.extend(apart.map(|ours| format!("{} counts transactions, which compare with no stream: it stands by itself", ours.name)));
+    if !reference.series.is_empty() && pairs.is_empty() && series.iter().any(|ours| !ours.transactions) {
         remarks.push("no message size is in both: measure some of the reference's (`--size 1..16K:x2`)".to_owned());
     }
     if !reference.buffers.is_empty() && buffers.is_empty() {
@@ -132,7 +134,7 @@ pub fn compare(reference: &ReferenceAnalysis, foreign: &Foreign, draws: usize) -
     Comparison { label: foreign.label.clone(), series, shapes, likeness, pairs, buffers, buffer_pairs, remarks }
 }
 
-/// `None` when they have no size in common.
+/// `None` when they have no size in common, or are of different kinds.
 fn pair(ours: &SeriesResult, theirs: &SeriesResult) -> Option<Pair> {
     let ratio = |size: &sweep::SizeResult| Some((size.message_bytes, size.messages_per_s / theirs.at(size.message_bytes)?.messages_per_s));
     let sizes: Vec<(u64, f64)> = ours.sizes.iter().filter_map(ratio).collect();
@@ -143,7 +145,8 @@ fn pair(ours: &SeriesResult, theirs: &SeriesResult) -> Option<Pair> {
     let costs = line(ours).zip(line(theirs));
     // A cost of nothing has no ratio.
     let over = |ours: f64, theirs: f64| (ours > 0.0 && theirs > 0.0).then(|| ours / theirs);
-    (!sizes.is_empty()).then(|| Pair {
+    // All that was published are streams.
+    (!sizes.is_empty() && !ours.transactions).then(|| Pair {
         candidate: ours.name.clone(),
         group: theirs.group.clone(),
         reference: theirs.name.clone(),

@@ -167,6 +167,7 @@ mod tests {
             name: format!("UDP_STREAM {implementation}"),
             implementation: Some(implementation.to_owned()),
             tcp: false,
+            transactions: false,
             points: sizes.map(point).collect(),
         }
     }

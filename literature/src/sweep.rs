@@ -35,6 +35,8 @@ pub struct Series {
     pub implementation: Option<String>,
     /// Known to be of TCP.
     pub tcp: bool,
+    /// Its messages are transactions, which compare with no stream.
+    pub transactions: bool,
     /// Its sizes, in any order; of a size that occurs often the median counts.
     pub points: Vec<SizePoint>,
 }
@@ -46,7 +48,7 @@ impl Series {
         for (group, name, tcp, point) in points {
             match all.iter_mut().find(|series| series.group == group && series.name == name) {
                 Some(series) => series.points.push(point),
-                None => all.push(Self { group, name, implementation: None, tcp, points: vec![point] }),
+                None => all.push(Self { group, name, implementation: None, tcp, transactions: false, points: vec![point] }),
             }
         }
         all
@@ -89,6 +91,9 @@ pub struct SeriesResult {
     /// Known to be of TCP.
     #[serde(skip)]
     pub tcp: bool,
+    /// Its messages are transactions.
+    #[serde(skip)]
+    pub transactions: bool,
     /// The series of the group that its improvement is over; itself has none.
     pub baseline: Option<String>,
     /// By rising size.
@@ -166,6 +171,7 @@ fn one(series: &Series, points: &[Merged], baseline: Option<(&str, &[Merged])>, 
         name: series.name.clone(),
         implementation: series.implementation.clone(),
         tcp: series.tcp,
+        transactions: series.transactions,
         baseline: baseline.map(|(name, _)| name.to_owned()),
         off_line: cost.as_ref().map_or_else(|_| Vec::new(), |cost| cost.off_line(times)),
         steps,
@@ -221,7 +227,14 @@ mod tests {
 
     fn series(name: &str, points: &[(u64, f64)]) -> Series {
         let point = |(bytes, rate): &(u64, f64)| SizePoint { bytes: *bytes, messages_per_s: *rate, sent_per_s: None };
-        Series { group: "g".into(), name: name.into(), implementation: None, tcp: false, points: points.iter().map(point).collect() }
+        Series {
+            group: "g".into(),
+            name: name.into(),
+            implementation: None,
+            tcp: false,
+            transactions: false,
+            points: points.iter().map(point).collect(),
+        }
     }
 
     fn line(message: f64, byte: f64) -> Vec<(u64, f64)> {

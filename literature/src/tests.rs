@@ -131,3 +131,25 @@ fn the_figures_that_texts_state_are_read() {
         assert_eq!(Study::named(study.name()), Some(study));
     }
 }
+
+#[test]
+fn transactions_are_not_compared_with_streams() {
+    let series = |name: &str, transactions: bool| super::sweep::Series {
+        group: "g".to_owned(),
+        name: name.to_owned(),
+        implementation: None,
+        tcp: false,
+        transactions,
+        points: vec![super::sweep::SizePoint { bytes: 1, messages_per_s: 10_000.0, sent_per_s: None }],
+    };
+    let foreign = Foreign { series: vec![series("netperf TCP_CRR", true), series("netperf UDP_STREAM", false)], ..Foreign::default() };
+    let mut analysis = analyse(Study::Bidulock2007, 0).unwrap();
+    analysis.compare(&foreign, 0);
+    let comparison = &analysis.comparisons[0];
+    assert!(
+        comparison.pairs.len() == 15 && comparison.pairs.iter().all(|pair| pair.candidate == "netperf UDP_STREAM"),
+        "{:?}",
+        comparison.pairs
+    );
+    assert!(comparison.remarks.iter().any(|remark| remark.contains("TCP_CRR counts transactions")), "{:?}", comparison.remarks);
+}

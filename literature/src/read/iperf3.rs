@@ -74,7 +74,7 @@ fn test(value: &Value) -> Result<PeerResult, ReadError> {
         faults.push("iperf3 counts more per second at the receiver than at the sender: its two ends measured different times".to_owned());
     }
     let point = SizePoint { bytes: bytes as u64, messages_per_s, sent_per_s };
-    Ok(PeerResult { name: name(value, &protocol), point, remarks: remarks(value), faults })
+    Ok(PeerResult { name: name(value, &protocol), transactions: false, point, remarks: remarks(value), faults })
 }
 
 /// A figure above 0, if there is one.

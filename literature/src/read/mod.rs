@@ -9,7 +9,7 @@ mod json;
 pub mod netperf;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::sweep::{Series, SizePoint};
 
@@ -128,6 +128,8 @@ pub enum ReadError {
 pub struct PeerResult {
     /// The tool and its test: `iperf3 UDP`.
     pub name: String,
+    /// Its messages are transactions.
+    pub transactions: bool,
     /// The size and its rates.
     pub point: SizePoint,
     /// Remarks that hold for every test like it.
@@ -153,8 +155,11 @@ pub fn peer_series(results: Vec<PeerResult>) -> (Vec<Series>, Vec<String>) {
     remarks.sort();
     remarks.dedup();
     let group = |name: &str| name.split(' ').next().unwrap_or_default().to_owned();
+    let transactions: BTreeSet<String> = results.iter().filter(|result| result.transactions).map(|result| result.name.clone()).collect();
     let points = results.into_iter().map(|result| (group(&result.name), result.name, false, result.point));
-    (Series::from_points(points), remarks)
+    let mut series = Series::from_points(points);
+    series.iter_mut().for_each(|series| series.transactions = transactions.contains(&series.name));
+    (series, remarks)
 }
 
 /// The results of a file's tests. Those that cannot be used are left out where there are

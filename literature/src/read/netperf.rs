@@ -232,7 +232,7 @@ fn result(figures: &Figures) -> Result<PeerResult, ReadError> {
         remarks.push("nothing says whether netperf made a connection for each request; ask for DIRECTION as well".to_owned());
     }
     let faults = faults(figures, own, received, per_message, kind, receives);
-    Ok(PeerResult { name: name(figures, kind, receives), point, remarks, faults })
+    Ok(PeerResult { name: name(figures, kind, receives), transactions, point, remarks, faults })
 }
 
 /// A figure above 0.

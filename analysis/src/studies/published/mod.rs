@@ -141,19 +141,41 @@ pub fn as_foreign(analysis: &Analysis) -> Foreign {
         name: series.to_string(),
         implementation: points.first().and_then(|(cell, _)| implementation(cell)).filter(|_| has_others),
         tcp: series.test().protocol() == Protocol::Tcp,
+        transactions: !series.test().is_stream(),
         points: points.into_iter().map(|(_, point)| *point).collect(),
     };
     let series = group_by(&known, |(cell, _)| cell.series()).into_iter().map(one).collect();
+    let buffers = in_flight(analysis);
+    let buffers = if buffers.is_empty() { as_asked(&known) } else { buffers };
+    Foreign { label, series, buffers, remarks: Vec::new() }
+}
+
+/// Goodput over the packets that were seen under way, as the run's own report has it.
+fn in_flight(analysis: &Analysis) -> Vec<(String, Vec<BufferRate>)> {
+    let of_map = |map: &BufferMap| {
+        let rate = |place: &usize| {
+            let cell = &map.cells[*place];
+            Some((cell.in_flight?.round(), cell.goodput_bit_per_s.value / (8.0 * KB), None))
+        };
+        let mut points: Vec<BufferRate> = map.diagonal.iter().filter_map(rate).collect();
+        points.order_by(|a, b| a.0.total_cmp(&b.0));
+        points.dedup_by(|a, b| a.0 == b.0);
+        (map.label.clone(), points)
+    };
+    analysis.buffers().iter().map(of_map).filter(|(_, points)| points.len() > 1).collect()
+}
+
+/// The same over the buffers that were asked for, where nothing was seen under way.
+fn as_asked(known: &[(&Cell, SizePoint)]) -> Vec<(String, Vec<BufferRate>)> {
     let mut buffers: BTreeMap<Cell, Vec<BufferRate>> = BTreeMap::new();
-    for (cell, point) in &known {
+    for (cell, point) in known {
         if let Some(buffer) = cell.sndbuf.or(cell.rcvbuf).map(Bytes::get) {
             let rest = Cell { sndbuf: None, rcvbuf: None, ..(*cell).clone() };
             buffers.entry(rest).or_default().push((buffer as f64 / SEGMENT, point.messages_per_s * point.bytes as f64 / KB, None));
         }
     }
     let buffers = buffers.into_iter().filter(|(_, points)| points.len() > 1);
-    let buffers = buffers.map(|(cell, points)| (cell.to_string(), points)).collect();
-    Foreign { label, series, buffers, remarks: Vec::new() }
+    buffers.map(|(cell, points)| (cell.to_string(), points)).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Implementations of a run next to those of 2007, each against the sockets of its machine.
+//! Implementations of a run or a table next to those of 2007, each against the sockets of its machine.
 
 use literature::shape::{Likeness, SAME, Shape, Side};
 use literature::{Comparison, ReferenceAnalysis};
@@ -6,7 +6,7 @@ use literature::{Comparison, ReferenceAnalysis};
 use crate::number;
 use crate::words::list;
 
-/// What the shapes of a run have in common with the published ones, a sentence each.
+/// What these shapes have in common with the published ones, a sentence each.
 pub fn sentences(reference: &ReferenceAnalysis, comparison: &Comparison) -> Vec<String> {
     let costs = comparison.likeness.iter().map(cost);
     costs.chain(comparison.shapes.iter().map(|shape| crossing(shape, &reference.shapes))).collect()
@@ -17,11 +17,11 @@ fn cost(one: &Likeness) -> String {
     let [least, most] = one.published;
     let side = Side::of(one.today);
     let likeness = match one.alike {
-        0 => format!("unlike all {} machines of then", one.machines),
-        alike => format!("as on {alike} of {} machines then", one.machines),
+        0 => format!("unlike all {} machines of 2007", one.machines),
+        alike => format!("as on {alike} of {} machines of 2007", one.machines),
     };
     format!(
-        "{}, {}: {} is {} times that of sockets today, {} to {} times in 2007. It is {}, {likeness}.",
+        "{}, {}: {} is {} times that of sockets there, {} to {} times in the tables of 2007. It is {}, {likeness}.",
         one.implementation,
         one.group,
         one.what,
@@ -32,8 +32,8 @@ fn cost(one: &Likeness) -> String {
     )
 }
 
-/// How an implementation stands to sockets today, by its side at each size.
-fn today(sides: &[Side], crosses: &[f64]) -> String {
+/// How an implementation stands to sockets, by its side at each size.
+fn standing(sides: &[Side], crosses: &[f64]) -> String {
     let apart: Vec<Side> = sides.iter().copied().filter(|side| *side != Side::Same).collect();
     let word = |side: Side| if side == Side::Lower { "faster" } else { "slower" };
     match (apart.first(), crosses) {
@@ -62,13 +62,13 @@ fn crossing(shape: &Shape, published: &[Shape]) -> String {
     let crossed = then.iter().filter(|other| !other.crosses.is_empty()).count();
     let machines = then.len();
     let (name, group) = (&shape.implementation, &shape.group);
-    let now = today(&shape.sides, &shape.crosses);
-    format!("{name}, {group}: today it {now}; in 2007 the two crossed on {crossed} of {machines} machines.")
+    let now = standing(&shape.sides, &shape.crosses);
+    format!("{name}, {group}: it {now}; in the tables of 2007 the two crossed on {crossed} of {machines} machines.")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::today;
+    use super::standing;
     use literature::shape::Side::{Higher, Lower, Same};
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
             (vec![Lower, Higher, Lower], vec![1.6, 2.4], "is faster than sockets at the smallest size, and the two cross near 2 B"),
         ];
         for (sides, crosses, words) in rows {
-            assert_eq!(today(&sides, &crosses), words);
+            assert_eq!(standing(&sides, &crosses), words);
         }
     }
 }

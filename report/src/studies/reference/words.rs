@@ -27,7 +27,8 @@ pub fn range(figure: &Resampled, write: fn(f64) -> String) -> String {
 /// Sentences that a series needs next to its table.
 pub fn remarks(series: &SeriesResult) -> Vec<String> {
     let mut all = Vec::new();
-    if let Some(reason) = &series.no_line {
+    // One size makes no line, and says nothing of one.
+    if let Some(reason) = series.no_line.as_ref().filter(|_| series.sizes.len() > 1) {
         all.push(format!("{}: no line. {}.", series.name, crate::words::capital(reason)));
     }
     for piece in series.cost.iter().flat_map(|cost| cost.pieces.iter().filter(|_| cost.pieces.len() > 1)) {
