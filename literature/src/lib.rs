@@ -32,7 +32,7 @@ use serde::Serialize;
 pub use comparison::{Comparison, Foreign};
 pub use read::ReadError;
 pub use stated::Stated;
-pub use statement::{Given, Ruling, Statement};
+pub use statement::{Given, Ruling, Standing, Statement, Today};
 pub use stats::resample::{DRAWS, Resampled};
 
 use cabrera::loads::{self, LoadCurve};
@@ -199,6 +199,14 @@ impl ReferenceAnalysis {
     /// None that a user can meet: the tables of the study are part of the program.
     pub fn rule(&mut self, study: Study, label: &str, table: &Table) -> Result<(), ReadError> {
         claims::rule_given(study, &study.tables()?, label, table, &mut self.statements)
+    }
+
+    /// Rules on runs of today, by the claims of the study.
+    ///
+    /// # Errors
+    /// None that a user can meet: the claims are part of the program.
+    pub fn rule_today(&mut self, today: &claims::evidence::Evidence) -> Result<(), ReadError> {
+        self.study.map_or(Ok(()), |study| claims::rule_today(study, today, &mut self.statements))
     }
 
     /// Compares figures with it.

@@ -59,10 +59,59 @@ pub struct Statement {
     pub rule: String,
     /// Rulings of tables that a user gave, by the same rule.
     pub given: Vec<Given>,
+    /// The ruling of runs of today, by the same rule; `None` where none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub today: Option<Today>,
     /// The run that decides it today.
     pub today_run: String,
     /// How it is decided today.
     pub today_rule: String,
+}
+
+/// The ruling of runs of today on a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// The whole interval shows it.
+    Holds,
+    /// The whole interval shows that it does not, and the paper's own table bears it out.
+    NoLonger,
+    /// The other side of what is compared is the larger one, shown with the whole interval.
+    OtherWayRound,
+    /// The whole interval shows that it does not hold, as in the paper's table or where that is silent.
+    DoesNotHold,
+    /// The intervals are too wide, or there are none.
+    NotShown,
+    /// The runs do not measure it, or no run can.
+    NotTestable,
+}
+
+impl Standing {
+    /// All, in the order in which they are counted.
+    pub const ALL: [Self; 6] = [Self::Holds, Self::NoLonger, Self::OtherWayRound, Self::DoesNotHold, Self::NotShown, Self::NotTestable];
+
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::NoLonger => "no longer",
+            Self::OtherWayRound => "the other way round",
+            Self::DoesNotHold => "does not hold",
+            Self::NotShown => "not shown",
+            Self::NotTestable => "not testable here",
+        }
+    }
+}
+
+/// A ruling of today.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Today {
+    /// The ruling.
+    pub standing: Standing,
+    /// The figures that decide, with intervals; or what it takes.
+    pub found: String,
+    /// The same as numbers.
+    pub values: Vec<f64>,
 }
 
 /// The ruling of a table that a user gave.

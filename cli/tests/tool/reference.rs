@@ -11,6 +11,7 @@ crate::claims!(
     a_run_is_laid_next_to_each_study,
     tables_from_elsewhere_are_analysed,
     the_papers_are_ruled_in_every_form,
+    stored_runs_of_today_are_ruled_next_to_the_papers,
     other_tools_output_is_read,
     a_study_that_there_is_not_is_misuse,
     a_table_that_cannot_be_used_is_said,
@@ -130,7 +131,43 @@ fn the_papers_are_ruled_in_every_form() -> Result<(), Skip> {
     let notch = claims.iter().find(|claim| claim["id"] == "j88-08").unwrap();
     assert_eq!((json["papers"].as_array().unwrap().len(), notch["ruling"].as_str()), (1, Some("holds")), "{notch}");
     tool.run(&["papers", "--then", "--only", "1997", "--markdown"]).done().says("Figures 3 and 6");
+    tool.run(&["papers"]).refused(2, &["--then"]);
     tool.run(&["papers", "--then", "--only", "1990"]).refused(2, &["1990", "1984, 1988, 1993, 1997, 2007"]);
+    Ok(())
+}
+
+/// The path of a run that is stored in the repository.
+fn stored(kind: &str) -> String {
+    crate::stored_runs::data().join("runs").join(kind).to_string_lossy().into_owned()
+}
+
+fn stored_runs_of_today_are_ruled_next_to_the_papers() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let runs: Vec<String> = ["host-load", "cabrera1984", "bidulock2007", "receipt"].map(stored).to_vec();
+    let list = runs.join(",");
+    let text = tool.run(&["papers", "--runs-from", &list, "--html", "page.html"]).done();
+    text.says("then and now");
+    text.says("Today: ");
+    assert!(text.stdout.lines().count() <= 25, "{}", text.stdout);
+    let json = tool.run(&["papers", "--runs-from", &list, "-J"]).done().json();
+    let claims: Vec<&serde_json::Value> =
+        json["papers"].as_array().unwrap().iter().flat_map(|paper| paper["statements"].as_array().unwrap()).collect();
+    let standing = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["today"]["standing"].as_str().unwrap();
+    assert!(claims.len() == 100 && claims.iter().all(|claim| claim["today"]["found"].as_str().is_some_and(|found| !found.is_empty())));
+    // What these runs measure is ruled or not shown; what they do not is said.
+    for id in ["c84-07", "c84-16", "b07-16", "k93-07"] {
+        assert_ne!(standing(id), "not_testable", "{id}");
+    }
+    assert_eq!([standing("c84-32"), standing("k93-01")], ["not_testable"; 2]);
+    let page = std::fs::read_to_string(tool.path().join("page.html")).unwrap();
+    for chart in ["f1984-4-log", "f1984-10-today", "f1993-1-tcp", "f1997-send"] {
+        assert!(page.contains(&format!("id=\"chart-{chart}\"")), "{chart}");
+    }
+    for table in ["Today: times of a one-byte message", "Send and receive summed, by kind of work", "TCP by direction and layer"] {
+        assert!(page.contains(table), "{table}");
+    }
+    assert!(page.len() <= 1_500_000, "{}", page.len());
+    tool.run(&["papers", "--runs-from", "none"]).refused(1, &["none"]);
     Ok(())
 }
 

@@ -80,6 +80,7 @@ pub const QUANTITIES: &[(&str, &str, &str)] = &[
     ("clock-share", "", "share of the clock's tick in a transfer"),
     ("by-receiver", " KB/s", "rate of each sender's buffer over the receiver's"),
     ("kind", " ns", "time of a kind of work"),
+    ("layer-ns", " ns", "time of a layer"),
     ("share", "", "share of a kind of work"),
     ("cost-with-checksum", " ns", "CPU with the checksum in software"),
     ("cost-without-checksum", " ns", "CPU without it"),

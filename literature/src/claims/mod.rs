@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::Study;
 use crate::read::ReadError;
 use crate::read::csv::Table;
-use crate::statement::{Given, Ruling, Statement};
+use crate::statement::{Given, Ruling, Standing, Statement, Today};
 use evidence::Evidence;
 use rules::{Kind, Operands, Outcome};
 
@@ -40,13 +40,19 @@ struct Row {
     today_rule: String,
     rule: String,
     operands: String,
+    today_operands: String,
 }
+
+/// A rule and its operands.
+type Clause = (&'static Kind, Operands);
 
 /// A claim of a paper.
 #[derive(Debug)]
 pub struct Claim {
     row: Row,
-    clauses: Vec<(&'static Kind, Operands)>,
+    clauses: Vec<Clause>,
+    /// The same rules on what runs of today measure; empty where none does.
+    today: Vec<Clause>,
 }
 
 /// All claims, in the order of the table.
@@ -66,7 +72,17 @@ pub fn all() -> Result<Vec<Claim>, ReadError> {
 
 impl Claim {
     fn of_row(row: Row) -> Result<Self, String> {
-        let (rules, operands): (Vec<&str>, Vec<&str>) = (row.rule.split(AND).collect(), row.operands.split(AND).collect());
+        let clauses = Self::clauses(&row, &row.operands)?;
+        let today = match row.today_operands.as_str() {
+            "" => Vec::new(),
+            "same" => clauses.clone(),
+            operands => Self::clauses(&row, operands)?,
+        };
+        Ok(Self { clauses, today, row })
+    }
+
+    fn clauses(row: &Row, operands: &str) -> Result<Vec<Clause>, String> {
+        let (rules, operands): (Vec<&str>, Vec<&str>) = (row.rule.split(AND).collect(), operands.split(AND).collect());
         if rules.len() != operands.len() {
             return Err(format!("{} has {} rules and {} sets of operands", row.id, rules.len(), operands.len()));
         }
@@ -78,8 +94,7 @@ impl Claim {
                 None => Ok((kind, operands)),
             }
         };
-        let clauses = rules.into_iter().zip(operands).map(clause).collect::<Result<_, String>>()?;
-        Ok(Self { clauses, row })
+        rules.into_iter().zip(operands).map(clause).collect()
     }
 
     /// The paper, by its year.
@@ -94,8 +109,8 @@ impl Claim {
     }
 
     /// All clauses together; `None` where the curves lack what one takes, unless another fails.
-    fn outcome(&self, evidence: &Evidence, given: bool) -> Option<Outcome> {
-        let outcomes: Vec<Option<Outcome>> = self.clauses.iter().map(|(kind, operands)| kind.rule(&operands.of(given), evidence)).collect();
+    fn outcome(clauses: &[Clause], evidence: &Evidence, given: bool) -> Option<Outcome> {
+        let outcomes: Vec<Option<Outcome>> = clauses.iter().map(|(kind, operands)| kind.rule(&operands.of(given), evidence)).collect();
         let known: Vec<&Outcome> = outcomes.iter().flatten().collect();
         let fails = known.iter().any(|one| one.holds == Some(false));
         if known.len() < outcomes.len() && (given || !fails) || known.is_empty() {
@@ -113,7 +128,7 @@ impl Claim {
     /// The claim, ruled by the paper's own tables.
     fn statement(&self, evidence: &Evidence) -> Statement {
         let row = &self.row;
-        let outcome = self.outcome(evidence, false);
+        let outcome = Self::outcome(&self.clauses, evidence, false);
         let lacks = if row.own_table.starts_with(NOT_CARRIED) { Ruling::NeedsTable } else { Ruling::Undecidable };
         let ruling = outcome.as_ref().map_or(lacks, |one| one.holds.map_or(Ruling::Undecidable, Ruling::from_rule));
         let (found, values) = outcome.map_or_else(|| (self.lacks(lacks), Vec::new()), |one| (one.found, one.values));
@@ -128,6 +143,7 @@ impl Claim {
             values,
             rule: self.words(),
             given: Vec::new(),
+            today: None,
             today_run: row.today_run.clone(),
             today_rule: row.today_rule.clone(),
         }
@@ -145,10 +161,47 @@ impl Claim {
 
     /// The ruling of a table that a user gave, on the claims that it has the figures for.
     fn given(&self, label: &str, evidence: &Evidence) -> Option<Given> {
-        let outcome = self.outcome(evidence, true)?;
+        let outcome = Self::outcome(&self.clauses, evidence, true)?;
         let ruling = outcome.holds.map_or(Ruling::Undecidable, Ruling::from_rule);
         Some(Given { label: label.to_owned(), ruling, found: outcome.found, values: outcome.values })
     }
+}
+
+impl Claim {
+    /// The ruling of runs of today, by the same rule.
+    fn today(&self, evidence: &Evidence, then: Ruling) -> Today {
+        let Some(outcome) = Self::outcome(&self.today, evidence, false) else {
+            let found = match self.row.today_run.as_str() {
+                "" | "none" => self.row.today_rule.clone(),
+                run => format!("it takes {run}"),
+            };
+            return Today { standing: Standing::NotTestable, found, values: Vec::new() };
+        };
+        let reversed = || self.today.iter().all(|(kind, operands)| kind.name == "between" && operands.is_reversed(&outcome.values));
+        let standing = match outcome.holds {
+            // What has no interval shows nothing.
+            _ if self.today.iter().any(|(_, operands)| !operands.has_intervals(evidence)) => Standing::NotShown,
+            Some(true) => Standing::Holds,
+            Some(false) if reversed() => Standing::OtherWayRound,
+            Some(false) if then == Ruling::Holds => Standing::NoLonger,
+            Some(false) => Standing::DoesNotHold,
+            None => Standing::NotShown,
+        };
+        Today { standing, found: outcome.found, values: outcome.values }
+    }
+}
+
+/// Rules on runs of today, by the same rows.
+///
+/// # Errors
+/// A row that is none; the tests read all.
+pub fn rule_today(study: Study, evidence: &Evidence, statements: &mut [Statement]) -> Result<(), ReadError> {
+    for claim in all()?.iter().filter(|claim| claim.year() == study.year()) {
+        if let Some(statement) = statements.iter_mut().find(|statement| statement.id == claim.row.id) {
+            statement.today = Some(claim.today(evidence, statement.ruling));
+        }
+    }
+    Ok(())
 }
 
 /// The curves of a paper's own tables.

@@ -251,6 +251,11 @@ impl Operands {
         self.term("of").map_or_else(Vec::new, |term| term.curves(evidence, self.given))
     }
 
+    /// Every figure that is looked at has both ends.
+    pub fn has_intervals(&self, evidence: &Evidence) -> bool {
+        self.curves(evidence).iter().all(|curve| curve.points.iter().all(|(_, figure)| figure.high.is_finite()))
+    }
+
     /// The figures, set against their base where there is one.
     fn picks(&self, evidence: &Evidence) -> Vec<Pick> {
         let Some(of) = self.term("of") else { return Vec::new() };
@@ -265,6 +270,17 @@ impl Operands {
 
     fn unit(&self) -> &'static str {
         if self.has("over") { "" } else { self.term("of").map_or("", |term| term.unit()) }
+    }
+
+    /// All figures lie on the other side of 1 than the only bound asks for: what is compared is the other way round.
+    pub fn is_reversed(&self, values: &[f64]) -> bool {
+        let compares = self.has("over") || self.text("of").is_some_and(|of| of.starts_with("ratio"));
+        compares
+            && match (self.number("low"), self.number("high")) {
+                (Some(_), None) => values.iter().all(|value| *value < 1.0),
+                (None, Some(_)) => values.iter().all(|value| *value > 1.0),
+                _ => false,
+            }
     }
 
     /// What is looked at, in words.
@@ -349,6 +365,9 @@ fn listed(picks: &[Pick], unit: &str) -> String {
 }
 
 fn ended(of: Figure) -> String {
+    if !of.high.is_finite() {
+        return format!("{} (no interval)", figure(of.value));
+    }
     if of.low == of.high { figure(of.value) } else { format!("{} ({} to {})", figure(of.value), figure(of.low), figure(of.high)) }
 }
 

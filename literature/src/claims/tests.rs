@@ -3,9 +3,9 @@
 
 use super::evidence::{Curve, Evidence, Figure, Term};
 use super::rules::{KINDS, Kind, Operands, figure};
-use super::{CLAIMS, all, statements};
+use super::{CLAIMS, all, rule_today, statements};
 use crate::read::csv::parse;
-use crate::statement::{Ruling, counts};
+use crate::statement::{Ruling, Standing, counts};
 use crate::{ReferenceAnalysis, Statement, Study, analyse};
 
 fn every() -> Vec<Statement> {
@@ -342,4 +342,47 @@ fn a_table_of_a_second_protocol_is_ruled_by_the_same_rows() {
     assert_ne!(ruled(&as_stated, "c84-44"), Ruling::NeedsTable);
     // TCP's own rows are not ruled by it.
     assert!(found(&as_stated.statements, "c84-33", &["11 of 20"]).given.is_empty());
+}
+
+/// Curves of today in which TCP and UDP cost so much at one byte and at 1,460.
+fn today(quantity: &'static str, labels: &[&str], points: &[(f64, [f64; 3])]) -> Curve {
+    Curve {
+        quantity,
+        name: labels.join(" "),
+        group: "run".to_owned(),
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        points: points.iter().map(|(at, [value, low, high])| (*at, Figure::within(*value, [*low, *high]))).collect(),
+        given: false,
+    }
+}
+
+#[test]
+fn runs_of_today_are_ruled_by_the_same_rows() {
+    let standing = |curves: Vec<Curve>, study: Study, id: &str| {
+        let mut statements = statements(study, &study.tables().unwrap()).unwrap();
+        rule_today(study, &Evidence { curves }, &mut statements).unwrap();
+        statements.into_iter().find(|one| one.id == id).unwrap().today.unwrap().standing
+    };
+    // TCP's throughput dipped at 1,460 B.
+    let rates = |at_1460: [f64; 3]| vec![today("rate", &["tcp"], &[(1_024.0, [100.0, 98.0, 102.0]), (1_460.0, at_1460)])];
+    let dip = |at_1460| standing(rates(at_1460), Study::Cabrera1984, "c84-14");
+    assert_eq!(dip([60.0, 58.0, 62.0]), Standing::Holds);
+    assert_eq!(dip([130.0, 128.0, 133.0]), Standing::OtherWayRound);
+    assert_eq!(dip([98.0, 97.5, 100.0]), Standing::NoLonger);
+    assert_eq!(dip([95.0, 90.0, 100.0]), Standing::NotShown);
+    assert_eq!(standing(Vec::new(), Study::Cabrera1984, "c84-14"), Standing::NotTestable);
+    // A shape without intervals is no evidence, however clear it looks.
+    let times = |high: f64| {
+        let sizes = [1.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
+        vec![today("time", &["tcp"], &sizes.map(|size| (size, [100.0 + 0.5 * size, 0.0, high])))]
+    };
+    assert_eq!(standing(times(f64::INFINITY), Study::Cabrera1984, "c84-16"), Standing::NotShown);
+    assert_eq!(standing(times(1_000.0), Study::Cabrera1984, "c84-16"), Standing::NoLonger);
+    // A claim that its own table refutes does not cease to hold.
+    let share =
+        |left: f64| vec![today("left", &["sender", "tcp"], &[(1.0, [left, left, left]), (2.0, [left * left, left * left, left * left])])];
+    assert_eq!(standing(share(0.5), Study::Cabrera1984, "c84-22"), Standing::Holds);
+    assert_eq!(standing(share(0.9), Study::Cabrera1984, "c84-22"), Standing::DoesNotHold);
+    // No claim about a table's own names is ruled by a run.
+    assert_eq!(standing(rates([60.0, 58.0, 62.0]), Study::Cabrera1984, "c84-04"), Standing::NotTestable);
 }

@@ -1,7 +1,7 @@
 //! The papers in one document.
 
 use literature::{ReferenceAnalysis, Study, analyse, years};
-use report::papers::{document, value};
+use report::papers::{Runs, document, value};
 use report::terminal::Style;
 
 /// Draws where the intervals do not matter.
@@ -12,7 +12,7 @@ fn papers() -> Vec<ReferenceAnalysis> {
 }
 
 fn page(papers: &[ReferenceAnalysis]) -> String {
-    report::html::document(&document(papers, &years::all().unwrap(), "0.0.0"))
+    report::html::document(&document(papers, &years::all().unwrap(), &Runs::default(), "0.0.0"))
 }
 
 /// A section of the page.
@@ -68,7 +68,7 @@ fn the_page_is_small_and_holds_every_claim() {
 #[test]
 fn a_terminal_has_a_screen_of_it_and_more_on_request() {
     let papers = papers();
-    let document = document(&papers, &years::all().unwrap(), "");
+    let document = document(&papers, &years::all().unwrap(), &Runs::default(), "");
     let text = report::terminal::document(&document, Style::PLAIN);
     assert!(text.lines().count() <= 23, "{} lines: {text}", text.lines().count());
     insta::assert_snapshot!("papers", text);
@@ -83,7 +83,7 @@ fn a_terminal_has_a_screen_of_it_and_more_on_request() {
 fn markdown_and_json_hold_it_as_well() {
     let papers = papers();
     let years = years::all().unwrap();
-    let text = report::markdown::page(&document(&papers, &years, ""));
+    let text = report::markdown::page(&document(&papers, &years, &Runs::default(), ""));
     for paper in &papers {
         assert!(text.contains(&format!("# {}", paper.title)), "{}", paper.title);
         paper.statements.iter().for_each(|one| assert!(text.contains(&one.id), "{}", one.id));

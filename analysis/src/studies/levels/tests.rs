@@ -286,3 +286,20 @@ proptest! {
         prop_assert_eq!(study.findings.is_empty(), !(far && blocks >= 6));
     }
 }
+
+#[test]
+fn shares_that_loads_leave_rule_on_the_claims_of_1984() {
+    use crate::studies::published::today::loads;
+    use literature::claims::evidence::Evidence;
+    let conditions = [0, 1, 2, 3, 4].map(|units| loaded(units, 0));
+    let halved = |cell: &Cell| 1_000.0 * f64::from(1 << cell.conditions.load.sender);
+    let study = study(&cells(Test::TcpStream, &conditions), 10, 0.005, 7, halved);
+    let curves = study.factors.iter().flat_map(|levels| levels.series.iter().flat_map(|series| loads(levels.factor, series)));
+    let mut reference = literature::analyse(literature::Study::Cabrera1984, 0).unwrap();
+    reference.rule_today(&Evidence { curves: curves.collect() }).unwrap();
+    let today = |id: &str| reference.statements.iter().find(|one| one.id == id).and_then(|one| one.today.clone()).unwrap();
+    for id in ["c84-22", "c84-24"] {
+        assert_eq!(today(id).standing, literature::Standing::Holds, "{:?}", today(id));
+    }
+    assert_eq!(today("c84-28").standing, literature::Standing::NotTestable, "no receiver is loaded");
+}

@@ -1,6 +1,8 @@
 //! The published figures of a study next to those of a run that repeats it.
 
+mod ends;
 mod result;
+pub(crate) mod today;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +22,7 @@ use literature::{Foreign, ReferenceAnalysis, Study, shape};
 use stats::estimate::{Estimate, Interval};
 
 pub use result::*;
+pub use today::evidence;
 
 /// The study of a plan that repeats a published one.
 #[derive(Debug)]

@@ -2,24 +2,42 @@
 
 mod years;
 
-use literature::ReferenceAnalysis;
+use literature::claims::evidence::Curve;
 use literature::statement::{Ruling, Statement, counts};
 use literature::years::Year;
+use literature::{ReferenceAnalysis, Study};
 
 use super::reference::{claims, csv, paper};
 use crate::document::{Block, Document, Masthead, Rows, Section, Table};
 use crate::json;
 
-/// The papers, the costs by year, and nettoll's version.
-pub fn document(papers: &[ReferenceAnalysis], years: &[Year], tool: &str) -> Document {
+/// Runs of today that the papers are ruled by.
+#[derive(Debug, Default)]
+pub struct Runs {
+    /// Their names.
+    pub names: Vec<String>,
+    /// What they measured, each curve for the paper that it is next to.
+    pub curves: Vec<(Study, Curve)>,
+}
+
+/// The papers, the costs by year, runs of today if there are any, and nettoll's version.
+pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool: &str) -> Document {
     let mut sections = vec![head(papers), years::section(years)];
-    sections.extend(papers.iter().map(|one| usual(paper(one).led(&year(one)))));
+    let of_paper = |one: &ReferenceAnalysis| {
+        let curves = runs.curves.iter().filter(|(study, _)| Some(*study) == one.study).map(|(_, curve)| curve.clone());
+        usual(paper(one, &curves.collect::<Vec<_>>()).led(&year(one)))
+    };
+    sections.extend(papers.iter().map(of_paper));
     sections.push(usual(methods(papers)));
+    let (heading, line) = match runs.names.as_slice() {
+        [] => ("Five studies of the network stack, by their own tables", "The papers alone: nothing is measured.".to_owned()),
+        names => ("Five studies of the network stack, then and now", format!("Today: {}.", names.join(", "))),
+    };
     Document {
         masthead: Masthead {
             brand: "papers".to_owned(),
-            heading: "Five studies of the network stack, by their own tables".to_owned(),
-            lines: vec!["The papers alone: nothing is measured. Rulings are nettoll's, by the rule that stands with each.".to_owned()],
+            heading: heading.to_owned(),
+            lines: vec![format!("{line} Rulings are nettoll's, by the rule that stands with each.")],
             ..Masthead::default()
         },
         sections,
@@ -69,12 +87,10 @@ fn head(papers: &[ReferenceAnalysis]) -> Section {
     let all: Vec<&Statement> = papers.iter().flat_map(|one| &one.statements).collect();
     let groups: Vec<(String, Vec<&Statement>)> =
         papers.iter().map(|one| (format!("{}: {}", year(one), one.title), one.statements.iter().collect())).collect();
-    let blocks = [
-        Block::Lead(format!("{}.", claims::tally(all.iter().copied())).into()),
-        by_paper(papers).into(),
-        claims::table(&groups).styled("every claims filtered").into(),
-    ];
-    Section::new("claims", "Claims", blocks)
+    let tallies = [Some(claims::tally(all.iter().copied())), claims::tally_today(all.iter().copied())];
+    let lead = tallies.into_iter().flatten().map(|tally| format!("{tally}.")).collect::<Vec<_>>().join(" ");
+    let table = claims::table(&groups).styled("every claims filtered");
+    Section::new("claims", "Claims", [Block::Lead(lead.into()), by_paper(papers).into(), table.into()])
 }
 
 /// Counts of rulings, a row a paper.

@@ -1,6 +1,6 @@
 //! Claims of the papers with their rulings: a table, and a line for each figure that they belong to.
 
-use literature::statement::{Ruling, Statement, counts};
+use literature::statement::{Ruling, Standing, Statement, counts};
 
 use crate::document::{Block, Cell, Kind, Level, Rows, Span, Table, Text};
 use crate::words::capital;
@@ -20,6 +20,15 @@ pub fn tally<'a>(all: impl IntoIterator<Item = &'a Statement>) -> String {
     let known = counts(&all).into_iter().filter(|(_, count)| *count > 0);
     let parts: Vec<String> = known.map(|known| format!("{} {}", known.1, words(&known))).collect();
     format!("{} claims: {}", all.len(), parts.join(", "))
+}
+
+/// `Today: 4 hold, 3 no longer, ...`; `None` where no run was given.
+pub fn tally_today<'a>(all: impl IntoIterator<Item = &'a Statement>) -> Option<String> {
+    let standings: Vec<Standing> = all.into_iter().filter_map(|one| one.today.as_ref().map(|today| today.standing)).collect();
+    let count = |standing: Standing| standings.iter().filter(|one| **one == standing).count();
+    let known = Standing::ALL.map(|standing| (count(standing), standing)).into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = known.map(|(count, standing)| format!("{count} {}", standing.words())).collect();
+    (!parts.is_empty()).then(|| format!("Today: {}", parts.join(", ")))
 }
 
 /// The ruling in words that stand out where the paper is not borne out.
@@ -44,11 +53,14 @@ pub fn table(groups: &[(String, Vec<&Statement>)]) -> Table {
         Cell::Lines(std::iter::once(sentence(one)).chain(given).map(Text::from).collect())
     };
     let says = |one: &&Statement| Text::from(one.says.as_str()).and(Span::Small(format!("{} · {}", one.id, one.place)));
+    let measured = all.iter().any(|one| one.today.is_some());
     let mut table = Rows::of(&all)
         .words("Claim", says)
         .words("Stated", |one| one.stated.as_str())
         .words("Then", |one| ruling(one))
         .words("Figures", found)
+        .column_if(measured, "Today", Kind::Words, |one| one.today.as_ref().map(|today| today.standing.words().to_owned()))
+        .column_if(measured, "Figures of today", Kind::Words, |one| one.today.as_ref().map(|today| capital(&today.found)))
         .words("Rule", |one| one.rule.as_str())
         .table()
         .labelled("Claims", "Claims of the papers, ruled by their own tables")
@@ -71,7 +83,15 @@ pub fn lines(all: &[Statement], ids: &[&str]) -> Option<Block> {
         let text = ruling(one).0.into_iter().fold(start, Text::and);
         let given = one.given.iter().map(|given| Span::Plain(format!(" {}: {}.", given.label, given.found)));
         let found = Span::Plain(format!(". {}. ", sentence(one).trim_end_matches('.')));
-        given.fold(text.and(found), Text::and).and(Span::Faint(format!("Rule: {}.", one.rule)))
+        let text = given.fold(text.and(found), Text::and);
+        let text = match one.today.as_ref().filter(|today| today.standing != Standing::NotTestable) {
+            Some(today) => text
+                .and(Span::Plain("Today: ".to_owned()))
+                .and(Span::Strong(today.standing.words().to_owned()))
+                .and(Span::Plain(format!(". {}. ", capital(&today.found)))),
+            None => text,
+        };
+        text.and(Span::Faint(format!("Rule: {}.", one.rule)))
     }))
 }
 

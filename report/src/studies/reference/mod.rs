@@ -15,6 +15,7 @@ mod words;
 use analysis::group_by;
 use literature::cabrera::loads::LoadCurve;
 use literature::cabrera::routines::{Routine, Routines};
+use literature::claims::evidence::Curve;
 use literature::comparison::Pair;
 use literature::cost::CostPiece;
 use literature::jacobson::BufferCurve;
@@ -67,8 +68,9 @@ impl Machine<'_> {
 pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     let own = machines(&analysis.series);
     let theirs: Vec<Machine> = analysis.comparisons.iter().flat_map(|one| machines(&one.series)).collect();
-    // A study's own charts stand with its figures.
-    let charts = own.iter().chain(&theirs).enumerate().map(|(place, machine)| match place < own.len() && analysis.study.is_some() {
+    // Charts of a study stand with its figures, and of 2007 what is compared with it, too.
+    let stands_there = |place: usize| analysis.study.is_some_and(|study| place < own.len() || study == Study::Bidulock2007);
+    let charts = own.iter().chain(&theirs).enumerate().map(|(place, machine)| match stands_there(place) {
         true => Vec::new(),
         false => chart::of_machine(machine, place),
     });
@@ -76,7 +78,7 @@ pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     let their_charts = charts.split_off(own.len());
     let mut sections = vec![summary(analysis)];
     let inconsistencies = analysis.inconsistencies.iter().map(|text| capital(text));
-    sections.extend(analysis.study.map(|_| paper(analysis)));
+    sections.extend(analysis.study.map(|_| paper(analysis, &[])));
     sections.extend(listed("inconsistencies", "What does not go together in the tables", "Inconsistencies", inconsistencies));
     sections.extend(listed("remarks", "To be known", "", analysis.remarks.iter().cloned()));
     sections.extend(sweeps("sizes", "Message sizes", &own, charts));
@@ -118,9 +120,9 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
     Section::named("summary", "Summary", blocks)
 }
 
-/// Figures and tables of a paper in its own form, what it concludes, and the figures that its text states.
-pub fn paper(analysis: &ReferenceAnalysis) -> Section {
-    let blocks = figures::of(analysis).into_iter().chain(claims::stated(&analysis.stated));
+/// Figures and tables of a paper in its own form, next to those of `today`, what it concludes, and the figures that its text states.
+pub fn paper(analysis: &ReferenceAnalysis, today: &[Curve]) -> Section {
+    let blocks = figures::of(analysis, today).into_iter().chain(claims::stated(&analysis.stated));
     Section::new(format!("paper-{}", analysis.name), analysis.title.clone(), blocks).led("Figures")
 }
 

@@ -7,11 +7,13 @@ mod y1993;
 mod y1997;
 mod y2007;
 
+use literature::claims::evidence::Curve;
 use literature::{ReferenceAnalysis, Study};
 
 use super::claims;
-use crate::document::figure::{Figure, Panel, SizeAxis, Ticks, Trace};
-use crate::document::{Block, Table};
+use crate::document::figure::{Figure, Panel, Scale, SizeAxis, Ticks, Trace};
+use crate::document::{Block, Rows, Table};
+use crate::number;
 
 /// A figure or a table of a paper, or several that are read together.
 pub struct Item {
@@ -43,6 +45,12 @@ impl Item {
         Self { figures: figures.into_iter().collect(), ..self }
     }
 
+    /// More drawings, of those that there are.
+    fn and_drawn(mut self, figures: impl IntoIterator<Item = Option<Figure>>) -> Self {
+        self.figures.extend(figures.into_iter().flatten());
+        self
+    }
+
     fn tabled(self, tables: impl IntoIterator<Item = Table>) -> Self {
         Self { tables: tables.into_iter().collect(), ..self }
     }
@@ -61,14 +69,14 @@ impl Item {
 }
 
 /// Every figure and table of a paper that has a counterpart here, in the paper's order; the
-/// conclusion in our words before them.
-pub fn of(analysis: &ReferenceAnalysis) -> Vec<Block> {
+/// conclusion in our words before them. Curves of `today` stand next to those of then.
+pub fn of(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Block> {
     let Some(study) = analysis.study else { return Vec::new() };
     let (conclusion, items) = match study {
-        Study::Cabrera1984 => (y1984::CONCLUSION, y1984::items(analysis)),
+        Study::Cabrera1984 => (y1984::CONCLUSION, y1984::items(analysis, today)),
         Study::Jacobson1988 => (y1988::CONCLUSION, y1988::items(analysis)),
-        Study::Kay1993 => (y1993::CONCLUSION, y1993::items()),
-        Study::Kim1997 => (y1997::CONCLUSION, y1997::items()),
+        Study::Kay1993 => (y1993::CONCLUSION, y1993::items(today)),
+        Study::Kim1997 => (y1997::CONCLUSION, y1997::items(today)),
         Study::Bidulock2007 => (y2007::CONCLUSION, y2007::items(analysis)),
     };
     let lead = Block::Lead(format!("The paper concludes: {conclusion}").into());
@@ -89,4 +97,86 @@ pub fn linear_numbers(title: &'static str, least: f64, most: f64) -> SizeAxis {
 pub fn figure(id: String, title: &str, caption: &str, axis: Option<SizeAxis>, panel: Panel, traces: Vec<Trace>) -> Figure {
     let alt = format!("{title}. {caption}");
     Figure { id: id.into(), title: title.to_owned().into(), caption: caption.to_owned(), alt, sizes: axis, panels: vec![panel], traces }
+}
+
+/// A curve of today as a trace with intervals; heights times `scale`.
+pub fn of_today(curve: &Curve, series: usize, scale: f64, write: impl Fn(f64) -> String) -> Trace {
+    let point = |(at, figure): &(f64, literature::claims::evidence::Figure)| {
+        (*at, figure.value * scale, format!("{at} B"), write(figure.value * scale))
+    };
+    let mut trace = Trace::points(&format!("today, {}", curve.name), series, curve.points.iter().map(point));
+    let reach = |far: f64| if far.is_finite() { far * scale } else { 0.0 };
+    trace.up = curve.points.iter().map(|(_, figure)| reach(figure.high - figure.value)).collect();
+    trace.down = curve.points.iter().map(|(_, figure)| reach(figure.value - figure.low)).collect();
+    trace
+}
+
+/// Then and today on one pair of axes, twice: as shares of each trace's own best, in the paper's
+/// form, and absolute over a logarithmic height. Without today: then alone, in the paper's form.
+pub fn twice(then: Figure, today: Vec<Trace>) -> Vec<Figure> {
+    if today.is_empty() {
+        return vec![then];
+    }
+    let Figure { id, title, sizes, panels, traces, .. } = then;
+    let hollow = traces.into_iter().map(|trace| Trace { hollow: true, name: format!("then, {}", trace.name), ..trace });
+    let all: Vec<Trace> = hollow.chain(today).collect();
+    let shares = all.iter().map(share_of_best).collect();
+    let (name, unit) = panels.first().map_or(("", ""), |panel| (panel.title, panel.unit));
+    let log = Panel::of(name, unit).on(Scale::Log);
+    let caption = "Hollow and dashed: then. Shares are of each line's own best.";
+    let shares_panel = Panel { joined: true, ..Panel::of("share of its own best", "%").on(Scale::Linear) };
+    vec![
+        figure(id.to_string(), &title, caption, sizes.clone(), shares_panel, shares),
+        figure(format!("{id}-log"), &format!("{title}, absolute"), "Hollow and dashed: then.", sizes, log, all),
+    ]
+}
+
+fn share_of_best(trace: &Trace) -> Trace {
+    let best = trace.y.iter().flatten().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let over = |all: &[f64]| all.iter().map(|value| value / best).collect();
+    Trace {
+        y: trace.y.iter().map(|height| height.map(|height| height / best)).collect(),
+        up: over(&trace.up),
+        down: over(&trace.down),
+        ..trace.clone()
+    }
+}
+
+/// Names of sizes on an axis of bars.
+fn size_name(bytes: f64) -> String {
+    format!("{} B", number::whole(bytes as u64))
+}
+
+/// Bars of curves of today by size, one upon the other in the order of `names`; those without a bar are left out.
+pub fn stacked(id: &str, title: &str, caption: &str, curves: &[&Curve], names: &[(&str, &str)]) -> Figure {
+    let one = |(place, (key, name)): (usize, &(&str, &str))| {
+        let curve = curves.iter().find(|curve| curve.name == *key)?;
+        let point = |(at, figure): &(f64, literature::claims::evidence::Figure)| {
+            (size_name(*at), figure.value * 1e-9, size_name(*at), number::time(figure.value))
+        };
+        Some(Trace { stacked: true, ..Trace::points(name, place, curve.points.iter().map(point)) })
+    };
+    let traces = names.iter().enumerate().filter_map(one).collect();
+    figure(id.to_owned(), title, caption, None, Panel::of("CPU per message", "s").on(Scale::Linear), traces)
+}
+
+/// ns of curves of today with their intervals, a column a size.
+pub fn by_size(title: &str, curves: &[(String, &Curve)]) -> Option<Table> {
+    let mut sizes: Vec<f64> = curves.iter().flat_map(|(_, curve)| curve.points.iter().map(|point| point.0)).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let mut rows = Rows::of(curves).words("Both ends, today", |(name, _)| name.as_str());
+    for size in &sizes {
+        let cell = |(_, curve): &(String, &Curve)| {
+            let figure = curve.points.iter().find(|point| point.0 == *size)?.1;
+            let ends = if figure.high.is_finite() {
+                format!(" ({} to {})", number::time(figure.low), number::time(figure.high))
+            } else {
+                String::new()
+            };
+            Some(format!("{}{ends}", number::time(figure.value)))
+        };
+        rows = rows.figures(size_name(*size).as_str(), cell);
+    }
+    (!sizes.is_empty()).then(|| rows.table().titled(title))
 }

@@ -4,9 +4,10 @@ use literature::ReferenceAnalysis;
 use literature::cabrera::SLOPES;
 use literature::cabrera::loads::{LoadCurve, ROUND_TRIPS};
 use literature::cabrera::routines::Routine;
+use literature::claims::evidence::{Curve, Figure as Measured};
 use literature::sweep::{SeriesResult, SizeResult};
 
-use super::{DRAWING, Item, figure, linear_numbers, linear_sizes};
+use super::{DRAWING, Item, figure, linear_numbers, linear_sizes, of_today, twice};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Rows, Table};
 use crate::number;
@@ -62,6 +63,72 @@ fn lines(analysis: &ReferenceAnalysis, tables: &[&str], of: Of) -> Vec<Trace> {
 
 fn sizes(analysis: &ReferenceAnalysis, id: u8, title: &str, tables: &[&str], of: Of) -> Figure {
     figure(format!("f1984-{id}"), title, "", Some(linear_sizes(MOST)), of.panel(), lines(analysis, tables, of))
+}
+
+/// The same, with what runs of today measured of these protocols.
+fn with_today(then: Figure, today: &[Curve], protocols: &[&str], of: Of) -> Vec<Figure> {
+    let (quantity, scale) = match of {
+        Of::Rate => ("rate", 1.0),
+        Of::Time => ("time", 1e-3),
+    };
+    let wanted = |curve: &&Curve| curve.quantity == quantity && protocols.iter().any(|protocol| has(curve, protocol));
+    let first = then.traces.len();
+    let write = |height: f64| match of {
+        Of::Rate => number::bits(height),
+        Of::Time => number::time(height * 1e9),
+    };
+    let traces = today.iter().filter(wanted).enumerate().map(|(place, curve)| of_today(curve, first + place, scale, write));
+    twice(then, traces.collect())
+}
+
+fn has(curve: &Curve, label: &str) -> bool {
+    curve.labels.iter().any(|known| known == label)
+}
+
+/// Shares of the unloaded throughput that loads of today leave, a line a load over sizes; marks of
+/// table 3 where the sender is loaded.
+fn left(analysis: &ReferenceAnalysis, today: &[Curve], id: &str, title: &str, end: &str, protocol: &str) -> Option<Figure> {
+    let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == "left" && has(curve, end) && has(curve, protocol)).collect();
+    let size = |curve: &Curve| curve.labels.iter().find_map(|label| label.parse::<f64>().ok());
+    let mut units: Vec<f64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
+    units.sort_by(f64::total_cmp);
+    units.dedup();
+    let line = |(place, units): (usize, &f64)| {
+        let mut points: Vec<(f64, Measured)> =
+            curves.iter().filter_map(|curve| Some((size(curve)?, curve.points.iter().find(|point| point.0 == *units)?.1))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let curve = Curve { name: format!("L{units}"), points, ..(*curves.first()?).clone() };
+        Some(of_today(&curve, place, 1.0, number::percent))
+    };
+    let mut traces: Vec<Trace> = units.iter().enumerate().filter_map(line).collect();
+    let marks = traces.len();
+    let then = analysis.loads.iter().filter(|curve| end == "sender" && curve.of != ROUND_TRIPS && curve.protocol == protocol);
+    traces.extend(then.enumerate().map(|(place, curve)| {
+        let none = curve.points.first().map_or(f64::NAN, |point| point[1]);
+        let points =
+            curve.points.iter().skip(1).map(|[load, ms]| (1.0, none / ms, format!("1 B, load {load}"), number::percent(none / ms)));
+        Trace { hollow: true, ..Trace::points(&format!("then, {}", curve.machine), marks + place, points) }
+    }));
+    let caption = "Share of the throughput without load. Hollow: then, one byte at loads 1 to 4, by table 3.";
+    let panel = Panel { joined: true, ..Panel::of("share left", "%").on(Scale::Linear) };
+    (marks > 0).then(|| figure(format!("f1984-{id}-today"), title, caption, Some(linear_sizes(MOST)), panel, traces))
+}
+
+/// Times of a one-byte message over those without load, today.
+fn times_today(today: &[Curve]) -> Option<Table> {
+    let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == "left" && has(curve, "sender") && has(curve, "1")).collect();
+    let loads: Vec<f64> = curves.first()?.points.iter().map(|point| point.0).collect();
+    let mut rows = Rows::of(&loads).figures("Units of load", |load| number::whole(*load as u64));
+    for curve in curves {
+        let at = |load: &f64| curve.points.iter().find(|point| point.0 == *load).map(|point| point.1);
+        let head = if has(curve, "tcp") { "TCP" } else { "UDP" };
+        rows = rows.figures(head, move |load| {
+            let left = at(load)?;
+            let ends = if left.high.is_finite() { format!(" ({:.2} to {:.2})", 1.0 / left.high, 1.0 / left.low) } else { String::new() };
+            Some(format!("{:.2}{ends}", 1.0 / left.value))
+        });
+    }
+    Some(rows.table().titled("Today: times of a one-byte message without load"))
 }
 
 /// Lines without load, and a mark at one byte for each load of table 3.
@@ -140,8 +207,9 @@ fn routines(analysis: &ReferenceAnalysis, of: Figures, digits: usize) -> Option<
     Some(rows.table())
 }
 
-pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
+pub fn items(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Item> {
     let appendix = "appendix B; the pairs of the 3 Mbit Ethernet and with Arpa and Kim are not carried: give their tables with --table.";
+    let left = |id: &str, title: &str, end: &str, protocol: &str| left(analysis, today, id, title, end, protocol);
     vec![
         Item::new(
             "Figure 2",
@@ -157,27 +225,35 @@ pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
             appendix,
             &["c84-12", "c84-13", "c84-14", "c84-16", "c84-11"],
         )
-        .drawn([
-            sizes(analysis, 4, "Figure 4: TCP", &["B1", "B3"], Of::Rate),
-            sizes(analysis, 5, "Figure 5: UDP", &["B2", "B4", "B5"], Of::Rate),
-        ]),
+        .drawn(
+            [
+                with_today(sizes(analysis, 4, "Figure 4: TCP", &["B1", "B3"], Of::Rate), today, &["tcp"], Of::Rate),
+                with_today(sizes(analysis, 5, "Figure 5: UDP", &["B2", "B4", "B5"], Of::Rate), today, &["udp"], Of::Rate),
+            ]
+            .into_iter()
+            .flatten(),
+        ),
         Item::new(
             "Figures 6 and 7",
             "time of a message over its size, TCP and UDP",
             appendix,
             &["c84-04", "c84-05", "c84-17", "c84-18", "c84-19", "c84-20", "c84-08"],
         )
-        .drawn([
-            sizes(analysis, 6, "Figure 6: TCP", &["B1", "B3"], Of::Time),
-            sizes(analysis, 7, "Figure 7: UDP", &["B2", "B4", "B5"], Of::Time),
-        ]),
+        .drawn(
+            [
+                with_today(sizes(analysis, 6, "Figure 6: TCP", &["B1", "B3"], Of::Time), today, &["tcp"], Of::Time),
+                with_today(sizes(analysis, 7, "Figure 7: UDP", &["B2", "B4", "B5"], Of::Time), today, &["udp"], Of::Time),
+            ]
+            .into_iter()
+            .flatten(),
+        ),
         Item::new(
             "Figure 8",
             "TCP and UDP over both Ethernets, VAX 11/750",
             "appendix B, tables 1 and 2; those of the 3 Mbit Ethernet are not carried.",
             &["c84-06", "c84-07", "c84-09", "c84-10"],
         )
-        .drawn([sizes(analysis, 8, "Figure 8", &["B1", "B2"], Of::Rate)]),
+        .drawn(with_today(sizes(analysis, 8, "Figure 8", &["B1", "B2"], Of::Rate), today, &["tcp", "udp"], Of::Rate)),
         Item::new(
             "Figures 9 and 10",
             "throughput over message size with a loaded sender, TCP and UDP",
@@ -187,13 +263,14 @@ pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
         .drawn([
             loaded(analysis, 9, "Figure 9: TCP", &["B1", "B3"], "tcp", Of::Rate),
             loaded(analysis, 10, "Figure 10: UDP", &["B2", "B4"], "udp", Of::Rate),
-        ]),
+        ])
+        .and_drawn([left("9", "Figure 9 today: TCP", "sender", "tcp"), left("10", "Figure 10 today: UDP", "sender", "udp")]),
         Item::new("Figures 11 and 12", "time of a message with a loaded sender, TCP and UDP", "as figures 9 and 10.", &[]).drawn([
             loaded(analysis, 11, "Figure 11: TCP", &["B1", "B3"], "tcp", Of::Time),
             loaded(analysis, 12, "Figure 12: UDP", &["B2", "B4"], "udp", Of::Time),
         ]),
         Item::new("Table 3", "time of a one-byte message by load at the sender", "complete.", &["c84-22", "c84-23"])
-            .tabled([by_load(analysis, false)]),
+            .tabled([by_load(analysis, false)].into_iter().chain(times_today(today))),
         Item::new("Table 4", "round trip of one byte by load", "complete.", &["c84-26"]).tabled([by_load(analysis, true)]),
         Item::new(
             "Figures 13, 14 and 15",
@@ -205,15 +282,18 @@ pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
             sizes(analysis, 13, "Figure 13: TCP, load 0", &["B1", "B3"], Of::Rate),
             sizes(analysis, 14, "Figure 14: UDP at its sender, load 0", &["B2", "B4"], Of::Rate),
             sizes(analysis, 15, "Figure 15: time, load 0", &["B1", "B3", "B2", "B4"], Of::Time),
-        ]),
-        Item::new("Figure 16", "TCP with loads of 0 and 1 at each end: L0-L0, L0-L1, L1-L0, L1-L1", DRAWING, &["c84-30"]),
+        ])
+        .and_drawn([left("13", "Figure 13 today: TCP", "receiver", "tcp"), left("14", "Figure 14 today: UDP", "receiver", "udp")]),
+        Item::new("Figure 16", "TCP with loads of 0 and 1 at each end: L0-L0, L0-L1, L1-L0, L1-L1", DRAWING, &["c84-30"])
+            .and_drawn([left("16", "Figure 16 today: both ends loaded", "both", "tcp")]),
         Item::new(
             "Figure 17",
             "TCP over message size beside three pairs of other hosts",
             "appendix B, table 3 without load, and 40 % that the text states.",
             &["c84-31", "c84-32"],
         )
-        .drawn([ether(analysis)]),
+        .drawn([ether(analysis)])
+        .and_drawn([left("17", "Figure 17 today: pairs of 750 kbit/s", "ether", "tcp")]),
         Item::new(
             "Table 5",
             "µs of a TCP message by routine and size",

@@ -1,6 +1,8 @@
 //! 1993: bars of eight kinds of work, of which the text states a few shares.
 
-use super::{DRAWING, Item, figure};
+use literature::claims::evidence::Curve;
+
+use super::{DRAWING, Item, by_size, figure, stacked};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Kind, Table};
 
@@ -43,12 +45,49 @@ fn shares() -> Figure {
     )
 }
 
+/// Kinds of today by the names of then, in the order of then, and what then had none of.
+const TODAY: [(&str, &str); 9] = [
+    ("checksum", "Checksum"),
+    ("data-movement", "Data Mvmt"),
+    ("buffer-management", "Mbuf"),
+    ("protocol", "Protls"),
+    ("operating-system", "OS"),
+    ("data-structures", "Data Structs"),
+    ("error-checking", "Error Check"),
+    ("other", "Other and not sampled"),
+    ("user", "user code"),
+];
+
+fn of_protocol<'a>(today: &'a [Curve], protocol: &str) -> Vec<&'a Curve> {
+    today.iter().filter(|curve| curve.quantity == "kind" && curve.group == protocol).collect()
+}
+
+/// Figure 1 today, TCP and UDP: send and receive summed.
+fn bars(today: &[Curve]) -> Vec<Figure> {
+    let caption = "CPU time of both ends, by the kinds of 1993 in their order. The checksum holds the loop that copies and sums.";
+    let one = |protocol: &str| {
+        let title = format!("Figure 1 today: {}", protocol.to_uppercase());
+        stacked(&format!("f1993-1-{protocol}"), &title, caption, &of_protocol(today, protocol), &TODAY)
+    };
+    ["tcp", "udp"].map(one).into_iter().collect()
+}
+
+/// TCP and UDP next to each other, kind by kind.
+fn sums(today: &[Curve]) -> Option<Table> {
+    let of = |(key, name): &(&str, &str)| {
+        let curves = ["tcp", "udp"]
+            .map(|protocol| of_protocol(today, protocol).into_iter().find(|curve| curve.name == *key).map(|curve| (protocol, curve)));
+        curves.into_iter().flatten().map(|(protocol, curve)| (format!("{name}, {}", protocol.to_uppercase()), curve)).collect::<Vec<_>>()
+    };
+    by_size("Send and receive summed, by kind of work", &TODAY.iter().flat_map(of).collect::<Vec<_>>())
+}
+
 fn kinds() -> Table {
     let rows = KINDS.iter().map(|(name, depends, today)| vec![(*name).to_owned(), (*depends).to_owned(), (*today).to_owned()]).collect();
     Table::of_rows(vec!["Kind", "Depends on the size", "Category of nettoll"], rows, Kind::Words)
 }
 
-pub fn items() -> Vec<Item> {
+pub fn items(today: &[Curve]) -> Vec<Item> {
     vec![
         Item::new(
             "Figure 1",
@@ -56,8 +95,8 @@ pub fn items() -> Vec<Item> {
             DRAWING,
             &["k93-01", "k93-02", "k93-03", "k93-04", "k93-05", "k93-06", "k93-07", "k93-08", "k93-09", "k93-10"],
         )
-        .drawn([shares()])
-        .tabled([kinds()]),
+        .drawn(std::iter::once(shares()).chain(bars(today)))
+        .tabled(std::iter::once(kinds()).chain(sums(today))),
         Item::new("Figure 2", "histogram of message sizes on a department's network", DRAWING, &["k93-11"]),
         Item::new("Figure 3", "the kinds of figure 1 weighted by that histogram, TCP and UDP", DRAWING, &["k93-12"]),
     ]

@@ -1,7 +1,9 @@
 //! 1997: cycles, instructions, reads and writes by layer and size, of which the text states sums of
 //! one size.
 
-use super::{DRAWING, Item, figure};
+use literature::claims::evidence::Curve;
+
+use super::{DRAWING, Item, by_size, figure, stacked};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Kind, Table};
 
@@ -39,7 +41,40 @@ fn table() -> Table {
     Table::of_rows(heads, STATED.iter().map(row).collect(), Kind::Figures)
 }
 
-pub fn items() -> Vec<Item> {
+/// Layers of 1997 in their order, and what it left out.
+const STACK: [(&str, &str); 5] =
+    [("socket", "socket"), ("TCP", "TCP"), ("IP", "IP"), ("Ethernet", "Ethernet"), ("apart", "switches and the rest")];
+
+/// Directions of a TCP message today; of acknowledgements the samples do not tell sent from received.
+const DIRECTIONS: [(&str, &str); 3] = [("send", "sent"), ("receive", "received"), ("acknowledgement", "acknowledgements, both ways")];
+
+fn of_direction<'a>(today: &'a [Curve], direction: &str) -> Vec<&'a Curve> {
+    let wanted =
+        |curve: &&Curve| curve.quantity == "layer-ns" && curve.group == direction && curve.labels.iter().any(|label| label == "tcp");
+    today.iter().filter(wanted).collect()
+}
+
+/// ns of today by layer, in place of cycles.
+fn times(today: &[Curve]) -> Vec<Figure> {
+    let caption = "ns of both ends today, by the layers of 1997. The exact split of acknowledgements is the microscope's.";
+    let one = |(direction, name): &(&str, &str)| {
+        stacked(&format!("f1997-{direction}"), &format!("Today: {name}"), caption, &of_direction(today, direction), &STACK)
+    };
+    DIRECTIONS.iter().map(one).collect()
+}
+
+fn by_layer(today: &[Curve]) -> Option<Table> {
+    let of = |(direction, name): &(&str, &str)| {
+        let curves = of_direction(today, direction);
+        STACK
+            .iter()
+            .filter_map(|(key, layer)| Some((format!("{name}: {layer}"), *curves.iter().find(|curve| curve.name == *key)?)))
+            .collect::<Vec<_>>()
+    };
+    by_size("TCP by direction and layer", &DIRECTIONS.iter().flat_map(of).collect::<Vec<_>>())
+}
+
+pub fn items(today: &[Curve]) -> Vec<Item> {
     vec![
         Item::new(
             "Figures 3 and 6",
@@ -47,7 +82,8 @@ pub fn items() -> Vec<Item> {
             DRAWING,
             &["k97-01", "k97-02", "k97-03", "k97-04", "k97-05", "k97-08"],
         )
-        .drawn([cycles(3, 0), cycles(6, 1)]),
+        .drawn([cycles(3, 0), cycles(6, 1)].into_iter().chain(times(today)))
+        .tabled(by_layer(today)),
         Item::new("Figures 4 and 7", "instructions by layer", DRAWING, &[]),
         Item::new("Figures 5 and 8", "data reads and data writes by layer", DRAWING, &["k97-06"]),
         Item::new("Section 3", "bounds at 1,440 B", "stated figures only.", &["k97-07"]).tabled([table()]),

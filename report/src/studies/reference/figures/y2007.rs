@@ -3,8 +3,7 @@
 use literature::ReferenceAnalysis;
 
 use super::Item;
-use crate::studies::reference::chart;
-use crate::studies::reference::machines;
+use crate::studies::reference::{Machine, chart, machines};
 
 /// The paper's conclusion in our words.
 pub const CONCLUSION: &str = "a STREAMS stack of its own beats sockets at every size, by up to 40 %; a provider over sockets does so too. Its own \
@@ -27,7 +26,8 @@ const CHARTS: [(&str, &str, &[&str]); 4] = [
 ];
 
 pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
-    let machines = machines(&analysis.series);
+    let compared = analysis.comparisons.iter().flat_map(|one| machines(&one.series));
+    let machines: Vec<Machine> = machines(&analysis.series).into_iter().chain(compared).collect();
     let mut charts: Vec<Vec<_>> = machines.iter().enumerate().map(|(place, machine)| chart::of_machine(machine, place)).collect();
     let then = "tables 1 to 4 and 6: porky under Fedora Core 6, CentOS 4, SuSE 10 and Ubuntu 6.10, daisy under Fedora Core 6 x86_64. Tables 5 and 7 are \
                 not carried: give them with --table.";

@@ -1,0 +1,144 @@
+//! What runs measured, as curves that the claims of the papers are ruled by.
+
+use literature::claims::evidence::{Curve, Figure};
+use literature::{Study, shape};
+use model::cell::Factor;
+use model::{Protocol, Test};
+use stats::estimate::Estimate;
+
+use super::implementation;
+use crate::Analysis;
+use crate::cells::CellResult;
+use crate::metric::Metric;
+use crate::studies::levels::{Compared, Level, SeriesLevels};
+
+/// Curves of a run, each with the paper whose claims it can rule on: shares that loads leave (1984); time
+/// and rate of streams by size, and implementations over sockets, of a run that repeats a paper; the time
+/// of both ends by kind of work (1993), by direction and layer (1997), where receipts are.
+pub fn evidence(analysis: &Analysis) -> Vec<(Study, Curve)> {
+    let mut all = Vec::new();
+    let mut of = |study: Study, curves: Vec<Curve>| all.extend(curves.into_iter().map(|curve| (study, curve)));
+    if let Some(levels) = analysis.levels() {
+        let factors = levels.factors.iter().filter(|levels| matches!(levels.factor, Factor::Load | Factor::LinkLoad));
+        let curves = factors.flat_map(|levels| levels.series.iter().flat_map(|series| loads(levels.factor, series)));
+        of(Study::Cabrera1984, curves.collect());
+    } else if let Some(study) = analysis.published().and_then(|published| Study::named(&published.name)) {
+        let mut curves = streams(analysis);
+        curves.extend(implementations(&curves));
+        of(study, curves);
+    }
+    let (layers, kinds) = super::ends::curves(analysis).into_iter().partition(|curve| curve.quantity == super::ends::LAYERS);
+    of(Study::Kay1993, kinds);
+    of(Study::Kim1997, layers);
+    all
+}
+
+/// The figure with its interval; without one it may be anything.
+fn figure(of: &Estimate) -> Figure {
+    let ends = of.interval.map_or([0.0, f64::INFINITY], |ends| [ends.low.max(0.0), ends.high]);
+    Figure::within(of.value, ends)
+}
+
+/// What goes down where the other goes up.
+fn inverse(of: Figure, scale: f64) -> Figure {
+    Figure::within(scale / of.value, [scale / of.high, scale / of.low])
+}
+
+/// `tcp` or `udp`.
+pub fn protocol(test: Test) -> &'static str {
+    if test.protocol() == Protocol::Tcp { "tcp" } else { "udp" }
+}
+
+/// Adds a figure to its curve.
+pub fn add(curves: &mut Vec<Curve>, quantity: &'static str, name: &str, group: &str, labels: &[&str], (at, figure): (f64, Figure)) {
+    if !figure.value.is_finite() {
+        return;
+    }
+    let same = |curve: &&mut Curve| curve.quantity == quantity && curve.name == name && curve.group == group;
+    match curves.iter_mut().find(same) {
+        Some(curve) => {
+            let place = curve.points.partition_point(|point| point.0 < at);
+            curve.points.insert(place, (at, figure));
+        }
+        None => curves.push(Curve {
+            quantity,
+            name: name.to_owned(),
+            group: group.to_owned(),
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            points: vec![(at, figure)],
+            given: false,
+        }),
+    }
+}
+
+/// Streams by size, a curve a series and link.
+fn streams(analysis: &Analysis) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    for cell in analysis.cells.iter().filter(|cell| cell.cell.test.is_stream()) {
+        let Some(rate) = cell.metrics.get(&Metric::MessagesPerS).filter(|rate| rate.value > 0.0) else { continue };
+        let link = cell.cell.conditions.link.as_ref().map_or_else(String::new, ToString::to_string);
+        let (name, group) = (cell.cell.series().to_string(), format!("{} {link}", analysis.run.id));
+        let implementation = implementation(&cell.cell).unwrap_or_default();
+        let labels = [protocol(cell.cell.test), implementation.as_str(), link.as_str()];
+        let bytes = cell.cell.size.get() as f64;
+        let rate = figure(rate);
+        let mut one = |quantity, figure| add(&mut curves, quantity, &name, &group, &labels, (bytes, figure));
+        one("messages-per-s", rate);
+        one("time", inverse(rate, 1e3));
+        one("rate", Figure::within(rate.value * bytes * 8.0, [rate.low * bytes * 8.0, rate.high * bytes * 8.0]));
+        lost(cell).into_iter().for_each(|lost| one("lost", lost));
+    }
+    curves
+}
+
+fn lost(cell: &CellResult) -> Option<Figure> {
+    cell.metrics.get(&Metric::LossShare).map(figure)
+}
+
+/// Rates of the implementations of 2007 over those of sockets of the same link.
+fn implementations(curves: &[Curve]) -> Vec<Curve> {
+    let rates = || curves.iter().filter(|curve| curve.quantity == "messages-per-s");
+    let is = |curve: &Curve, name: &str| curve.labels.iter().any(|label| label == name);
+    let others = rates().filter(|curve| is(curve, shape::XTI) || is(curve, shape::STREAMS));
+    let over = |curve: &Curve| {
+        let sockets = rates().find(|other| other.group == curve.group && is(other, shape::SOCKETS))?;
+        let ratio = |(at, figure): &(f64, Figure)| {
+            let base = sockets.points.iter().find(|point| point.0 == *at)?.1;
+            Some((*at, Figure::within(figure.value / base.value, [figure.low / base.high, figure.high / base.low])))
+        };
+        Some(Curve { quantity: "ratio", points: curve.points.iter().filter_map(ratio).collect(), ..curve.clone() })
+    };
+    others.filter_map(over).collect()
+}
+
+/// The end that a level loads, and with how many units.
+fn units(factor: Factor, level: &Level) -> Option<(&str, f64)> {
+    if factor == Factor::LinkLoad {
+        // Units of 1984 are pairs of a given rate; without a rate they send all that they can.
+        return Some(("ether", level.name.split_once('x')?.0.parse().ok()?));
+    }
+    let (end, units) = level.name.split_once(':')?;
+    Some((end, units.parse().ok()?))
+}
+
+/// Shares of the unloaded figures that each level leaves, by units, a curve a size.
+pub fn loads(factor: Factor, series: &SeriesLevels) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    if !series.test.is_stream() {
+        return curves;
+    }
+    for level in &series.levels {
+        let Some((end, units)) = units(factor, level) else { continue };
+        for (place, size) in series.sizes.iter().enumerate() {
+            let (name, group) = (format!("{} {size}", series.series), format!("{} {size} B", series.series));
+            let bytes = size.get().to_string();
+            let labels = [end, protocol(series.test), bytes.as_str()];
+            let of = |compared: Compared| level.figures.get(&compared).and_then(|figure| figure.by_size.get(place));
+            let mut one = |quantity, figure| add(&mut curves, quantity, &format!("{name}, {end} loaded"), &group, &labels, (units, figure));
+            of(Compared::Throughput).and_then(|one| one.against_base).iter().for_each(|left| one("left", figure(left)));
+            of(Compared::SenderTime).and_then(|one| one.against_base).iter().for_each(|time| one("sent-left", inverse(figure(time), 1.0)));
+            of(Compared::Loss).and_then(|one| one.value).iter().for_each(|lost| one("lost", figure(lost)));
+        }
+    }
+    curves
+}
