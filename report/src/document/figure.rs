@@ -220,7 +220,7 @@ impl Panel {
     }
 
     /// The same on the scale of a figure that is repeated.
-    pub const fn on(self, scale: Scale) -> Self {
+    pub fn on(self, scale: Scale) -> Self {
         Self { scale, ..self }
     }
 

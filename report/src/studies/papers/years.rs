@@ -82,13 +82,7 @@ fn by_year(years: &[Year]) -> Figure {
     let at: Vec<f64> = [1984.0, 1988.0, 1993.0, 1997.0, 2007.0].to_vec();
     let text = at.iter().map(|year| format!("{year:.0}")).collect();
     let ticks = Ticks { at, text };
-    let axis = SizeAxis {
-        title: Some("year"),
-        log: false,
-        log_ticks: Ticks::default(),
-        linear_ticks: ticks,
-        landmarks: Vec::new(),
-    };
+    let axis = SizeAxis { title: Some("year"), log: false, log_ticks: Ticks::default(), linear_ticks: ticks, landmarks: Vec::new() };
     Figure {
         id: "years".into(),
         title: "Cost of a message and of a byte by year".into(),

@@ -29,7 +29,14 @@ fn cycles(id: u8, place: usize) -> Figure {
         Trace::points("without", 1, [point(alone, "without")]),
     ];
     let caption = "Sums of socket, TCP and IP that the text states in ms, as cycles of 6.67 ns.";
-    figure(format!("f1997-{id}"), &format!("Figure {id}: {direction}"), caption, None, Panel::of("cycles per message", "").on(Scale::Linear), traces)
+    figure(
+        format!("f1997-{id}"),
+        &format!("Figure {id}: {direction}"),
+        caption,
+        None,
+        Panel::of("cycles per message", "").on(Scale::Linear),
+        traces,
+    )
 }
 
 fn table() -> Table {
