@@ -58,6 +58,9 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     }
     if args.dry_run {
         way.iter().for_each(|way| output::note(way));
+        if args.weave.check {
+            output::note("the arms would be compared the other way as well");
+        }
         return dry_run(&plan, shortened, missing, args);
     }
     if matches!(plan.end, PlanEnd::Bytes(_)) {

@@ -139,7 +139,7 @@ pub struct WeaveArgs {
     #[arg(long, conflicts_with_all = ["stored", "woven"])]
     pub in_turn: bool,
     /// Compare the arms the other way as well, in a run of its own, and say whether both agree
-    #[arg(long, conflicts_with_all = ["stored", "dry_run", "ReceiptArgs"])]
+    #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub check: bool,
 }
 
