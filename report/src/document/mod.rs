@@ -275,16 +275,25 @@ impl Block {
         Self::At(Level::Usual, String::new(), blocks.into_iter().collect())
     }
 
-    /// The same, which a page folds below a summary; none where there is nothing to fold.
-    pub fn behind(summary: impl Into<String>, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
+    /// Blocks of the answer that a page has no room for at once, folded below a summary; none where there is
+    /// nothing to fold.
+    pub fn folded(summary: impl Into<String>, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
+        Self::at(Level::Answer, summary.into(), blocks)
+    }
+
+    fn at(level: Level, summary: String, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
         let blocks: Vec<Self> = blocks.into_iter().collect();
-        (!blocks.is_empty()).then(|| Self::At(Level::Usual, summary.into(), blocks))
+        (!blocks.is_empty()).then_some(Self::At(level, summary, blocks))
+    }
+
+    /// Blocks that stand behind an answer, which a page folds below a summary; none where there is nothing to fold.
+    pub fn behind(summary: impl Into<String>, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
+        Self::at(Level::Usual, summary.into(), blocks)
     }
 
     /// Blocks of every figure, folded below a summary; none where there is nothing to fold.
     pub fn everything(summary: impl Into<String>, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
-        let blocks: Vec<Self> = blocks.into_iter().collect();
-        (!blocks.is_empty()).then(|| Self::At(Level::Everything, summary.into(), blocks))
+        Self::at(Level::Everything, summary.into(), blocks)
     }
 }
 

@@ -26,8 +26,9 @@ fn map(map: &BufferMap, figure: Option<Figure>) -> Block {
     let figure = Block::figures(figure.into_iter().collect());
     let sentences = Block::sentences(sentences(map));
     blocks.extend(if whole { [sentences, figure] } else { [figure, sentences] }.into_iter().flatten());
-    blocks.extend((!map.diagonal.is_empty()).then(|| cells("The diagonal", map, &map.diagonal).into()));
-    blocks.extend([levels("sender", &map.senders).into(), levels("receiver", &map.receivers).into()]);
+    let diagonal = (!map.diagonal.is_empty()).then(|| Block::from(cells("The diagonal", map, &map.diagonal)));
+    let ends = [levels("sender", &map.senders).into(), levels("receiver", &map.receivers).into()];
+    blocks.extend(Block::folded("The diagonal, and what each end asked for and got", diagonal.into_iter().chain(ends)));
     if whole {
         let all: Vec<usize> = (0..map.cells.len()).collect();
         blocks.extend(Block::everything("Every pair", [cells("Every pair of buffers", map, &all).into()]));

@@ -10,6 +10,9 @@ use crate::words::{self, capital, writer};
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
+/// Series of streams whose tables a page shows at once.
+const AT_ONCE: usize = 1;
+
 /// The times that every request/response test has.
 const ROUND_TRIPS: Times = ("round trip", |cell| cell.latency.as_ref());
 
@@ -25,9 +28,12 @@ pub fn section(analysis: &Analysis) -> Section {
     let has_receipt = analysis.receipt().is_some_and(|study| !study.series.is_empty());
     let mut blocks: Vec<Block> = groups.is_empty().then(|| Block::Aside("Nothing was measured.".into())).into_iter().collect();
     let (streams, others): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.test.is_stream());
-    blocks.extend(streams.into_iter().map(|group| series(group, Some(stream(group)))));
-    blocks.extend((!others.is_empty()).then(|| Block::from(round_trips(&others))));
-    blocks.extend(others.into_iter().map(|group| series(group, None)));
+    let names: Vec<String> = streams.iter().skip(AT_ONCE).map(|group| group.name.clone()).collect();
+    let mut streams = streams.into_iter().map(|group| series(group, Some(stream(group))));
+    blocks.extend(streams.by_ref().take(AT_ONCE));
+    blocks.extend(Block::folded(format!("The same of {}", words::list(&names)), streams));
+    let trips = (!others.is_empty()).then(|| Block::from(round_trips(&others))).into_iter();
+    blocks.extend(Block::folded("Requests and responses", trips.chain(others.into_iter().map(|group| series(group, None)))));
     if !variants.is_empty() {
         let count = words::series(variants.len() as u64);
         let more = format!("{count} more are summed up above; every figure of them is in the HTML report, the CSV and the JSON.");
@@ -65,7 +71,8 @@ fn series(group: &Group, answer: Option<Table>) -> Block {
     usual.extend(has(group, Metric::JitterNs).then(|| stamps.into_iter().fold(sizes(group), figure).table().into()));
     usual.extend(note(group).map(|text| Block::Aside(text.into())));
     let more = Block::everything(format!("Every figure of {}", group.name), [every(group).into()]);
-    Block::piece(&*group.name, answer.map(Block::from).into_iter().chain([Block::usual(usual.into_iter().chain(more))]))
+    let usual = Block::behind(format!("More of {}", group.name), usual.into_iter().chain(more));
+    Block::piece(&*group.name, answer.map(Block::from).into_iter().chain(usual))
 }
 
 /// Figures that a series leaves out, with the reason.

@@ -11,7 +11,7 @@ use super::receipt::{figure, tables, usual};
 use super::run;
 use crate::document::waterfall::{Bar, Waterfall};
 use crate::document::{Block, Picture, Section, Waterfalls};
-use crate::words::plural;
+use crate::words::{list, plural};
 use crate::{clock, number};
 
 /// The layers from the top of the stack to its bottom, then those that serve all of them.
@@ -119,7 +119,11 @@ pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPic
 /// The pictures with which a report of receipts begins; `None` where no series has both ends.
 pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
     let study = analysis.receipt()?;
-    let drawn: Vec<Block> = pairs(study).iter().enumerate().map(|(place, pair)| pictures(analysis, study, pair, place)).collect();
+    let pairs = pairs(study);
+    let mut all = pairs.iter().enumerate().map(|(place, pair)| pictures(analysis, study, pair, place));
+    let first = all.next();
+    let names: Vec<String> = pairs.iter().skip(1).map(|pair| pair.name.to_owned()).collect();
+    let drawn: Vec<Block> = first.into_iter().chain(Block::folded(format!("The same over {}", list(&names)), all)).collect();
     (!drawn.is_empty()).then(|| Section::new("toll", "The toll of one message", drawn).led("Toll"))
 }
 

@@ -10,7 +10,7 @@ use analysis::result::{Analysis, LevelStudy};
 use model::order::Order;
 use model::plan::Factor;
 
-use crate::document::{Part, Section, Table, Tone};
+use crate::document::{Block, Part, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
 use crate::studies::headline::AT_TOP;
@@ -18,10 +18,12 @@ use crate::studies::headline::AT_TOP;
 /// Makes the section of a study of levels.
 pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
     let confidence = number::percent(analysis.run.plan.blocks.confidence);
-    let mut parts = vec![findings(study).into()];
+    let mut parts: Vec<Block> = Vec::new();
     for factor in &study.factors {
-        parts.extend(factor.series.iter().enumerate().map(|(place, series)| part(factor.factor, series, place == 0).into()));
+        parts.extend(factor.series.iter().enumerate().map(|(place, series)| Block::from(part(factor.factor, series, place == 0))));
     }
+    let charts = Block::figures(charts(study).into_iter().skip(AT_TOP).collect());
+    let all = Block::folded("Every series, level by level", charts.into_iter().chain(parts));
     Section::study(
         "levels",
         "Levels",
@@ -29,13 +31,13 @@ pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
             "Ratios to the base level, pairs of the same block. ± reaches to the farther end of the {confidence} interval; each interval is for \
              itself, and one that holds 1 shows no difference."
         ),
-        charts(study).into_iter().skip(AT_TOP).collect(),
-        parts,
+        Vec::new(),
+        std::iter::once(findings(study).into()).chain(all),
     )
 }
 
 /// Findings that a terminal has patience for; a page as well: the farthest lead.
-const MOST_FINDINGS: usize = 16;
+const MOST_FINDINGS: usize = 12;
 
 /// Figures beyond a factor of two.
 fn findings(study: &LevelStudy) -> Part {

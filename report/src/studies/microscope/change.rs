@@ -53,13 +53,10 @@ fn section(diff: &ExactDiff, region: &RegionDiff, sides: Option<[&[Measured]; 2]
     let layers = region.layers.iter().map(|change| row(change.key.to_string(), change, String::new())).collect();
     blocks.extend(table("By layer", "layer", layers));
     let functions = region.functions.iter().map(|change| row(change.function.key.clone(), &change.function, tail(&change.path))).collect();
-    blocks.extend(table("By function", "function", functions));
+    blocks.extend(Block::folded("By function", table("By function", "function", functions)));
     let only = |change: &Change<Vec<String>>| row(change.key[change.key.len().saturating_sub(2)..].join(" > "), change, tail(&change.key));
-    blocks.extend(table(
-        "Call paths that one side alone has, with all that they call",
-        "function",
-        region.paths.iter().map(only).collect(),
-    ));
+    let paths = table("Call paths that one side alone has, with all that they call", "function", region.paths.iter().map(only).collect());
+    blocks.extend(Block::folded("Call paths that one side alone has", paths));
     Section::new(region.name.clone(), region.name.clone(), blocks)
 }
 

@@ -39,7 +39,8 @@ fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> F
     Figure {
         id: format!("rates-{place}").into(),
         title: format!("Latency against offered rate, {}, {} B", series.series, number::whole(series.size.get())).into(),
-        caption: "From when requests were due, and from when they were sent. Where the two part, requests wait for those before them. Bars are intervals over blocks.".into(),
+        caption: "From when requests were due, and from when they were sent. Where the two part, requests wait for those before them."
+            .into(),
         alt: format!("Latency against offered rate. {}", knee(series, analysis).unwrap_or_else(|| saturation(series))),
         sizes: Some(SizeAxis::of_numbers("offered, a second", ends[0], ends[1], true)),
         panels: vec![Panel::of("round trip", "s").joined(true)],

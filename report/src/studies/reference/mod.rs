@@ -112,10 +112,9 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
     let blocks = if statements.is_empty() {
         vec![Block::Lead("Figures of others, analysed with what analyses a run.".into())]
     } else {
-        vec![
-            Block::Lead(format!("{}.", claims::tally(statements.iter().copied())).into()),
-            claims::table(&[(String::new(), statements)]).into(),
-        ]
+        let lead = format!("{}.", claims::tally(statements.iter().copied()));
+        let table = claims::table(&[(String::new(), statements)]);
+        vec![Block::Lead(lead.into()), Block::folded("Every claim, with its ruling, its figures and its rule", [table.into()])]
     };
     Section::named("summary", "Summary", blocks)
 }
@@ -141,7 +140,7 @@ fn listed(id: &str, title: &str, name: &str, all: impl Iterator<Item = String>) 
 fn sweeps(id: &str, title: &str, machines: &[Machine], charts: Vec<Vec<Figure>>) -> Option<Section> {
     let lead = "In parentheses and as ±: 95 % residual-bootstrap intervals. They say how well the table knows its line, not what another day would give.";
     let pieces = machines.iter().zip(charts).map(|(machine, charts)| sweep(machine, charts));
-    (!machines.is_empty()).then(|| Section::named(id, title, std::iter::once(Block::Lead(lead.into())).chain(pieces)))
+    (!machines.is_empty()).then(|| Section::named(id, title, std::iter::once(Block::Lead(lead.into())).chain(pieces)).folded(title))
 }
 
 /// One machine: rates and improvements by size, costs by series.

@@ -7,7 +7,7 @@ pub use chart::all as charts;
 use analysis::result::repetitions::{Advice, CountLine, CountResult, RepetitionSeries, SpreadLaw, Trend};
 use analysis::result::{Estimate, RepetitionStudy};
 
-use crate::document::{Part, Section, Table, Tone};
+use crate::document::{Block, Part, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
 use crate::studies::headline::AT_TOP;
@@ -18,6 +18,8 @@ const FEW: usize = 6;
 
 /// Makes the section of a study of counts.
 pub fn section(study: &RepetitionStudy) -> Section {
+    let mut parts = study.series.iter().map(|series| Block::from(part(study, series)));
+    let first = parts.next();
     Section::study(
         "repetitions",
         "Repetitions",
@@ -28,7 +30,7 @@ pub fn section(study: &RepetitionStudy) -> Section {
             number::percent(study.precision)
         ),
         charts(study).into_iter().skip(AT_TOP).collect(),
-        study.series.iter().map(|series| part(study, series).into()),
+        first.into_iter().chain(Block::folded("The other series and sizes", parts)),
     )
 }
 
