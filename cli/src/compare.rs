@@ -54,12 +54,18 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     let document = ::report::verdict::document(&between, version::SHORT);
     match (args.json, args.markdown) {
-        (true, _) => output::write(&::report::json::pretty(&between))?,
+        (true, _) => output::write(&::report::verdict::json(&between))?,
         (_, true) => output::write(&::report::markdown::render(&document))?,
         _ => output::show(&document, args.verbose)?,
     }
-    if let Some(place) = place.filter(|_| !args.json && !args.markdown) {
-        output::write(&format!("\nReport: {}", place.display()))?;
+    if !args.json && !args.markdown {
+        output::write("")?;
+        if let Some(place) = place {
+            output::write(&format!("Report: {}", place.display()))?;
+        }
+        if let Some(exit) = analysis::answer::between(&between).exit.filter(|exit| exit.code == between.conclusion.exit_code()) {
+            output::write(&format!("Exit {}: {}.", exit.code, exit.reason))?;
+        }
     }
     Ok(Exit::of(between.conclusion))
 }

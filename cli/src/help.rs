@@ -2,11 +2,11 @@
 
 use clap::CommandFactory;
 
-use crate::args::{Arguments, COLUMNS, HelpArgs};
+use crate::args::{Arguments, CLIENT, COLUMNS, HelpArgs, QUESTIONS};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Prints the help of a command, of the tool, or the meaning of columns.
+/// Prints the help of a command, of one trial, the meaning of columns, or the questions that the tool answers.
 ///
 /// # Errors
 /// A word that is no command.
@@ -16,6 +16,12 @@ pub fn run(args: &HelpArgs) -> Result<Exit, Failure> {
         output::show(&report::columns::document(), false)?;
         return Ok(Exit::Done);
     }
+    if topic.is_none() {
+        output::write(QUESTIONS)?;
+        return Ok(Exit::Done);
+    }
+    // The flags of one trial are those of the tool itself.
+    let topic = topic.filter(|topic| *topic != CLIENT);
     let words = ["nettoll"].into_iter().chain(topic).chain(["--help"]);
     // Help is what clap calls an error.
     let Err(answer) = Arguments::command().try_get_matches_from(words) else { return Ok(Exit::Done) };
@@ -23,7 +29,7 @@ pub fn run(args: &HelpArgs) -> Result<Exit, Failure> {
         let names = Arguments::command();
         let known: Vec<&str> = names.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
         let word = topic.unwrap_or_default();
-        return Err(Failure::misuse(format!("there is no help on '{word}'; there is on: {COLUMNS}, {}", known.join(", "))));
+        return Err(Failure::misuse(format!("there is no help on '{word}'; there is on: {CLIENT}, {COLUMNS}, {}", known.join(", "))));
     }
     // Whoever closed our output does not want to hear of it.
     let _ = answer.print();

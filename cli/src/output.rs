@@ -40,7 +40,13 @@ fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
     let colour = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Style { colour, width: width.clamp(80, 200), verbose: false }
+    Style { colour, width: width.clamp(80, 200), verbose: false, ascii: terminal && !has_utf8(|name| env::var(name).ok()) }
+}
+
+/// Returns whether the locale has UTF-8, by the first variable that is set (locale(7)).
+fn has_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
+    locale.is_some_and(|locale| ["utf-8", "utf8"].iter().any(|name| locale.to_lowercase().contains(name)))
 }
 
 /// Says something on standard error that is no result.
@@ -82,4 +88,16 @@ fn write_keeping(text: &str, keep: Keep) -> io::Result<()> {
 /// A file that cannot be written.
 pub fn page(place: &Path, page: &str) -> anyhow::Result<()> {
     fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_utf8;
+
+    #[test]
+    fn the_first_variable_that_is_set_decides() {
+        let of = |all: &[(&str, &str)]| has_utf8(|name| all.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()));
+        assert!(of(&[("LANG", "de_DE.UTF-8")]) && of(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]));
+        assert!(!of(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]) && !of(&[]));
+    }
 }

@@ -15,8 +15,8 @@ pub enum Keep {
     Nothing,
 }
 
-/// The sequences of a report's styles: usual, bold, faint, yellow (ECMA-48, SGR).
-pub const STYLES: [&str; 4] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m"];
+/// The sequences of a report's styles: usual, bold, faint, red, yellow (ECMA-48, SGR).
+pub const STYLES: [&str; 5] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[33m"];
 
 /// Returns the text with every character that steers a terminal, or changes the
 /// order in which others are shown, written as `\u{1b}` is in Rust: control

@@ -20,15 +20,21 @@ pub struct Summary {
     pub trials: u64,
     /// Trials that failed.
     pub failed: u64,
-    /// Half-width of the widest interval of any cell's time per message, as a share of the
-    /// median; `None` where there is none.
-    pub widest: Option<f64>,
-    /// Cells whose time per message is known as well as was asked for.
-    pub met: u64,
     /// All cells.
     pub cells: u64,
     /// Kinds of doubt.
     pub warnings: u64,
-    /// What it shows, in a line.
+    /// The question that it was made for, in a few words.
+    pub question: String,
+    /// The answer in a sentence.
     pub headline: String,
+    /// The same in a few words.
+    pub brief: String,
+    /// How well it is answered.
+    pub grade: String,
+    /// The reason for the grade.
+    pub reason: String,
+    /// The command that is next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }

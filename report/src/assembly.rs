@@ -1,39 +1,39 @@
 //! The report of a run: every section that its analysis has something for.
 
+use analysis::answer::Answer;
 use analysis::result::{Analysis, FleetResult};
 
 use crate::document::{Block, Document, Section};
 use crate::series::groups;
 use crate::studies::receipt::{self, Flames};
-use crate::studies::{self, buffers, cells, charts, checks, cost, fleet, guide, run, setup, toll, trials};
+use crate::studies::{self, brief, buffers, cells, charts, checks, cost, fleet, guide, run, setup, toll, trials};
 
 /// The document, with the call chains of a run.
 pub fn document(analysis: &Analysis, flames: &Flames) -> Document {
+    let masthead = run::masthead(analysis);
     let sections = match analysis.fleet() {
         Some(fleet) => of_fleet(analysis, fleet),
-        None => of_cells(analysis, flames),
+        None => of_cells(analysis, flames, masthead.answer.as_ref()),
     };
-    Document {
-        title: analysis.run.plan.title.clone(),
-        masthead: run::masthead(analysis),
-        sections,
-        data: Vec::new(),
-        tool: analysis.run.tool.clone(),
-        precision: Some(analysis.run.plan.blocks.interval),
-    }
+    Document { title: analysis.run.plan.title.clone(), masthead, sections, data: Vec::new(), tool: analysis.run.tool.clone() }
 }
 
-fn of_cells(analysis: &Analysis, flames: &Flames) -> Vec<Section> {
+fn of_cells(analysis: &Analysis, flames: &Flames, answer: Option<&Answer>) -> Vec<Section> {
     let groups = groups(analysis);
-    let summary = run::summary(analysis, &groups);
+    let table = answer.map(|answer| brief::section(analysis, answer, &groups)).filter(|section| !section.blocks.is_empty());
+    // Where no table is the answer, the section of what was asked is.
+    let has_table = table.is_some();
+    let caveat = answer.and_then(|answer| answer.caveat.as_deref()).filter(|_| !has_table);
+    let summary = run::summary(analysis, &groups, caveat);
     // What one message pays comes first where it is known and no arms are compared.
     let mut first: Vec<Section> = toll::section(analysis).into_iter().chain([summary]).collect();
     first.rotate_right(usize::from(!analysis.verdicts().is_empty()));
     // Of buffers the map is the answer.
-    let mut sections: Vec<Section> = buffers::section(analysis).into_iter().chain(first).collect();
-    sections.extend(studies::all(analysis));
-    sections.extend(analysis.receipt().map(|study| receipt::section(study, analysis.run.proof.as_deref(), flames)));
-    let tables = cells::section(analysis);
+    let mut sections: Vec<Section> = buffers::section(analysis).into_iter().chain(first).chain(table).collect();
+    let behind = |section: Section| if has_table { section.behind() } else { section };
+    sections.extend(studies::all(analysis).into_iter().map(behind));
+    sections.extend(analysis.receipt().map(|study| receipt::section(study, analysis.run.proof.as_deref(), flames).behind()));
+    let tables = cells::section(analysis).behind();
     // What each cell costs answers a sweep; elsewhere it stands behind the answer.
     sections.push(if is_sweep(analysis) { tables } else { tables.folded("Rates, time and CPU of every size") });
     sections.extend(Block::figures(charts::all(analysis, &groups)).map(|figures| {

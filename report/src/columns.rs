@@ -12,7 +12,7 @@ const TERMINAL: [(&str, &str); 8] = [
     (
         "±",
         "Farther end of the interval as a share of the figure; beyond ±50 % both ends, low–high. ±?: too few trials for an interval. \
-         *: the figure missed the precision that the study aims at.",
+         ?: its ends are more than a factor of two apart.",
     ),
     (
         "limit",

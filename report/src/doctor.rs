@@ -3,10 +3,10 @@
 use model::check::{Area, Check, Need, State};
 
 use crate::document::{Block, Document, Finding, Tone};
-use crate::words::plural;
+use crate::words::{list, plural};
 
 /// Needs, the gravest first, each with its word.
-const NEEDS: [(Need, &str); 3] = [(Need::Required, "MISSING"), (Need::Useful, "absent"), (Need::Later, "absent, not needed yet")];
+const NEEDS: [(Need, &str); 3] = [(Need::Required, "MISSING"), (Need::Useful, "absent"), (Need::Later, "optional")];
 
 /// Whether `quick` can run, what is absent with what to do, then what is there by area.
 pub fn document(checks: &[Check]) -> Document {
@@ -38,7 +38,11 @@ fn verdict(checks: &[Check]) -> Block {
     let absent = |need: Need| checks.iter().filter(|check| !check.is_present() && check.need == need).count() as u64;
     let (tone, text) = match (absent(Need::Required), absent(Need::Useful)) {
         (0, 0) => (Tone::Good, "`nettoll study quick` can run.".to_owned()),
-        (0, useful) => (Tone::Good, format!("`nettoll study quick` can run; it says less without {}.", plural(useful, "useful thing"))),
+        (0, _) => {
+            let useful = checks.iter().filter(|check| !check.is_present() && check.need == Need::Useful);
+            let names: Vec<String> = useful.map(|check| check.name.to_lowercase()).collect();
+            (Tone::Good, format!("`nettoll study quick` can run, without {}.", list(&names)))
+        }
         (required, _) => {
             let is = if required == 1 { "is" } else { "are" };
             (Tone::Bad, format!("`nettoll study quick` cannot run: {} {is} missing.", plural(required, "required thing")))

@@ -7,6 +7,12 @@ use crate::number;
 /// An interval that reaches farther than this share is shown by its ends: a value says little.
 pub const WIDE: f64 = 0.5;
 
+/// `?` of a figure whose interval has ends more than a factor of two apart; else nothing.
+pub fn mark(estimate: &Estimate) -> &'static str {
+    let wide = estimate.interval.is_some_and(|ends| ends.high > 2.0 * ends.low && ends.high > ends.low);
+    if wide && estimate.value != 0.0 { "?" } else { "" }
+}
+
 /// `±1.2%`: the interval lies within it. `±?` when there is none.
 ///
 /// It is rounded up, so that it never promises more than was found.
@@ -48,9 +54,12 @@ pub fn short_range(estimate: &Estimate, write: fn(f64) -> String) -> String {
     let ends = |interval: analysis::result::Interval| {
         let [low, high] = [interval.low, interval.high].map(|end| number::tight(&write(end)));
         let unit = |text: &str| text.trim_start_matches(|letter: char| letter.is_ascii_digit() || ",.-<".contains(letter)).to_owned();
-        // One unit is said once.
-        match low.strip_suffix(&unit(&high)).filter(|_| unit(&low) == unit(&high)) {
+        // One unit is said once; a letter for thousands at both ends, so that it is not taken for one of the high end.
+        match low.strip_suffix(&unit(&high)).filter(|_| unit(&low) == unit(&high) && !unit(&high).starts_with(['k', 'M', 'G', 'T'])) {
             Some(bare) => format!("{bare}–{high}"),
+            None if unit(&low).is_empty() && unit(&high).starts_with('k') => {
+                format!("{}k–{high}", number::significant(interval.low / 1e3, 3))
+            }
             None => format!("{low}–{high}"),
         }
     };

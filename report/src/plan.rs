@@ -22,6 +22,9 @@ use crate::words::{capital, plural};
 /// virtual one, as shares of the median.
 const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
 
+/// Cells that are named one by one.
+const MOST_CELLS: usize = 10;
+
 /// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
 const LEAST_SNDBUF: u64 = 4_608;
 
@@ -46,11 +49,11 @@ impl DryRun<'_> {
     pub fn document(&self) -> Document {
         let plan = self.plan;
         let paragraph = |text: String| Block::Paragraph(text.into());
-        let mut blocks: Vec<Block> =
-            (!plan.description.is_empty()).then(|| Block::Lead(plan.description.as_str().into())).into_iter().collect();
+        // The time that it takes, then what it can be expected to show, decide whether it is run.
+        let mut blocks = vec![paragraph(expected_time(plan))];
+        blocks.extend(self.earlier.map(|earlier| Block::piece("After the earlier runs", Block::sentences(like::sentences(plan, earlier)))));
         blocks.push(paragraph(extent(plan)));
         blocks.extend((!plan.hosts.is_empty()).then(|| paragraph(hosts(plan))));
-        blocks.push(paragraph(expected_time(plan)));
         blocks.extend(self.shortened.map(|shortened| Block::Conclusion(Tone::Bad, capital(&shorter(shortened)))));
         let (heading, outlook) = match plan.fleet {
             Some(_) => ("What can be found", fleet::outlook(plan)),
@@ -58,7 +61,6 @@ impl DryRun<'_> {
             None => ("The interval to expect", expected_after(plan).into_iter().map(|blocks| expected(plan, blocks)).collect()),
         };
         blocks.push(Block::piece(heading, Block::sentences(outlook)));
-        blocks.extend(self.earlier.map(|earlier| Block::piece("After the earlier runs", Block::sentences(like::sentences(plan, earlier)))));
         if !plan.arms.is_empty() {
             let arms = plan.arms.iter().enumerate().map(|(place, arm)| {
                 let baseline = if place == 0 { " (the baseline)" } else { "" };
@@ -71,7 +73,11 @@ impl DryRun<'_> {
             let heading = if plan.woven { "Arms, in turns of milliseconds" } else { "Arms, side by side in each block" };
             blocks.push(Block::piece(heading, arms.into_iter().chain(wide)));
         }
-        blocks.push(Block::piece("Cells", Block::sentences(plan.cells.iter().map(ToString::to_string))));
+        let more = plan.cells.len().saturating_sub(MOST_CELLS);
+        let more = (more > 0).then(|| format!("and {} (-J lists all)", plural(more as u64, "more cell")));
+        let cells = plan.cells.iter().take(MOST_CELLS).map(ToString::to_string).chain(more);
+        blocks.push(Block::piece("Cells", Block::sentences(cells)));
+        blocks.extend((!plan.description.is_empty()).then(|| Block::Lead(plan.description.as_str().into())));
         Document::plain(format!("{}: {}", plan.name, plan.title), blocks)
     }
 

@@ -1,17 +1,15 @@
 //! Stored runs: a line each, or all that is known of one without reading its trials.
 
-use analysis::result::{Analysis, CellResult, Metric};
+use analysis::result::Analysis;
 use model::run::Status;
 use model::{Run, Summary};
 use serde_json::{Value, json};
 
 use crate::document::{Block, Cut, Document, Keeps, Rows};
-use crate::series::{metric, percentile};
 use crate::sinks::json::pretty;
 use crate::studies::run::{host, link};
 use crate::studies::setup::trial;
-use crate::words::plural;
-use crate::{clock, interval, number};
+use crate::{clock, number};
 
 /// A stored run.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +25,6 @@ pub struct Listed<'a> {
 /// Digits at the end of a name that set runs apart.
 const DIGITS: usize = 4;
 /// What stays of words where room is short.
-const WORD: usize = 11;
-/// And of what a run shows.
 const LEAST_HEADLINE: usize = 12;
 
 /// Runs that cannot be read and are told of with the reason.
@@ -36,8 +32,7 @@ const MOST_UNREAD: usize = 5;
 
 /// Makes the summary of a run; `duration_ms` is the time from its start to that of its last trial.
 pub fn summary(analysis: &Analysis, duration_ms: u64) -> Summary {
-    let wanted = analysis.run.plan.blocks.interval;
-    let widths: Vec<f64> = analysis.cells.iter().filter_map(|cell| metric(cell, Metric::TimePerMessageNs)?.half_width()).collect();
+    let answer = analysis::answer::of(analysis);
     let mut kernels: Vec<&str> = analysis.hosts.iter().map(|host| host.kernel.as_str()).collect();
     kernels.dedup();
     Summary {
@@ -45,46 +40,16 @@ pub fn summary(analysis: &Analysis, duration_ms: u64) -> Summary {
         duration_ms,
         trials: analysis.trials,
         failed: analysis.failed,
-        widest: widths.iter().copied().reduce(f64::max),
-        met: widths.iter().filter(|width| **width <= wanted).count() as u64,
         cells: analysis.cells.len() as u64,
         warnings: analysis.findings.len() as u64,
-        headline: headline(analysis),
+        question: answer.question,
+        headline: answer.headline,
+        brief: answer.brief,
+        grade: answer.grade.name().to_owned(),
+        reason: answer.reason,
+        next: answer.next.and_then(|next| next.command),
         ..Summary::default()
     }
-}
-
-/// What each arm comes to, or the time of the smallest message of each test.
-fn headline(analysis: &Analysis) -> String {
-    let arm = |verdict: &analysis::result::ArmVerdict| {
-        let overall = &verdict.compared.metrics.first()?.comparison.overall;
-        Some(format!("{}: {} better, {} worse", verdict.candidate, overall.better, overall.worse))
-    };
-    let arms: Vec<String> = analysis.verdicts().iter().filter_map(arm).collect();
-    if !arms.is_empty() {
-        return arms.join("; ");
-    }
-    let measured = || analysis.cells.iter().filter(|cell| !cell.metrics.is_empty());
-    let mut seen = Vec::new();
-    let mut figures = Vec::new();
-    for test in measured().map(|cell| cell.cell.test) {
-        if !seen.contains(&test) {
-            seen.push(test);
-            let smallest = measured().filter(|cell| cell.cell.test == test).min_by_key(|cell| cell.cell.size);
-            figures.extend(smallest.and_then(figure));
-        }
-    }
-    figures.join(", ")
-}
-
-/// `TCP 64 B 1.93 µs`: the time between messages of a stream, the median of round trips.
-fn figure(cell: &CellResult) -> Option<String> {
-    let name = cell.cell.test.name();
-    let time = match cell.cell.test.is_stream() {
-        true => metric(cell, Metric::TimePerMessageNs)?.value,
-        false => percentile(cell.latency.as_ref(), 50.0)?.estimate.value,
-    };
-    Some(format!("{} {} B {}", name.trim_end_matches("_STREAM"), number::whole(cell.cell.size.get()), number::time(time)))
 }
 
 /// A line for each run, the earliest first.
@@ -97,22 +62,18 @@ pub fn list(runs: &[Listed]) -> Document {
     let table = Rows::of(&named)
         .words(("Run", 9, ["", "Run"]), |(_, name)| name.as_str())
         .words(("Started", 9, ["", "Started"]), of_run(|run| Some(clock::short(run.started_ms, false))))
-        .words(("Study", 9, ["", "Study"]), of_run(|run| Some(run.plan.name.clone())))
-        .words(("Link", 3, ["", "Link"]), of_run(|run| Some(links(run))))
-        .words(("Kernel", 2, ["", "Kernel"]), of_summary(|summary| Some(release(&summary.kernel))))
-        .figures(("Took", 4, ["", "Took"]), of_summary(|summary| Some(took(summary.duration_ms))))
-        .figures(("Worst ±", 6, ["Worst", "±"]), of_summary(|summary| summary.widest.map(interval::reach)))
-        .figures(("Warnings", 5, ["", "!"]), of_summary(|summary| Some(number::whole(summary.warnings))))
-        .words(("Shows", 8, ["", "Shows"]), |(listed, _)| shows(listed));
+        .words(("Question", 9, ["", "Question"]), |(listed, _)| question(listed))
+        .words(("Answer", 9, ["", "Answer"]), |(listed, _)| shows(listed))
+        .words(("Grade", 9, ["", "Grade"]), of_summary(|summary| Some(summary.grade.clone())));
     let mut table = table.table();
-    for (place, least) in [(2, WORD), (3, WORD), (4, WORD), (8, LEAST_HEADLINE)] {
+    for (place, least) in [(2, LEAST_HEADLINE), (3, LEAST_HEADLINE)] {
         table.columns[place].cut = Some(Cut { least, keeps: Keeps::Start });
     }
     let mut unread: Vec<String> = runs.iter().filter_map(|listed| Some(format!("{}: {}", listed.id, listed.run.err()?))).collect();
     let more = unread.len().saturating_sub(MOST_UNREAD);
     unread.truncate(MOST_UNREAD);
     unread.extend((more > 0).then(|| format!("and {} more that cannot be read", number::whole(more as u64))));
-    let legend = "±: the widest interval of a time per message; !: kinds of warnings. Of one run: nettoll show RUN.";
+    let legend = "One run: nettoll show RUN. Its report again: nettoll report RUN.";
     let blocks = std::iter::once(table.into()).chain(Block::sentences(unread)).chain([Block::Lead(legend.into())]);
     Document::plain("", blocks)
 }
@@ -138,14 +99,13 @@ pub fn one(listed: &Listed, hosts: &[model::host::HostFacts], path: &str) -> Doc
         None => facts.push(("Shows", format!("not analysed as it stands; `nettoll report {}` does that", listed.id))),
         Some(summary) => {
             let failed = if summary.failed > 0 { format!(", {} failed", number::whole(summary.failed)) } else { String::new() };
-            let wanted = number::percent(plan.blocks.interval);
-            let widest = summary.widest.map_or_else(String::new, |widest| format!("; the widest {}", interval::reach(widest)));
+            let reason = if summary.reason.is_empty() { String::new() } else { format!(": {}", summary.reason) };
+            facts.extend([("Answer", summary.headline.clone()), ("Grade", format!("{}{reason}", summary.grade))]);
+            facts.extend(summary.next.clone().map(|next| ("Next", next)));
             facts.extend([
                 ("Took", took(summary.duration_ms)),
                 ("Trials", format!("{}{failed}", number::whole(summary.trials))),
-                ("Precision", format!("±{wanted} met in {} of {}{widest}", summary.met, plural(summary.cells, "cell"))),
                 ("Warnings", format!("{} (nettoll report {})", summary.warnings, listed.id)),
-                ("Shows", summary.headline.clone()),
             ]);
         }
     }
@@ -182,13 +142,20 @@ fn value(listed: &Listed) -> Value {
         "duration_s": known.map(|summary| summary.duration_ms as f64 / 1e3),
         "trials": known.map(|summary| summary.trials),
         "failed": known.map(|summary| summary.failed),
-        "precision": run.map(|run| run.plan.blocks.interval),
-        "widest": known.and_then(|summary| summary.widest),
-        "met": known.map(|summary| summary.met),
         "cells": run.map(|run| run.plan.cells.len()),
         "warnings": known.map(|summary| summary.warnings),
+        "question": known.map(|summary| &summary.question),
         "headline": known.map(|summary| &summary.headline),
+        "grade": known.map(|summary| &summary.grade),
+        "reason": known.map(|summary| &summary.reason),
+        "next": known.map(|summary| &summary.next),
     })
+}
+
+/// What a run was asked, or the name of its study.
+fn question(listed: &Listed) -> String {
+    let known = listed.summary.map(|summary| summary.question.clone()).filter(|text| !text.is_empty());
+    known.or_else(|| listed.run.ok().map(|run| run.plan.name.clone())).unwrap_or_default()
 }
 
 /// What a run shows, or why it shows nothing, or not all.
@@ -197,7 +164,7 @@ fn shows(listed: &Listed) -> String {
         Ok(run) => run,
         Err(_) => return "cannot be read".to_owned(),
     };
-    let headline = listed.summary.map(|summary| summary.headline.clone()).filter(|text| !text.is_empty());
+    let headline = listed.summary.map(|summary| summary.brief.clone()).filter(|text| !text.is_empty());
     match (&run.status, headline) {
         (Status::IntervalMet | Status::Settled | Status::BlocksDone, Some(headline)) => headline,
         (Status::IntervalMet | Status::Settled | Status::BlocksDone, None) => "not analysed".to_owned(),
@@ -206,16 +173,6 @@ fn shows(listed: &Listed) -> String {
         (Status::Interrupted, headline) => format!("interrupted; {}", headline.unwrap_or_default()),
         (Status::Failed { .. }, _) => run.status.describe(),
     }
-}
-
-/// The links of a run without their settings.
-fn links(run: &Run) -> String {
-    run.plan.links().iter().map(|link| link.kind.name()).collect::<Vec<_>>().join(",")
-}
-
-/// `6.18.5` of `6.18.5-arch1-1`.
-fn release(kernel: &str) -> String {
-    kernel.split(['-', '+']).next().unwrap_or_default().to_owned()
 }
 
 fn took(ms: u64) -> String {
@@ -250,11 +207,14 @@ mod tests {
             kernel: "6.18.5-cloud-amd64".to_owned(),
             duration_ms: 41_200,
             trials: 189,
-            widest: Some(0.046),
-            met: 21,
             cells: 21,
             warnings: 3,
-            headline: "TCP 1 B 1.93 µs, UDP 1 B 4.80 µs, TCP_RR 1 B 22.1 µs".to_owned(),
+            question: "quick, TCP and UDP".to_owned(),
+            headline: "A 1 B TCP message costs 8.54 µs (7.12–9.01) of CPU; both ends together.".to_owned(),
+            brief: "1 B: 8.54 µs CPU".to_owned(),
+            grade: "rough".to_owned(),
+            reason: "CPU known within ±8 to ±50 %".to_owned(),
+            next: Some("nettoll study --again 7f3a --blocks 27".to_owned()),
             ..Summary::default()
         };
         let plan = || {
@@ -263,10 +223,7 @@ mod tests {
         let run = |id: &str, status: Status| Run { id: id.to_owned(), status, started_ms: 1_795_292_045_000, ..made::run(plan()) };
         vec![
             (run("2026-11-21T20-14-05Z-quick-7f3a", Status::BlocksDone), Some(summary.clone())),
-            (
-                run("2026-11-21T20-14-06Z-quick-9634", Status::Interrupted),
-                Some(Summary { widest: None, duration_ms: 9_000_000, ..summary }),
-            ),
+            (run("2026-11-21T20-14-06Z-quick-9634", Status::Interrupted), Some(Summary { duration_ms: 9_000_000, ..summary })),
             (run("2026-11-21T20-14-07Z-host-load-9634", Status::Running), None),
             (
                 run("2026-11-21T20-14-08Z-quick-0001", Status::Failed { error: "no \u{1b}[31mluck at all, whatever was tried".to_owned() }),
@@ -305,7 +262,13 @@ mod tests {
                 .join(" ")
         };
         let text = told(1);
-        for words in ["interrupted", "±5.0 % met in 21 of 21 cells", "2.5 h", "nettoll study --resume 2026-11-21T20-14-06Z-quick-9634"] {
+        for words in [
+            "interrupted",
+            "Grade rough: CPU known within ±8 to ±50 %",
+            "Next nettoll study --again 7f3a",
+            "2.5 h",
+            "nettoll study --resume 2026-11-21T20-14-06Z-quick-9634",
+        ] {
             assert!(text.contains(words), "{words}: {text}");
         }
         assert!(told(2).contains("`nettoll report 2026-11-21T20-14-07Z-host-load-9634` does that"));
@@ -314,7 +277,7 @@ mod tests {
     #[test]
     fn json_has_null_where_nothing_is_known() {
         let value: serde_json::Value = serde_json::from_str(&list_json(&listed(&runs()))).unwrap();
-        assert_eq!((value[0]["widest"].as_f64(), value[0]["duration_s"].as_f64()), (Some(0.046), Some(41.2)));
+        assert_eq!((value[0]["grade"].as_str(), value[0]["duration_s"].as_f64()), (Some("rough"), Some(41.2)));
         assert!(value[2]["kernel"].is_null() && value[4]["error"] == "run.json is damaged" && value[4]["study"].is_null());
     }
 }

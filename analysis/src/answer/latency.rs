@@ -1,7 +1,7 @@
 //! The answer of a study that offers rates: the round trips at the largest rate that was kept, and
 //! the rate that can be carried.
 
-use super::notation::{message, plural, size, time_in, whole};
+use super::notation::{message, plural, size, time, time_in, whole};
 use super::sweep::{caveat, ends, width};
 use super::{Answer, Direction, Grade, Part, next};
 use crate::latency::{Latency, Percentile};
@@ -27,7 +27,7 @@ pub fn of(analysis: &Analysis) -> Answer {
         return Answer::new("latency", "Nothing was measured.", Grade::Open, "no trial was measured");
     };
     let question = format!("latency, {} of {}", message(series.test), size(series.size));
-    let kept = series.rates.iter().rev().find(|rate| rate.reached == Some(true)).or(series.rates.last());
+    let kept = series.rates.iter().rev().find(|rate| rate.reached == Some(true)).or(series.rates.first());
     let latency = kept.and_then(|rate| analysis.cells.get(rate.cell)?.latency.as_ref());
     let (Some(rate), Some(latency)) = (kept, latency) else {
         return Answer::new(question, "No round trip was measured.", Grade::Open, "no trial was measured");
@@ -67,8 +67,10 @@ pub fn of(analysis: &Analysis) -> Answer {
 }
 
 fn figure(found: &Percentile) -> String {
-    let at_least = if found.at_least { "at least " } else { "" };
-    format!("{at_least}{}", time_in(found.estimate.value, ends(&found.estimate)))
+    match found.at_least {
+        true => format!("at least {}", time(found.estimate.value)),
+        false => time_in(found.estimate.value, ends(&found.estimate)),
+    }
 }
 
 fn grade(latency: &Latency, asked: &Percentile) -> (Grade, String) {

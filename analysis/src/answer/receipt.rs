@@ -18,7 +18,7 @@ pub const REACHES: [f64; 2] = [0.1, 0.5];
 pub const SAMPLES: [u64; 2] = [500, 100];
 
 /// Layers that a headline names.
-const MOST_LAYERS: usize = 3;
+const MOST_LAYERS: usize = 2;
 
 /// Reach of an interval as a share; `None` without one.
 pub fn reach(figure: &Figure) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! The answer of a study without arms: what a message costs both ends, at the smallest size and the largest.
 
-use model::Cell;
+use model::{Cell, Warning};
 use stats::estimate::Estimate;
 use stats::median;
 
@@ -63,23 +63,44 @@ pub fn grade(blocks: u32, widths: &[Option<f64>], named: &str) -> (Grade, String
     }
 }
 
-/// What a reader of rates and times has to know where CPUs were shared.
+/// Share of datagrams from which on what is lost is said.
+const LOST: f64 = 0.01;
+
+/// What a reader of single figures has to know: that CPUs were shared, that datagrams were lost, that lines could
+/// not be read.
 pub fn caveat(analysis: &Analysis) -> Option<String> {
+    let unread = analysis.findings.iter().filter(|found| matches!(found.warning, Warning::BadLine { .. }));
+    let unread = unread.map(|found| format!("{}.", found.text));
+    let all: Vec<String> = busy(analysis).into_iter().chain(lost(analysis)).chain(unread).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Where CPUs were shared, rates and times are those of the machine.
+fn busy(analysis: &Analysis) -> Option<String> {
+    if analysis.disturbed.waited == 0 {
+        return None;
+    }
     let waited = |cell: &CellResult| {
         let ends = [Metric::SenderRunDelayShare, Metric::ReceiverRunDelayShare];
         ends.iter().filter_map(|end| cell.metrics.get(end)).map(|share| share.value).reduce(f64::max)
     };
     let shares: Vec<f64> = analysis.cells.iter().filter_map(waited).collect();
-    let share = median::median(&shares)?;
-    if analysis.disturbed.waited == 0 {
-        return None;
-    }
     let count = format!("CPUs were shared in {} of {}", notation::whole(analysis.disturbed.waited), plural(analysis.trials, "trial"));
-    match share {
+    match median::median(&shares)? {
         share if share > BUSY => Some(format!("{count}: rates and times are those of a busy machine.")),
         share if share > BUSY / 4.0 => Some(format!("{count}.")),
         _ => None,
     }
+}
+
+/// Where datagrams were lost, those that came have paid for them.
+fn lost(analysis: &Analysis) -> Option<String> {
+    let shares = analysis.cells.iter().filter(|cell| cell.metrics.contains_key(&Metric::CpuPerMessageNs));
+    let shares = shares.filter_map(|cell| cell.metrics.get(&Metric::LossShare)).map(|share| share.value).filter(|share| *share >= LOST);
+    let [least, most] = [f64::min, f64::max].map(|of| shares.clone().reduce(of));
+    let (least, most) = (amount(least?), amount(most?));
+    let share = if least == most { most } else { format!("{least} to {most}") };
+    Some(format!("{share} % of datagrams were lost; CPU of both ends is per one that arrived."))
 }
 
 /// The answer.
@@ -92,26 +113,30 @@ pub fn of(analysis: &Analysis) -> Answer {
     let (grade, reason) = grade(analysis.blocks, &widths, if is_cpu { "CPU" } else { "time" });
     let mut parts: Vec<Part> = Vec::new();
     let mut clauses: Vec<String> = Vec::new();
-    for cells in series.iter().take(MOST_NAMED) {
+    // Series of one test differ in settings, which take room: the first of them stands for all.
+    let test = |cells: &[&CellResult]| cells.first().map(|cell| cell.cell.test);
+    let alike = |cells: &[&CellResult]| series.iter().filter(|other| test(other) == test(cells)).count() > 1;
+    let named = if series.first().is_some_and(|first| alike(first)) { 1 } else { MOST_NAMED };
+    for cells in series.iter().take(named) {
         let by_size = |last: bool| {
             let sizes = cells.iter().map(|cell| cell.cell.size);
             let wanted = if last { sizes.max() } else { sizes.min() };
             cells.iter().find(|cell| Some(cell.cell.size) == wanted)
         };
         let (Some(first), Some(last)) = (by_size(false), by_size(true)) else { continue };
-        let mut text = clause(first, series.len() > 1);
+        let mut text = clause(first, clauses.is_empty(), alike(cells));
         parts.extend(part(first));
         if last.cell.size > first.cell.size
             && let Some((_, found)) = judged_by(last)
         {
-            text += &format!(", one of {} {}", size(last.cell.size), time(found.value));
+            text += &format!(", {} {}", size(last.cell.size), time(found.value));
             parts.extend(part(last));
         }
         clauses.push(text);
     }
     let headline = match clauses.as_slice() {
         [] => "Nothing was measured.".to_owned(),
-        clauses => sentence(clauses, &parts, series.len()),
+        clauses => sentence(clauses, &parts, series.len() - clauses.len()),
     };
     let brief = parts.first().map_or_else(
         || "nothing".to_owned(),
@@ -146,12 +171,9 @@ fn tests(analysis: &Analysis) -> String {
 }
 
 /// The clauses of the series as one sentence.
-fn sentence(clauses: &[String], parts: &[Part], series: usize) -> String {
+fn sentence(clauses: &[String], parts: &[Part], more: usize) -> String {
     let both = if parts.iter().all(|part| part.metric == Some(Metric::CpuPerMessageNs)) { "; both ends together" } else { "" };
-    let more = match series.saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!(" {more} more series below."),
-    };
+    let more = if more > 0 { format!(" {more} more series.") } else { String::new() };
     let text = clauses.join("; ");
     let mut letters = text.chars();
     let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().collect());
@@ -159,16 +181,20 @@ fn sentence(clauses: &[String], parts: &[Part], series: usize) -> String {
 }
 
 /// `a 1 B UDP message costs 8.04 µs (7.12–9.01) of CPU`.
-fn clause(cell: &CellResult, is_one_of_several: bool) -> String {
+fn clause(cell: &CellResult, is_first: bool, is_one_of_several: bool) -> String {
     let Some((metric, found)) = judged_by(cell) else { return String::new() };
     let settings = if is_one_of_several { settings(&cell.cell) } else { String::new() };
-    let subject = format!("{} {}{settings}", size(cell.cell.size), message(cell.cell.test));
+    let lost = cell.metrics.get(&Metric::LossShare).is_some_and(|share| share.value >= LOST);
+    let arrives = if lost && metric == Metric::CpuPerMessageNs { " that arrives" } else { "" };
+    let subject = format!("a {} {}{settings}{arrives}", size(cell.cell.size), message(cell.cell.test));
     let figure = time_in(found.value, ends(found));
     match metric {
-        Metric::CpuPerMessageNs => format!("a {subject} costs {figure} of CPU"),
-        Metric::SenderCpuPerMessageNs => format!("a {subject} costs the sender {figure} of CPU"),
-        Metric::ReceiverCpuPerMessageNs => format!("a {subject} costs the receiver {figure} of CPU"),
-        _ => format!("a {subject} takes {figure}"),
+        // What the figure is was said of the first.
+        _ if !is_first => format!("{subject} {figure}"),
+        Metric::CpuPerMessageNs => format!("{subject} costs {figure} of CPU"),
+        Metric::SenderCpuPerMessageNs => format!("{subject} costs the sender {figure} of CPU"),
+        Metric::ReceiverCpuPerMessageNs => format!("{subject} costs the receiver {figure} of CPU"),
+        _ => format!("{subject} takes {figure}"),
     }
 }
 

@@ -234,6 +234,7 @@ impl Serialize for Analysis {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("format", &self.format)?;
+        map.serialize_entry("answer", &crate::answer::of(self))?;
         map.serialize_entry("run", &self.run)?;
         map.serialize_entry("hosts", &self.hosts)?;
         map.serialize_entry("blocks", &self.blocks)?;

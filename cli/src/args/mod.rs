@@ -37,14 +37,13 @@ pub use attach::AttachArgs;
 pub use compare::{CompareArgs, Side};
 pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
 pub use fleet::{FleetArgs, FleetTask, ManifestArgs, MemberArgs, Rounds};
-pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
+pub use help::{CLIENT, COLUMNS, CompletionsArgs, HelpArgs, QUESTIONS};
 pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs, TetherArgs};
 pub use microscope::{MicroscopeArgs, Task};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use output::{FormatArgs, HtmlArgs};
 pub use papers::PapersArgs;
 pub use reference::ReferenceArgs;
-pub use short::of_tool as short_help;
 pub use stored::{DoctorArgs, ExportArgs, HistoryArgs, ProofNeighbour, ReportArgs, RulesArgs, ShowArgs};
 pub use study::StudyArgs;
 pub use workload::WorkloadArgs;
@@ -172,7 +171,7 @@ pub fn parse() -> Result<Invocation, Failure> {
     };
     // Whoever closed our output does not want to hear of it.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && words.len() == 1 {
-        let _ = write!(io::stderr(), "{}", short_help());
+        let _ = write!(io::stderr(), "{QUESTIONS}");
         return Ok(Invocation::Told(Exit::Misuse));
     }
     if error.use_stderr() {

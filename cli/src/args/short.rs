@@ -64,11 +64,6 @@ pub fn asked_for(typed: &[OsString]) -> Option<clap::Error> {
     shortened(Arguments::command()).try_get_matches_from(typed).err().filter(|error| !error.use_stderr())
 }
 
-/// Returns the short help of the tool.
-pub fn of_tool() -> impl std::fmt::Display {
-    shortened(Arguments::command()).render_help()
-}
-
 fn shortened(tool: Command) -> Command {
     let tool = keep(tool, "");
     tool.mut_subcommands(|command| {

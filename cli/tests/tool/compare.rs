@@ -89,7 +89,7 @@ fn a_difference_is_told_in_every_form_and_by_the_exit_code() -> Result<(), Skip>
 
     tool.run(&["compare", "usual", "slow", "--trust-single-runs"]).says("no drift protection");
     let text = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "-v", "--html", "page.html"]);
-    text.says("is WORSE than");
+    text.says("% more CPU than");
     text.says("no drift protection");
     text.says("CPU of the sender: the cost per message rose by");
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 80), "{}", text.stdout);
@@ -98,9 +98,9 @@ fn a_difference_is_told_in_every_form_and_by_the_exit_code() -> Result<(), Skip>
     assert!(order.is_sorted(), "cells stand in the plan's order: {}", text.stdout);
 
     let page = std::fs::read_to_string(tool.path().join("page.html")).unwrap();
-    assert!(page.contains("is WORSE than") && page.contains("the cost per message rose by") && !page.contains("<script src"));
+    assert!(page.contains("% more CPU than") && page.contains("the cost per message rose by") && !page.contains("<script src"));
     let markdown = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "--markdown"]).stdout;
-    assert!(markdown.starts_with("## ") && markdown.contains("is WORSE than") && markdown.contains("| ---: |"), "{markdown}");
+    assert!(markdown.starts_with("**") && markdown.contains("% more CPU than") && markdown.contains("| ---: |"), "{markdown}");
 
     let json = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "-J"]).json();
     assert_eq!(json["conclusion"], "against");
@@ -140,7 +140,7 @@ fn several_runs_are_compared_as_runs() -> Result<(), Skip> {
     let code = |a: &str, b: &str| tool.run(&["compare", a, b]).code;
     assert_eq!([code(usual, slow), code(slow, usual), code(usual, usual), code(usual, "slow0")], [Some(3), Some(0), Some(0), Some(4)]);
     let text = tool.run(&["compare", usual, slow, "-v"]);
-    text.says("is WORSE than");
+    text.says("% more CPU than");
     text.says("runs of one side scatter by 0.");
     text.says("Welch's t");
     for form in ["--markdown", "-J"] {

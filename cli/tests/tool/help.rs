@@ -7,6 +7,7 @@ crate::claims!(
     the_help_is_as_reviewed,
     the_help_of_each_command_is_as_reviewed,
     the_short_help_is_a_screen,
+    the_help_without_a_topic_is_a_page_of_questions,
     no_heading_stands_over_what_it_is_not_about,
     the_commands_that_it_starts_itself_as_are_hidden,
     help_is_there_for_a_topic_as_behind_the_command,
@@ -34,6 +35,22 @@ fn the_short_help_is_a_screen() -> Result<(), Skip> {
     Ok(())
 }
 
+fn the_help_without_a_topic_is_a_page_of_questions() -> Result<(), Skip> {
+    let (tool, help) = (Tool::new(), Tool::new().run(&["help"]).done().stdout);
+    assert!(help.lines().count() <= 25 && help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    let bare = tool.run(&[]);
+    bare.refused(2, &["Is B cheaper than A?"]);
+    assert_eq!(bare.stderr, help);
+    // Every command that it names is there.
+    for line in help.lines().filter_map(|line| line.split_once("nettoll ")).map(|(_, rest)| rest) {
+        let name = line.split([' ', ',', ';']).next().unwrap_or_default();
+        if name.chars().all(|letter| letter.is_ascii_lowercase()) && !["measures", "help"].contains(&name) {
+            tool.run(&[name, "-h"]).done();
+        }
+    }
+    Ok(())
+}
+
 fn no_heading_stands_over_what_it_is_not_about() -> Result<(), Skip> {
     for command in ["study", "workload", "agent", "compare", "report"] {
         let help = Tool::new().run(&[command, "--help"]).done().stdout;
@@ -55,11 +72,11 @@ fn the_commands_that_it_starts_itself_as_are_hidden() -> Result<(), Skip> {
 fn help_is_there_for_a_topic_as_behind_the_command() -> Result<(), Skip> {
     let tool = Tool::new();
     for (topic, flags) in
-        [(&["help"][..], &["--help"][..]), (&["help", "study"], &["study", "--help"]), (&["help", "help"], &["help", "--help"])]
+        [(&["help", "client"][..], &["--help"][..]), (&["help", "study"], &["study", "--help"]), (&["help", "help"], &["help", "--help"])]
     {
         assert_eq!(tool.run(topic).done().stdout, tool.run(flags).done().stdout, "{topic:?}");
     }
-    tool.run(&["help", "colums"]).refused(2, &["no help on 'colums'", "columns, study, report"]);
+    tool.run(&["help", "colums"]).refused(2, &["no help on 'colums'", "client, columns, study, report"]);
     Ok(())
 }
 

@@ -186,12 +186,12 @@ fn a_stream_has_a_line_for_each_interval_and_a_summary() -> Result<(), Skip> {
     assert!(lines[0].starts_with("TCP_STREAM (nagle) 131072 B, 800 ms"), "{stdout}");
     let interval = |line: &&&str| line.trim_start().split_once('-').is_some_and(|(start, _)| start.parse::<f64>().is_ok());
     assert!((3..=5).contains(&lines.iter().filter(interval).count()), "{stdout}");
-    for word in ["interval, s", "sent ", "received ", "CPU ", "One trial has no interval"] {
+    for word in ["interval, s", "sent ", "received ", "CPU ", "open: one trial, no interval"] {
         assert!(stdout.contains(word), "{word} in {stdout}");
     }
     assert!(lines.len() <= 15 && lines.iter().all(|line| line.chars().count() <= 80), "{stdout}");
     let all = beside_an_agent(&tool, &format!("$NETTOLL -c 127.0.0.1 -p {} -t 0.1 -V", PORT.0))?.stdout;
-    for word in ["CPU/message", "payload/s", "SO_SNDBUF", "One trial has no interval", "nettoll study quick --host b=127.0.0.1"] {
+    for word in ["CPU/message", "payload/s", "SO_SNDBUF", "open: one trial, no interval", "nettoll study quick --host b=127.0.0.1"] {
         assert!(all.contains(word), "{word} in {all}");
     }
     Ok(())

@@ -12,6 +12,8 @@ pub mod ribbon;
 mod table;
 pub mod waterfall;
 
+use analysis::answer::Answer;
+
 use self::breakdown::Breakdown;
 pub use self::figure::Figure;
 use self::flame::Flame;
@@ -45,8 +47,6 @@ pub struct Document {
     pub data: Vec<(&'static str, String)>,
     /// Version of nettoll that writes it.
     pub tool: String,
-    /// Reach of intervals, as a share, beyond which a figure is marked.
-    pub precision: Option<f64>,
 }
 
 impl Document {
@@ -63,27 +63,14 @@ pub struct Masthead {
     pub brand: String,
     /// The heading.
     pub heading: String,
-    /// Trust in the figures, which is said before them.
-    pub trust: Option<Trust>,
-    /// Reason not to use its receipts.
-    pub red: Option<String>,
+    /// The answer, which is said before everything else.
+    pub answer: Option<Answer>,
+    /// Number of warnings.
+    pub warnings: usize,
     /// Subject.
     pub about: String,
     /// Origin of its figures, the most telling first.
     pub lines: Vec<String>,
-}
-
-/// Trust in the figures of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trust {
-    /// Bad: the figures are not to be relied on.
-    pub tone: Tone,
-    /// One word, then how well the cells are known and what disturbed them.
-    pub text: String,
-    /// The first thing to do; empty where nothing is.
-    pub remedy: String,
-    /// Number of warnings.
-    pub warnings: usize,
 }
 
 /// A part of a report.
@@ -121,6 +108,14 @@ impl Section {
     /// A section of blocks alone.
     pub fn untitled(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self::named("", "", blocks)
+    }
+
+    /// The same, all of which stands behind an answer.
+    pub fn behind(mut self) -> Self {
+        if !self.blocks.is_empty() {
+            self.blocks = vec![Block::usual(std::mem::take(&mut self.blocks))];
+        }
+        self
     }
 
     /// The same with another name that leads to it.

@@ -256,6 +256,8 @@ pub struct Estimated {
     pub known: bool,
     /// Reach of the interval to its farther end, as a share of the value.
     pub reach: Option<f64>,
+    /// `?` where the ends of the interval are more than a factor of two apart.
+    pub mark: &'static str,
     /// Both ends in few letters, such as `290ns–2.13µs`; empty where there are none.
     pub range: String,
 }
@@ -271,6 +273,7 @@ impl Cell {
                 n: estimate.n,
                 known: estimate.interval.is_some(),
                 reach: estimate.half_width(),
+                mark: interval::mark(estimate),
                 range: interval::short_range(estimate, write),
             })
         })
@@ -285,6 +288,7 @@ impl Cell {
                 margin: String::new(),
                 ends: "no upper end: times that are missing count as longer than all others".to_owned(),
                 reach: None,
+                mark: "",
                 ..one
             }),
             (cell, _) => cell,

@@ -15,12 +15,15 @@ use crate::words::{plural, writer};
 
 /// The summary of a trial.
 pub fn summary(setting: &TrialFacts, record: &TrialRecord) -> Document {
-    let mut blocks = Vec::new();
+    let (mut blocks, mut grade) = (Vec::new(), None);
     match (record.measured(), single(record)) {
         (Some(measured), Some(figures)) => {
             blocks.push(Block::facts(brief::facts(record, measured, &figures)));
             blocks.extend(missing(record).into_iter().map(|text| Block::Aside(text.into())));
-            let mut usual: Vec<Block> = ends(setting, measured, &figures).into();
+            let answer = analysis::answer::single(record, &figures);
+            let mut usual = vec![Block::Paragraph(answer.headline.clone().into())];
+            usual.extend(ends(setting, measured, &figures));
+            grade = Some(format!("{} -V: every figure, and a study with intervals.", answer.grade_line()));
             usual.extend(flows(measured, &figures));
             usual.extend(times(record, &figures));
             usual.extend(lateness(record, &figures));
@@ -31,8 +34,8 @@ pub fn summary(setting: &TrialFacts, record: &TrialRecord) -> Document {
         _ => blocks.push(Block::Conclusion(Tone::Bad, "Nothing was measured.".to_owned())),
     }
     blocks.extend(doubts(setting, record));
-    if record.measured().is_some() {
-        blocks.push(Block::Aside("One trial has no interval. -V: every figure, and the study that has intervals.".into()));
+    if let Some(grade) = grade {
+        blocks.push(Block::Aside(grade.into()));
         blocks.push(Block::usual(setting.study().into_iter().map(|line| Block::Aside(line.into()))));
     }
     Document::plain("", blocks)

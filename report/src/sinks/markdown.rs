@@ -1,11 +1,26 @@
 //! A document as Markdown: pieces with their conclusions, tables and notes.
 
+use analysis::answer::Answer;
+use model::printable::{Keep, printable};
+
 use super::words;
 use crate::document::{Block, Document, Kind, Level, Section, Table, Text, Tone};
 
 /// The whole document.
 pub fn render(document: &Document) -> String {
-    document.sections.iter().map(section).collect()
+    document.masthead.answer.as_ref().map_or_else(String::new, answer) + &document.sections.iter().map(section).collect::<String>()
+}
+
+/// The answer: its headline, its grade, the next command, and figures that are not to be used.
+pub fn answer(one: &Answer) -> String {
+    let mut text = format!("**{}**\n\n{}\n\n", escaped(&one.headline), escaped(&one.grade_line()));
+    // Within a block of code nothing is markup.
+    text.extend(one.command().map(|command| format!("    {}\n\n", printable(command, Keep::Nothing))));
+    for invalid in &one.do_not_use {
+        text += &format!("**Do not use {}**: {}. {}\n\n", escaped(&invalid.figure), escaped(&invalid.reason), escaped(&invalid.remedy));
+    }
+    text.extend(one.exit.as_ref().map(|exit| format!("Exit {}: {}.\n\n", exit.code, escaped(&exit.reason))));
+    text
 }
 
 /// The whole document with its heading and the titles of its sections.

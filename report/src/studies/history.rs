@@ -8,7 +8,7 @@ use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
 use model::order::Order;
 
 use crate::document::figure::{Panel, SizeAxis, Trace};
-use crate::document::{Block, Document, Figure, Masthead, Rows, Section, Tone};
+use crate::document::{Block, Document, Figure, Masthead, Rows, Section};
 use crate::number;
 use crate::studies::headline::AT_TOP;
 use crate::{clock, json, words};
@@ -37,7 +37,7 @@ pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Do
     let drawn = |places: &[usize]| Block::figures(places.iter().map(|place| figure(history, &history.cells[*place], *place, by)).collect());
     let (first, others) = order.split_at(order.len().min(AT_TOP));
     let mut blocks: Vec<Block> = drawn(first).into_iter().collect();
-    blocks.extend([Block::Paragraph(span(history).into()), Block::Conclusion(tone(history), conclusion(history))]);
+    blocks.push(Block::Paragraph(span(history).into()));
     blocks.extend(Block::warnings(notes.iter().cloned().chain(alike(history)).collect()));
     let changed: Vec<&CellHistory> = history.cells.iter().filter(|cell| cell.levels.len() > 1).collect();
     blocks.extend(changed.iter().map(|cell| changes(history, cell, by)));
@@ -54,7 +54,12 @@ pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Do
     });
     let levels = Section::new("levels", "Newest level of each cell", [newest(history, by).into()]);
     Document {
-        masthead: Masthead { heading: title, lines: vec![history.machine.clone()], ..Masthead::default() },
+        masthead: Masthead {
+            heading: title,
+            answer: Some(analysis::answer::history(history)),
+            lines: vec![history.machine.clone()],
+            ..Masthead::default()
+        },
         sections: [Some(summary), pictures, Some(levels)].into_iter().flatten().collect(),
         data: vec![("history", json::compact(history))],
         tool: tool.to_owned(),
@@ -66,31 +71,6 @@ pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Do
 fn span(history: &History) -> String {
     let day = |run: Option<&HistoryRun>| run.map_or_else(String::new, |run| clock::short(run.started_ms, true));
     format!("From {} to {}, UTC.", day(history.runs.first()), day(history.runs.last()))
-}
-
-const fn tone(history: &History) -> Tone {
-    match history.worse {
-        true => Tone::Bad,
-        false => Tone::Good,
-    }
-}
-
-fn conclusion(history: &History) -> String {
-    let of = |turn: Turn| history.cells.iter().filter(|cell| cell.newest == turn).count() as u64;
-    let all = words::plural(history.cells.len() as u64, "cell");
-    let told = history.cells.iter().filter(|cell| cell.p.is_some()).count();
-    if told == 0 {
-        let runs = history.runs.len();
-        return format!("Nothing can be told yet: a change takes {} runs with a value, and there are {runs}.", History::LEAST_RUNS);
-    }
-    let turns =
-        [(Turn::Worse, "past a change for the worse"), (Turn::Better, "past a change for the better"), (Turn::Other, "past a change")];
-    let present = turns.into_iter().filter(|(turn, _)| of(*turn) > 0);
-    let said: Vec<String> = present.map(|(turn, words)| format!("{words} in {}", of(turn))).collect();
-    match said.is_empty() {
-        true => format!("No change of level in any of {all}."),
-        false => format!("The newest run is {} of {all}.", words::list(&said)),
-    }
 }
 
 fn alike(history: &History) -> Option<String> {

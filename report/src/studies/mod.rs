@@ -1,8 +1,8 @@
 //! Results of studies as sections of a document, one file a study. One line in
 //! [`all`] adds another.
 
-pub mod answer;
 pub mod attached;
+pub mod brief;
 pub mod buffers;
 pub mod cells;
 pub mod charts;
@@ -25,7 +25,6 @@ pub mod run;
 pub mod setup;
 pub mod toll;
 pub mod trials;
-mod trust;
 pub mod verdict;
 mod ways;
 pub mod workload;

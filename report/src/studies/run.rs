@@ -4,7 +4,7 @@ use analysis::result::{Analysis, Finding};
 use model::host::HostFacts;
 use model::plan::Plan;
 
-use super::{answer, fleet, headline, trust};
+use super::headline;
 use crate::clock;
 use crate::document::{Block, Masthead, Section};
 use crate::number;
@@ -22,19 +22,19 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
     Masthead {
         brand: run.plan.name.clone(),
         heading: run.plan.title.clone(),
-        trust: Some(analysis.fleet().map_or_else(|| trust::trust(analysis), |result| fleet::trust(analysis, result))),
-        red: analysis.receipt().and_then(crate::studies::receipt::red),
+        answer: Some(analysis::answer::of(analysis)),
+        warnings: analysis.findings.len(),
         about: run.plan.description.clone(),
         lines: vec![format!("{} · {links}{kernel}", run.id), more],
     }
 }
 
-/// The pictures that answer, the answer in lines, how the run ended.
-pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
-    let lines = Block::sentences(answer::lines(analysis, groups));
+/// The pictures that answer, what to know of single figures, and how the run ended.
+pub fn summary(analysis: &Analysis, groups: &[Group], caveat: Option<&str>) -> Section {
     let pictures = headline::pictures(analysis, groups);
+    let caveat = caveat.map(|caveat| Block::Aside(caveat.into()));
     let ended = Block::Aside(ended(analysis).into());
-    Section::named("summary", "Summary", pictures.into_iter().chain(lines).chain([ended]))
+    Section::named("summary", "Summary", pictures.into_iter().chain(caveat).chain([Block::usual([ended])]))
 }
 
 /// The number of blocks, cells and trials, and why the run ended.

@@ -97,5 +97,4 @@ fn a_study_of_many_cells_stays_readable() {
     assert!(text.contains("48 series more are summed up above"), "{text}");
     let page = report::html::render(&analysis);
     assert!(page.len() < 8_000_000, "{} bytes", page.len());
-    assert_eq!(section(&page, "summary").matches("<li>").count(), 4, "a line for each series of the base");
 }

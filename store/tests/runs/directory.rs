@@ -133,10 +133,10 @@ fn a_summary_is_of_the_trials_that_there_are() {
     let mut directory = RunDirectory::create(root.path(), "quick", STARTED).unwrap();
     assert_eq!(read_summary(directory.path()), None);
     directory.append_trial(&trial(0)).unwrap();
-    let summary = model::Summary { headline: "TCP 1 B 1 µs".to_owned(), widest: Some(0.05), ..model::Summary::default() };
+    let summary = model::Summary { headline: "TCP 1 B 1 µs".to_owned(), grade: "rough".to_owned(), ..model::Summary::default() };
     write_summary(directory.path(), summary.clone()).unwrap();
     let read = read_summary(directory.path()).unwrap();
-    assert_eq!((read.headline, read.widest, read.format), (summary.headline, Some(0.05), 1));
+    assert_eq!((read.headline, read.grade.as_str(), read.format), (summary.headline, "rough", 1));
     directory.append_trial(&trial(1)).unwrap();
     assert_eq!(read_summary(directory.path()), None);
     fs::write(directory.path().join("summary.json"), "{").unwrap();

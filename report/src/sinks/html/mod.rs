@@ -8,6 +8,7 @@ pub mod chart;
 mod heat;
 pub mod page;
 
+use analysis::answer::{Answer, Grade};
 use maud::{Markup, PreEscaped, html};
 use model::printable::{Keep, printable};
 
@@ -15,7 +16,7 @@ use self::chart::{Shape, breakdown, flame, forest, ribbon, waterfall};
 use self::page::{Frame, data, document, figure, framed, part, scrolling};
 use crate::document::{
     Block, Cell, Chart, Column, Document, Entry, Estimated, Figure, Finding, Kind, Masthead, Picture, RowKind, Section, Shown, Span, Table,
-    Text, Tone, Trust, Waterfalls, waterfall::Waterfall,
+    Text, Tone, Waterfalls, waterfall::Waterfall,
 };
 use crate::json::for_script;
 use crate::number::NOTHING;
@@ -59,24 +60,34 @@ fn masthead(head: &Masthead) -> Markup {
         header .masthead {
             div .inner {
                 p .brand { "nettoll" span { " · " (head.brand) @if !lines.is_empty() { " · " (lines) } } }
-                h1 { (head.heading) }
-                @if let Some(one) = &head.trust { (trust(one)) }
-                @if let Some(text) = &head.red { a .red href="#receipt" { strong { "Red: " (text) "." } } }
+                @match &head.answer {
+                    Some(one) => { (answer(one, head.warnings)) p .meta { (head.heading) } }
+                    None => h1 { (head.heading) }
+                }
             }
         }
     }
 }
 
-/// Trust in the figures: what was found, what to do, and the way to every warning.
-fn trust(one: &Trust) -> Markup {
-    let content = html! {
-        span { strong { (one.text) } @if !one.remedy.is_empty() { " → " (one.remedy) } }
-        @if one.warnings > 0 { span .count { (plural(one.warnings as u64, "warning")) } }
+/// The answer, its grade, the next command, and figures that are not to be used.
+fn answer(one: &Answer, warnings: usize) -> Markup {
+    let mark = match one.grade {
+        Grade::Settled => "●",
+        Grade::Rough => "◐",
+        Grade::Open => "○",
+        Grade::DoNotUse => "■",
     };
-    if one.warnings == 0 {
-        return html! { p .callout.trust .good[one.tone == Tone::Good] .against[one.tone == Tone::Bad] { (content) } };
+    html! {
+        h1 { (one.headline) }
+        p .grade .invalid[one.grade == Grade::DoNotUse] {
+            span aria-hidden="true" { (mark) } " " (one.grade_line())
+            @if let Some(command) = one.command() { " " code { (command) } }
+            @if warnings > 0 { " " a href="#doubts" { (plural(warnings as u64, "warning")) } }
+        }
+        @for invalid in one.do_not_use.iter().filter(|_| one.grade != Grade::DoNotUse) {
+            p .invalid { strong { "Do not use " (invalid.figure) ":" } " " (invalid.reason) ". " (invalid.remedy) }
+        }
     }
-    html! { a .callout.trust .against[one.tone == Tone::Bad] href="#doubts" { (content) } }
 }
 
 /// A picture of one message as a file of its own.

@@ -5,19 +5,20 @@ mod page;
 mod table;
 mod wrap;
 
+use analysis::answer::Grade;
 use model::printable::{Keep, printable};
 
 use self::page::Page;
 pub use self::page::Style;
 use self::table::{Column, Figure};
-use crate::document::{Block, Cell, Document, Entry, HeatMap, Kind, Masthead, RowKind, Shown, Step, Table, Tone, Trust};
+use crate::document::{Block, Cell, Document, Entry, HeatMap, Kind, Masthead, RowKind, Shown, Step, Table, Tone};
 use crate::interval;
 use crate::number::{NOTHING, tight};
 use crate::words::{capital, plural};
 
 /// The whole document; ends with a newline.
 pub fn render(document: &Document, style: Style) -> String {
-    let mut page = Page::new(style, document.precision);
+    let mut page = Page::new(style);
     masthead(&mut page, &document.masthead);
     for section in &document.sections {
         if !section.blocks.iter().any(|block| is_shown(&page, block)) {
@@ -29,36 +30,53 @@ pub fn render(document: &Document, style: Style) -> String {
         }
         blocks(&mut page, &section.blocks);
     }
+    origin(&mut page, &document.masthead);
     page.finish()
 }
 
-/// Writes the head of the report.
+/// Writes the head of the report: the answer, its grade and the next command.
 fn masthead(page: &mut Page, masthead: &Masthead) {
-    if !masthead.heading.is_empty() {
+    match &masthead.answer {
+        Some(answer) => {
+            page.heading(&answer.headline);
+            let grade = answer.grade_line();
+            if answer.grade == Grade::DoNotUse {
+                page.red(&grade)
+            } else {
+                page.text(&grade)
+            }
+            if let Some(command) = answer.command() {
+                page.plain(command, 2, 4);
+            }
+            for one in answer.do_not_use.iter().filter(|_| answer.grade != Grade::DoNotUse) {
+                page.red(&format!("Do not use {}: {}.", one.figure, one.reason));
+            }
+        }
+        None if !masthead.heading.is_empty() => page.heading(&masthead.heading),
+        None => {}
+    }
+    if page.is_verbose() && masthead.answer.is_some() {
+        page.gap();
         page.heading(&masthead.heading);
     }
-    masthead.trust.iter().for_each(|one| trust(page, one));
     if !masthead.about.is_empty() && page.is_verbose() {
         page.text(&masthead.about);
     }
-    masthead.red.iter().for_each(|text| page.warning(&format!("RED: {text}.")));
-    let lines = if page.is_verbose() { masthead.lines.len() } else { 1 };
-    masthead.lines.iter().take(lines).for_each(|line| page.faint(line, 0));
+    if page.is_verbose() || masthead.answer.is_none() {
+        masthead.lines.iter().for_each(|line| page.faint(line, 0));
+    }
 }
 
-/// Writes how far the figures can be trusted, and what to do.
-fn trust(page: &mut Page, trust: &Trust) {
-    let more = match (trust.warnings, page.is_verbose()) {
-        (0, _) | (_, true) => String::new(),
-        (count, false) => format!(" ({}: -v)", plural(count as u64, "warning")),
-    };
-    let text = format!("{}{more}", trust.text);
-    match trust.tone {
-        Tone::Bad => page.warning(&text),
-        Tone::Open | Tone::Good => page.text(&text),
+/// Writes what the figures are of, below them, and what there is beyond them.
+fn origin(page: &mut Page, masthead: &Masthead) {
+    if page.is_verbose() || masthead.answer.is_none() {
+        return;
     }
-    if !trust.remedy.is_empty() {
-        page.plain(&format!("→ {}", trust.remedy), 0, 2);
+    let warnings = (masthead.warnings > 0)
+        .then(|| format!(" {}: -v", plural(masthead.warnings as u64, "kind of warning").replace("kind of warnings", "kinds of warning")));
+    if let Some(line) = masthead.lines.first() {
+        page.after_block();
+        page.faint(&format!("{line}.{}", warnings.unwrap_or_default()), 0);
     }
 }
 
@@ -179,13 +197,10 @@ fn map(page: &mut Page, map: &HeatMap) {
     }
 }
 
-/// The columns and rows that a page has of a table; figures known less well than it is
-/// asked for have a star, and are set back.
+/// The columns and rows that a page has of a table; figures whose interval is wide have a mark.
 fn columns(page: &Page, table: &Table) -> Vec<Column> {
     let rows: Vec<usize> =
         (0..table.rows()).filter(|row| table.row_levels.get(*row).copied().unwrap_or_default() <= page.level()).collect();
-    let missed = |reach: Option<f64>| reach.zip(page.precision()).is_some_and(|(reach, precision)| reach > precision);
-    let mark = |reach: Option<f64>| if missed(reach) { "*" } else { "" };
     let column = |(place, column): (usize, &crate::document::Column)| {
         // Names and verdicts stay; of the rest the later ones go first.
         let rank = column.head.rank.unwrap_or(if column.kind == Kind::Words { 20 } else { 19 - place.min(18) as u8 });
@@ -205,10 +220,10 @@ fn columns(page: &Page, table: &Table) -> Vec<Column> {
         let has_estimates = matches!(column.kind, Kind::Estimates(_));
         let figure = |cell: &Cell| match cell {
             Cell::Estimate(one) if shown == Shown::Margin && one.reach.is_some_and(|reach| reach > interval::WIDE) => {
-                Figure::Whole(format!("{}{}", one.range, mark(one.reach)))
+                Figure::Whole(format!("{}{}", one.range, one.mark))
             }
             Cell::Estimate(one) if shown == Shown::Margin => {
-                Figure::Parts([shortened(one.value.clone()), format!("{}{}", one.margin, mark(one.reach)), String::new()])
+                Figure::Parts([shortened(one.value.clone()), format!("{}{}", one.margin, one.mark), String::new()])
             }
             Cell::Entry(Entry { value, margin, share, calls, .. }) => {
                 let last = if calls.is_empty() { share.clone() } else { tight(calls) };
@@ -217,9 +232,8 @@ fn columns(page: &Page, table: &Table) -> Vec<Column> {
             Cell::Nothing if has_estimates && shown == Shown::Margin => Figure::Parts([NOTHING.to_owned(), String::new(), String::new()]),
             cell => Figure::Whole(shortened(text(cell, shown))),
         };
-        let faint = cells().map(|cell| shown == Shown::Margin && matches!(cell, Cell::Estimate(one) if missed(one.reach))).collect();
         let figures: Vec<Figure> = cells().map(figure).collect();
-        Column::figures(rank, head, &figures, faint).with(column.cut, column.edge)
+        Column::figures(rank, head, &figures).with(column.cut, column.edge)
     };
     table.columns.iter().filter(|column| column.level <= page.level()).enumerate().map(column).collect()
 }

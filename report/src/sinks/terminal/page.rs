@@ -18,11 +18,13 @@ pub struct Style {
     pub width: usize,
     /// Print methods, legends, every warning and more figures as well.
     pub verbose: bool,
+    /// The terminal's locale has no UTF-8: marks and units are written in ASCII.
+    pub ascii: bool,
 }
 
 impl Style {
     /// No colour, 80 columns, the answer alone.
-    pub const PLAIN: Self = Self { colour: false, width: 80, verbose: false };
+    pub const PLAIN: Self = Self { colour: false, width: 80, verbose: false, ascii: false };
 
     /// No colour, 80 columns, everything there is to say.
     pub const VERBOSE: Self = Self { verbose: true, ..Self::PLAIN };
@@ -49,6 +51,8 @@ const LONGEST_NAME: usize = 32;
 const HEADING: Paint = Paint::new().effects(Effects::BOLD);
 const FAINT: Paint = Paint::new().effects(Effects::DIMMED);
 const WARNING: Paint = AnsiColor::Yellow.on_default().effects(Effects::BOLD);
+/// Of figures that are not to be used, and of nothing else.
+const RED: Paint = AnsiColor::Red.on_default().effects(Effects::BOLD);
 const PLAIN: Paint = Paint::new();
 
 /// What stands in the last line.
@@ -67,19 +71,12 @@ pub struct Page {
     last: Last,
     /// A table has columns that it has no room for.
     is_short: bool,
-    /// Intervals that reach farther than this share of their figure are marked.
-    precision: Option<f64>,
 }
 
 impl Page {
-    /// A page that marks figures known less well than `precision`.
-    pub const fn new(style: Style, precision: Option<f64>) -> Self {
-        Self { style, text: String::new(), last: Last::Text, is_short: false, precision }
-    }
-
-    /// Share beyond which intervals are marked.
-    pub const fn precision(&self) -> Option<f64> {
-        self.precision
+    /// An empty page.
+    pub const fn new(style: Style) -> Self {
+        Self { style, text: String::new(), last: Last::Text, is_short: false }
     }
 
     pub const fn is_verbose(&self) -> bool {
@@ -124,6 +121,11 @@ impl Page {
 
     pub fn warning(&mut self, text: &str) {
         self.lines(text, 0, 0, WARNING);
+    }
+
+    /// Figures that are not to be used.
+    pub fn red(&mut self, text: &str) {
+        self.lines(text, 0, 0, RED);
     }
 
     /// Secondary text.
@@ -204,7 +206,7 @@ impl Page {
             self.gap();
             self.faint("Some columns have no room here; a wider terminal, the page and the JSON have them.", 0);
         }
-        self.text
+        if self.style.ascii { self.text.chars().map(in_ascii).collect() } else { self.text }
     }
 
     /// Columns that there are.
@@ -218,14 +220,14 @@ impl Page {
         }
     }
 
-    /// A row of a table, in which some entries may be faint.
+    /// A row of a table.
     fn row(&mut self, entries: &[Entry]) {
         let blank = |entry: &&Entry| entry.text.trim().is_empty();
         let used = entries.len() - entries.iter().rev().take_while(blank).count();
         let mut line = String::new();
-        for (place, Entry { text, faint }) in entries[..used].iter().enumerate() {
+        for (place, Entry { text }) in entries[..used].iter().enumerate() {
             let text = if place + 1 == used { text.trim_end() } else { text };
-            line += &self.painted(text, if *faint { FAINT } else { PLAIN });
+            line += &self.painted(text, PLAIN);
         }
         self.text += line.trim_end();
         self.text.push('\n');
@@ -245,16 +247,44 @@ impl Page {
     }
 }
 
+/// Marks and units with the ASCII letter that stands for each: of one column, so that tables stay aligned.
+const ASCII: [(char, char); 16] = [
+    ('–', '-'),
+    ('−', '-'),
+    ('±', '~'),
+    ('µ', 'u'),
+    ('×', 'x'),
+    ('▼', '-'),
+    ('▲', '+'),
+    ('→', '>'),
+    ('≥', '>'),
+    ('≤', '<'),
+    ('·', '|'),
+    ('│', '|'),
+    ('…', '.'),
+    ('✓', '+'),
+    ('“', '"'),
+    ('”', '"'),
+];
+
+fn in_ascii(letter: char) -> char {
+    match ASCII.iter().find(|(mark, _)| *mark == letter) {
+        Some((_, plain)) => *plain,
+        None if letter.is_ascii() => letter,
+        None => '?',
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use model::printable::{Keep, STYLES, printable};
 
     use super::super::table::Column;
-    use super::{FAINT, HEADING, Page, Style, WARNING};
+    use super::{FAINT, HEADING, Page, RED, Style, WARNING};
 
     #[test]
     fn the_sequences_of_our_styles_are_those_that_pass() {
-        for paint in [HEADING, FAINT, WARNING] {
+        for paint in [HEADING, FAINT, WARNING, RED] {
             let styled = format!("{paint}x{paint:#}");
             assert_eq!(printable(&styled, Keep::Styles), styled);
             assert!(STYLES.iter().any(|style| styled.starts_with(style)));
@@ -262,9 +292,16 @@ mod tests {
     }
 
     #[test]
+    fn without_utf8_every_letter_is_ascii() {
+        let mut page = Page::new(Style { ascii: true, ..Style::PLAIN });
+        page.text("7.14 µs (5.99–9.83), −28 to +15 %, ▼ better, gso ×32 → größe");
+        assert_eq!(page.finish(), "7.14 us (5.99-9.83), -28 to +15 %, - better, gso x32 > gr??e\n");
+    }
+
+    #[test]
     fn a_style_in_foreign_text_is_none() {
         let foreign = "\u{1b}[1mtrust me\u{1b}[0m\u{202e}";
-        let mut page = Page::new(Style { colour: true, ..Style::PLAIN }, None);
+        let mut page = Page::new(Style { colour: true, ..Style::PLAIN });
         page.facts(&[(foreign.to_owned(), foreign.to_owned())]);
         page.text(foreign);
         page.table("", vec![Column::words(9, ["", foreign], vec![foreign.to_owned()])]);

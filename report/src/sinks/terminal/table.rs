@@ -14,8 +14,6 @@ pub struct Column {
     /// A boundary lies to its left.
     edge: bool,
     cells: Vec<String>,
-    /// Places of cells that are set back; shorter than the cells where none follows.
-    faint: Vec<bool>,
     /// Its words may be cut, and what stays of them.
     cut: Option<Cut>,
     align: fn(&str, usize) -> String,
@@ -24,8 +22,6 @@ pub struct Column {
 /// A cell of a row with the gap before it.
 pub struct Entry {
     pub text: String,
-    /// It is set back.
-    pub faint: bool,
 }
 
 /// A figure of a column.
@@ -37,9 +33,9 @@ pub enum Figure {
 }
 
 impl Column {
-    /// Figures, aligned to the right; those marked `faint` are set back. `keep` ranks it:
+    /// Figures, aligned to the right. `keep` ranks it:
     /// columns of the lowest rank go first when there is no room.
-    pub fn figures(keep: u8, head: [impl Into<String>; 2], cells: &[Figure], faint: Vec<bool>) -> Self {
+    pub fn figures(keep: u8, head: [impl Into<String>; 2], cells: &[Figure]) -> Self {
         let part = |place: usize| {
             let parts = cells.iter().filter_map(|cell| if let Figure::Parts(parts) = cell { Some(parts[place].width()) } else { None });
             parts.max().unwrap_or(0)
@@ -56,14 +52,14 @@ impl Column {
         let cells: Vec<String> = cells.iter().map(write).collect();
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| right(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, edge: false, cells, faint, cut: None, align: right }
+        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: right }
     }
 
     /// Words, aligned to the left.
     pub fn words(keep: u8, head: [impl Into<String>; 2], cells: Vec<String>) -> Self {
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| left(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, edge: false, cells, faint: Vec::new(), cut: None, align: left }
+        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: left }
     }
 
     /// The same, whose words may be cut, with a boundary to its left or without.
@@ -142,7 +138,6 @@ pub fn table(mut columns: Vec<Column>, width: usize) -> Lines {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let entry = |row: usize, place: usize, column: &Column| Entry {
         text: " ".repeat(if place == 0 { 0 } else { GAP }) + &padded((column.cells.get(row).map_or("", String::as_str), column)),
-        faint: column.faint.get(row).copied().unwrap_or_default(),
     };
     let rows = (0..rows).map(|row| columns.iter().enumerate().map(|(place, column)| entry(row, place, column)).collect()).collect();
     Lines { head: heads, rows, is_short: columns.len() < all }

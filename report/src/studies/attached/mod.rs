@@ -13,10 +13,9 @@ mod waterfall;
 mod words;
 
 use analysis::attached::{Attached, State};
-use attribution::Footing;
 use serde_json::Value;
 
-use crate::document::{Block, Document, Masthead, Section, Trust};
+use crate::document::{Block, Document, Masthead, Section};
 use crate::studies::receipt::one_flame;
 use crate::words::plural;
 use crate::{clock, json};
@@ -60,12 +59,8 @@ pub fn document(attached: &Attached, folded: &[String]) -> Document {
         masthead: Masthead {
             brand: "attach".to_owned(),
             heading: format!("What the network costs {}", run.program),
-            trust: Some(trust(attached)),
-            red: attached
-                .states
-                .iter()
-                .any(|state| state.footing == Some(Footing::Off))
-                .then(|| "the receipt does not add up: its rows are not to be used".to_owned()),
+            answer: Some(analysis::answer::attached(attached)),
+            warnings: warnings(attached),
             lines: vec![format!("{} · {}", run.id, words::source(attached)), clock::utc(run.started_ms)],
             ..Masthead::default()
         },
@@ -76,10 +71,8 @@ pub fn document(attached: &Attached, folded: &[String]) -> Document {
     }
 }
 
-fn trust(attached: &Attached) -> Trust {
-    let warnings = attached.states.iter().map(|state| state.doubts().len() + state.notes.len() + state.refused.len()).sum();
-    let (tone, text, remedy) = words::trust(&attached.states, attached.run.window);
-    Trust { tone, text, remedy, warnings }
+fn warnings(attached: &Attached) -> usize {
+    attached.states.iter().map(|state| state.doubts().len() + state.notes.len() + state.refused.len()).sum()
 }
 
 fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str) -> Vec<Section> {

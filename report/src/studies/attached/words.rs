@@ -2,8 +2,7 @@
 
 use analysis::attached::{Attached, State, Work};
 use analysis::studies::receipt::ReceiptOutcome;
-use attribution::{Footing, LEAST_SAMPLES, longer};
-use model::Nanos;
+use attribution::{Footing, LEAST_SAMPLES};
 use model::attach::Look;
 
 use crate::document::{Block, Finding, Tone};
@@ -81,30 +80,6 @@ fn composition(program: &str, state: &State) -> Option<String> {
     })
 }
 
-/// The word on how the sums of the receipts stand: of the one in most doubt. Windows have this length.
-pub fn trust(states: &[State], window: Nanos) -> (Tone, String, String) {
-    let rank = |footing: Option<Footing>| match footing {
-        None => 0,
-        Some(Footing::Off) => 1,
-        Some(Footing::TooFew { .. }) => 2,
-        Some(Footing::NoRecords) => 3,
-        Some(Footing::Hold) => 4,
-    };
-    match states.iter().map(|state| state.footing).min_by_key(|footing| rank(*footing)).flatten() {
-        None => (Tone::Bad, "There is no receipt".to_owned(), String::new()),
-        Some(Footing::Off) => (Tone::Bad, "The sums do not add up: do not use the rows".to_owned(), String::new()),
-        Some(Footing::TooFew { samples }) => (Tone::Open, format!("Too few samples: {} of {}", whole(samples), whole(LEAST_SAMPLES)), {
-            let windows: u64 = states.iter().flat_map(|state| &state.windows).map(|(_, count)| u64::from(*count)).sum();
-            let seconds = (window.as_secs_f64() * windows as f64 * longer(samples) as f64).ceil().max(1.0);
-            format!("`-t {seconds:.0}s` would be enough for its sums at this load")
-        }),
-        Some(Footing::NoRecords) => {
-            (Tone::Open, "The samples were compared with no time".to_owned(), "read the rows as shares of what was sampled".to_owned())
-        }
-        Some(Footing::Hold) => (Tone::Good, "The receipt adds up".to_owned(), String::new()),
-    }
-}
-
 /// Everything to know before believing the figures.
 pub fn doubts(state: &State) -> Vec<Block> {
     let doubts = state.doubts().iter().map(|doubt| Finding {
@@ -141,22 +116,10 @@ mod tests {
     use analysis::attached::{State, Work, WorkRow};
     use analysis::studies::receipt::ReceiptOutcome;
     use attribution::{Footing, ratio};
-    use model::Nanos;
-    use model::attach::Look;
 
-    use super::{answer, short, trust};
-    use crate::document::Tone;
+    use super::{answer, short};
 
-    /// A program whose CPU time clocks told, and samples of 42 % own code and 84 % network.
-    const WINDOW: Nanos = Nanos::from_millis(500);
-
-    #[test]
-    fn too_few_samples_come_with_the_time_that_would_be_enough() {
-        // 100 of 2,500 in 10 s: 25 times as long.
-        let state = State { windows: vec![(Look::Clean, 10), (Look::Time, 10)], ..state(Some(Footing::TooFew { samples: 100 })) };
-        assert!(trust(&[state], WINDOW).2.contains("`-t 250s`"));
-    }
-
+    /// A program whose CPU time clocks gave, and samples of 42 % own code and 84 % network.
     fn state(footing: Option<Footing>) -> State {
         let of = |value: f64| ratio(&[(value, 1.0), (value, 1.0)]).figure();
         let row = |work, share| WorkRow { work, share: of(share), ns: of(share) };
@@ -173,29 +136,18 @@ mod tests {
     fn what_is_said_of_a_program_is_what_its_figures_bear() {
         let few = Footing::TooFew { samples: 34 };
         let cases = [
-            (None, Tone::Bad, "There is no receipt", "There is no receipt: no samples were taken.", "12.0 µs a request"),
-            (Some(Footing::Off), Tone::Bad, "do not use the rows", "Where it goes is open: the sums do not add up.", "12.0 µs a request"),
-            (Some(few), Tone::Open, "Too few samples: 34 of 5,000", "there are 34 samples of 5,000", "12.0 µs a request"),
-            (Some(Footing::NoRecords), Tone::Open, "compared with no time", "33 % in redis's own code", "67 % network"),
-            (Some(Footing::Hold), Tone::Good, "The receipt adds up", "33 % in redis's own code, 67 %", "67 % network"),
+            (None, "There is no receipt: no samples were taken.", "12.0 µs a request"),
+            (Some(Footing::Off), "Where it goes is open: the sums do not add up.", "12.0 µs a request"),
+            (Some(few), "there are 34 samples of 5,000", "12.0 µs a request"),
+            (Some(Footing::NoRecords), "33 % in redis's own code", "67 % network"),
+            (Some(Footing::Hold), "33 % in redis's own code, 67 %", "67 % network"),
         ];
-        for (footing, tone, word, sentence, line) in cases {
+        for (footing, sentence, line) in cases {
             let state = state(footing);
-            let (found, text, remedy) = trust(std::slice::from_ref(&state), WINDOW);
-            assert!(found == tone && text.contains(word), "{footing:?}: {text}");
-            assert_eq!(text.contains("adds up"), footing == Some(Footing::Hold));
-            assert_eq!(remedy.is_empty(), tone != Tone::Open);
             let blocks = format!("{:?}", answer("redis", &state));
             assert!(blocks.contains(sentence) && blocks.contains("A request takes 12.0 µs of CPU time"), "{blocks}");
             assert!(!blocks.contains("84 %"), "{blocks}");
             assert!(short("redis", &state).contains(line), "{}", short("redis", &state));
         }
-    }
-
-    #[test]
-    fn of_two_arms_the_one_in_most_doubt_is_said() {
-        let both = [Some(Footing::Hold), Some(Footing::TooFew { samples: 3 })].map(state);
-        assert!(trust(&both, WINDOW).1.contains("3 of 5,000"));
-        assert_eq!(trust(&[state(Some(Footing::Hold)), state(None)], WINDOW).1, "There is no receipt");
     }
 }

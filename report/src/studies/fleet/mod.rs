@@ -11,7 +11,7 @@ use crate::document::{Block, HeatMap, Section, Step, Tone};
 use crate::number;
 use crate::words::{capital, plural, writer};
 
-pub use words::{outlook, trust};
+pub use words::outlook;
 
 /// Most hosts of a map: of more, squares would be too small to point at.
 const MOST_MAPPED: usize = 40;

@@ -4,7 +4,6 @@ use analysis::result::fleet::{Fault, FleetFigure, FleetHostResult, FleetResult, 
 use analysis::result::{Analysis, Direction};
 use model::Plan;
 
-use crate::document::{Tone, Trust};
 use crate::number;
 use crate::words::{list, plural};
 
@@ -122,25 +121,6 @@ pub fn worse(figure: &FleetFigure, value: f64) -> f64 {
         Some(Direction::HigherIsBetter) => 1.0 - value / figure.middle,
         _ => value / figure.middle - 1.0,
     }
-}
-
-/// The trust that a fleet's figures deserve.
-pub fn trust(analysis: &Analysis, fleet: &FleetResult) -> Trust {
-    let missing = fleet.hosts.iter().filter(|host| host.measured == 0).count() as u64;
-    let disturbed = analysis.disturbed.trials;
-    let told = fleet.figures.iter().any(|figure| figure.told_apart);
-    let (tone, word) = match () {
-        () if !told || analysis.trials == 0 => (Tone::Bad, "UNRELIABLE"),
-        () if missing > 0 || analysis.failed > 0 || disturbed * 10 >= analysis.trials => (Tone::Open, "Usable with care"),
-        () => (Tone::Good, "Reliable"),
-    };
-    let mut parts = vec![format!("{} measured in both directions", plural(fleet.pairs as u64, "pair"))];
-    parts.extend((!told).then(|| "hosts cannot be told apart".to_owned()));
-    parts.extend((missing > 0).then(|| format!("nothing of {}", plural(missing, "host"))));
-    parts.extend((analysis.failed > 0).then(|| format!("{} failed", plural(analysis.failed, "trial"))));
-    parts.extend((disturbed * 10 >= analysis.trials && disturbed > 0).then(|| crate::studies::trust::disturbance(analysis)));
-    let remedy = analysis.findings.first().filter(|_| tone != Tone::Good).map_or_else(String::new, |first| first.remedy.clone());
-    Trust { tone, text: format!("{word}: {}.", parts.join("; ")), remedy, warnings: analysis.findings.len() }
 }
 
 /// What a plan of a fleet can be expected to find, in sentences.

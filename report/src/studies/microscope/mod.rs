@@ -99,12 +99,12 @@ pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &st
         masthead: Masthead {
             brand: "microscope".to_owned(),
             heading: words::heading(measured),
+            answer: Some(analysis::answer::exact(measured)),
             lines: vec![words::source(measured)],
             ..Masthead::default()
         },
         sections,
         data: vec![("analysis", json::compact(&Json { format: EXACT_FORMAT, measured, timed }))],
         tool: tool.to_owned(),
-        ..Document::default()
     }
 }

@@ -32,6 +32,12 @@ pub fn blocks(study: &ReceiptStudy) -> Vec<Block> {
     group_by(&study.series, |one| one.series.as_str()).into_iter().map(piece).chain([close]).collect()
 }
 
+/// The piece of the first series.
+pub fn first(study: &ReceiptStudy) -> Option<Block> {
+    let (name, ends) = group_by(&study.series, |one| one.series.as_str()).into_iter().next()?;
+    Some(Block::piece(name, [table(&ends).into()]))
+}
+
 /// A row of the table of a series.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {

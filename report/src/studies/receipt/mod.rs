@@ -20,12 +20,16 @@ pub use flame::Flames;
 pub(crate) use flame::{Counted, MOST_BYTES as MOST_FLAMES, Side, counted, differences, one as one_flame, usual};
 pub use rules::document as shares_of_rules;
 pub use words::no_receipt;
-pub(crate) use words::red;
 
 use analysis::result::receipt::ReceiptStudy;
 use model::proof::KeptProof;
 
 use crate::document::{Block, Section};
+
+/// The layers of the first series at both ends.
+pub(crate) fn at_a_glance(study: &ReceiptStudy) -> Vec<Block> {
+    answer::first(study).into_iter().collect()
+}
 
 /// Makes the section of receipts: layers by end, then everything series by series.
 pub(crate) fn section(study: &ReceiptStudy, proof: Option<&KeptProof>, flames: &Flames) -> Section {

@@ -177,6 +177,7 @@ fn costs(machine: &Machine) -> Table {
     let piece = |series: &&SeriesResult, of: fn(&CostPiece) -> &Resampled| {
         let figure = of(series.cost.as_ref()?.pieces.first()?);
         Some(Estimated {
+            mark: "",
             value: number::time(figure.value),
             margin: words::plus_minus(figure),
             ends: words::range(figure, number::time),

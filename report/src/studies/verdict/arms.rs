@@ -1,8 +1,9 @@
 //! The arms of one run against its baseline.
 
+use analysis::answer::Answer;
 use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
 use analysis::verdict::{
-    Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, FalseAlarm, MetricComparison, SelfTest, SeriesVerdict,
+    Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, MetricComparison, SelfTest, SeriesVerdict,
 };
 
 use super::words;
@@ -14,19 +15,21 @@ use crate::{interval, number};
 /// Everything, arm by arm; `None` without arms.
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
-    let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels)).collect();
+    // Of two arms the head of the report has the answer.
+    let of_each = analysis::answer::arms(analysis);
+    let answers = of_each.iter().map(|answer| Some(answer).filter(|_| of_each.len() > 1));
+    let blocks: Vec<Block> = analysis.verdicts().iter().zip(answers).map(|(verdict, answer)| one(verdict, answer, &labels)).collect();
     (!blocks.is_empty()).then(|| Section::named("arms", "Arms", blocks))
 }
 
-fn one(verdict: &ArmVerdict, labels: &[String]) -> Block {
+fn one(verdict: &ArmVerdict, answer: Option<&Answer>, labels: &[String]) -> Block {
     let names = [verdict.baseline.as_str(), verdict.candidate.as_str()];
     let figures = Figures { names, compared: &verdict.compared, labels, alike: &verdict.alike };
-    let conclusion = if verdict.is_self_test { Some(against_itself(verdict)) } else { figures.conclusion() };
     let notes = verdict.compared.self_test.iter().flat_map(self_test);
     Block::piece(
         figures.heading(),
         figures
-            .blocks(conclusion)
+            .blocks(answer)
             .into_iter()
             .chain(Block::sentences(notes).and_then(|notes| Block::behind("Differences that this machine can show", [notes]))),
     )
@@ -50,15 +53,18 @@ impl Figures<'_> {
         format!("{} against {}", self.names[1], self.names[0])
     }
 
-    /// The conclusion from what was compared.
-    pub fn conclusion(&self) -> Option<(Tone, String)> {
-        (!self.compared.metrics.is_empty()).then(|| words::conclusion(self.compared, self.names))
-    }
-
-    /// The conclusion and the metrics of the gate, then the tables and notes behind them.
-    pub fn blocks(&self, conclusion: Option<(Tone, String)>) -> Vec<Block> {
+    /// The answer where it is not the report's, and the metrics of the gate, then the tables and notes behind them.
+    pub fn blocks(&self, answer: Option<&Answer>) -> Vec<Block> {
         let Self { names, compared, labels, alike } = *self;
-        let mut blocks: Vec<Block> = conclusion.map(|(tone, text)| Block::Conclusion(tone, text)).into_iter().collect();
+        let conclusion = |answer: &Answer| {
+            let tone = match answer.exit.as_ref().map(|exit| exit.code) {
+                Some(0) => Tone::Good,
+                Some(3) => Tone::Bad,
+                _ => Tone::Open,
+            };
+            [Block::Conclusion(tone, answer.headline.clone()), Block::Aside(answer.grade_line().into())]
+        };
+        let mut blocks: Vec<Block> = answer.map(conclusion).into_iter().flatten().collect();
         let (gate, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) = compared.metrics.iter().partition(|metric| metric.gate);
         let tables =
             |metrics: &[&MetricComparison]| (!labels.is_empty() && !metrics.is_empty()).then(|| words::table(metrics, labels, alike));
@@ -79,36 +85,6 @@ impl Figures<'_> {
         usual.extend(Block::sentences(notes));
         blocks.extend(Block::behind("Other metrics, cost models, and how the changes were tested", usual));
         blocks
-    }
-}
-
-fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
-    let cells = |differ: usize, tested: usize, chance: f64| {
-        let verb = if differ == 1 { "differs" } else { "differ" };
-        format!(
-            "{differ} of {} {verb}; so many or more, or one as clearly, by chance with p = {}",
-            plural(tested as u64, "cell"),
-            words::p(chance)
-        )
-    };
-    match FalseAlarm::of(&verdict.compared) {
-        FalseAlarm::Untested => (Tone::Open, "The arms set the same, and no cell has enough blocks for a test.".to_owned()),
-        FalseAlarm::None => (Tone::Good, "The arms set the same, and no difference is shown, as it should be.".to_owned()),
-        FalseAlarm::ByChance { differ, tested, chance } => (
-            Tone::Open,
-            format!(
-                "The arms set the same, yet a difference is shown: a false one, such as chance gives on a machine \
-                 without a fault ({}). Run it again: if it comes back, verdicts here are not to be trusted.",
-                cells(differ, tested, chance)
-            ),
-        ),
-        FalseAlarm::TooMany { differ, tested, chance } => (
-            Tone::Bad,
-            format!(
-                "The arms set the same, yet cells differ by more than chance ({}): this machine's verdicts are not to be trusted.",
-                cells(differ, tested, chance)
-            ),
-        ),
     }
 }
 

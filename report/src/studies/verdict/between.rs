@@ -1,8 +1,8 @@
 //! Runs compared with the first.
 
+use analysis::answer::Answer;
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 use analysis::runs::{FiguresCompared, RunComparison, RunsCompared};
-use analysis::verdict::Conclusion;
 use attribution::{Comparison, Difference, Verdict};
 use model::order::Order;
 
@@ -21,33 +21,25 @@ const MOST_RECEIPTS: usize = 12;
 
 /// Everything, candidate by candidate.
 pub fn blocks(between: &RunComparison) -> Vec<Block> {
-    between.comparisons.iter().flat_map(one).collect()
+    // Of one candidate the head of the report has the answer.
+    let answers = analysis::answer::each_run(between);
+    let several = answers.len() > 1;
+    between.comparisons.iter().zip(&answers).flat_map(|(runs, answer)| one(runs, Some(answer).filter(|_| several))).collect()
 }
 
-/// Title of a page: the two sides and the conclusion, where there are two.
+/// Title of a page: the two sides, where there are two.
 pub fn heading(between: &RunComparison) -> String {
     let [runs] = between.comparisons.as_slice() else { return "Runs compared with the first".to_owned() };
-    let better = || runs.figures.compared.metrics.iter().any(|metric| metric.gate && metric.comparison.overall.better > 0);
-    let conclusion = match runs.figures.compared.conclusion {
-        Conclusion::Against => "worse",
-        Conclusion::Done if better() => "better",
-        Conclusion::Done => "equivalent",
-        Conclusion::Inconclusive => "inconclusive",
-    };
-    format!("{} vs {}: {conclusion}", name(&runs.candidate), name(&runs.baseline))
+    format!("{} against {}", name(&runs.candidate), name(&runs.baseline))
 }
 
-fn one(runs: &RunsCompared) -> Vec<Block> {
+fn one(runs: &RunsCompared, answer: Option<&Answer>) -> Vec<Block> {
     let names = [&runs.baseline, &runs.candidate].map(|ids| name(ids));
     let names = [names[0].as_str(), names[1].as_str()];
     let FiguresCompared { cells: labels, compared, unpaired } = &runs.figures;
     let figures = Figures { names, compared, labels, alike: &[] };
-    let conclusion = match labels.is_empty() && !compared.metrics.is_empty() {
-        true => Some((Tone::Open, "The runs have no cell in common, so nothing can be compared.".to_owned())),
-        false => figures.conclusion(),
-    };
     let mut blocks: Vec<Block> = Block::charts(charts::changes(compared, names, labels, &[]).map(Chart::Forest)).into_iter().collect();
-    blocks.extend(figures.blocks(conclusion));
+    blocks.extend(figures.blocks(answer));
     let differences = &runs.differences;
     blocks.extend(
         (!differences.is_empty()).then(|| Block::Warnings(vec![format!("Not the same: {}", named(differences, "more difference"))])),
@@ -90,7 +82,7 @@ fn receipt(pair: &ReceiptPair) -> Vec<String> {
     let cpu = &pair.categories.cpu;
     let ns = |value: f64| number::significant(value, 3);
     let verdict = match cpu.verdict {
-        Verdict::Costlier => "WORSE",
+        Verdict::Costlier => "worse",
         Verdict::Cheaper => "better",
         Verdict::NotShown => "open",
     };

@@ -27,7 +27,12 @@ pub fn document(between: &RunComparison, tool: &str) -> Document {
     let blocks = between::blocks(between);
     let heading = between::heading(between);
     Document {
-        masthead: Masthead { brand: "compare".to_owned(), heading, ..Masthead::default() },
+        masthead: Masthead {
+            brand: "compare".to_owned(),
+            heading,
+            answer: Some(analysis::answer::between(between)),
+            ..Masthead::default()
+        },
         sections: vec![Section::untitled(blocks)],
         data: vec![("analysis", json::compact(between)), ("csv", json::compact(&""))],
         tool: tool.to_owned(),
@@ -35,9 +40,21 @@ pub fn document(between: &RunComparison, tool: &str) -> Document {
     }
 }
 
-/// The arms of a run against its baseline, as Markdown; empty without arms.
+/// Everything, as JSON, with the answer.
+pub fn json(between: &RunComparison) -> String {
+    #[derive(serde::Serialize)]
+    struct Json<'a> {
+        answer: analysis::answer::Answer,
+        #[serde(flatten)]
+        between: &'a RunComparison,
+    }
+    json::pretty(&Json { answer: analysis::answer::between(between), between })
+}
+
+/// The answer of a run with arms and what stands behind it, as Markdown; empty without arms.
 pub fn arms_as_markdown(analysis: &Analysis) -> String {
-    arms::section(analysis).as_ref().map_or_else(String::new, markdown::section)
+    let section = arms::section(analysis);
+    section.as_ref().map_or_else(String::new, |section| markdown::answer(&analysis::answer::of(analysis)) + &markdown::section(section))
 }
 
 /// The same of two runs with their stacks, the first one's first: with the difference of their flame graphs.

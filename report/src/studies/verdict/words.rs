@@ -2,12 +2,11 @@
 
 use analysis::result::Metric;
 use analysis::verdict::{
-    Agreement, COMPARED, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side,
-    Verdict, conclude,
+    Agreement, COMPARED, Comparison, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict,
 };
 use model::order::Order;
 
-use crate::document::{Head, Level, RowKind, Table, Tone};
+use crate::document::{Head, Level, RowKind, Table};
 use crate::words::{capital, plural, writer};
 use crate::{interval, number};
 
@@ -24,73 +23,12 @@ pub const fn unit(design: Design) -> &'static str {
 pub fn verdict(verdict: &Verdict, design: Design) -> String {
     match verdict {
         Verdict::Better => "better".to_owned(),
-        Verdict::Worse => "WORSE".to_owned(),
+        Verdict::Worse => "worse".to_owned(),
         Verdict::Mixed => "mixed".to_owned(),
         Verdict::Equivalent => "equivalent".to_owned(),
         Verdict::Inconclusive { smallest } => format!("open (≥{})", number::tight(&number::percent(smallest.abs()))),
         Verdict::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(*missing as u64, unit(design))),
     }
-}
-
-/// Conclusion in a sentence, with its tone, from the metrics of the gate.
-pub fn conclusion(compared: &Compared, names: [&str; 2]) -> (Tone, String) {
-    let [baseline, candidate] = names;
-    let gate: Vec<&MetricComparison> = compared.metrics.iter().filter(|metric| metric.gate).collect();
-    let Some(first) = gate.first().map(|metric| &metric.comparison) else {
-        return (Tone::Open, format!("Inconclusive: {candidate} and {baseline} have no metric of the gate in common."));
-    };
-    let counts = gate.iter().map(|metric| counts(metric)).collect::<Vec<_>>().join("; ");
-    let threshold = number::percent(first.threshold);
-    let single =
-        first.design == Design::Separate && conclude(gate.iter().map(|metric| metric.comparison.conclusion)) != compared.conclusion;
-    match compared.conclusion {
-        Conclusion::Against => (Tone::Bad, format!("{candidate} is WORSE than {baseline}. {counts}.")),
-        Conclusion::Done if gate.iter().any(|metric| metric.comparison.overall.better > 0) => {
-            (Tone::Good, format!("{candidate} is better than {baseline}, and worse nowhere. {counts}."))
-        }
-        Conclusion::Done => (Tone::Good, format!("{candidate} and {baseline} are equivalent within {threshold}. {counts}.")),
-        Conclusion::Inconclusive if gate.iter().all(|metric| is_uncompared(metric)) => {
-            (Tone::Open, format!("Inconclusive: {candidate} and {baseline} could not be compared. {counts}."))
-        }
-        Conclusion::Inconclusive if single => (
-            Tone::Open,
-            format!(
-                "Inconclusive: one run on each side tells nothing of other runs (--trust-single-runs lets it). Of these two: {counts}."
-            ),
-        ),
-        Conclusion::Inconclusive => (
-            Tone::Open,
-            format!(
-                "Inconclusive: {candidate} is shown to be worse than {baseline} nowhere, but a difference of {threshold} could hide. {counts}."
-            ),
-        ),
-    }
-}
-
-/// Returns whether no cell has enough blocks for a verdict.
-const fn is_uncompared(metric: &MetricComparison) -> bool {
-    let overall = &metric.comparison.overall;
-    overall.worse + overall.better + overall.equivalent + overall.inconclusive == 0
-}
-
-/// Numbers of cells by their verdicts; those that are 0 are left out.
-fn counts(metric: &MetricComparison) -> String {
-    let overall = &metric.comparison.overall;
-    let too_few = match metric.comparison.design {
-        Design::Paired | Design::Separate => "with too few blocks",
-        Design::Woven => "with too few instances",
-        Design::Runs => "with too few runs",
-    };
-    let all = [
-        (overall.worse, "worse"),
-        (overall.better, "better"),
-        (overall.equivalent, "equivalent"),
-        (overall.inconclusive, "inconclusive"),
-        (overall.too_few, too_few),
-    ];
-    let counts: Vec<String> = all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-    let counts = if counts.is_empty() { "not compared".to_owned() } else { counts.join(", ") };
-    format!("{}: {counts}", capital(metric.metric.title()))
 }
 
 /// Cells that changed and are part of the answer, those that changed most.
@@ -164,7 +102,7 @@ pub fn means(means: &Means, labels: &[String]) -> Table {
         Some(vec![label, signed(moved.difference.value), ends, write(moved.medians[0]), write(moved.medians[1])])
     };
     Table::of_figures(
-        format!("{}: a means and no end, so without a verdict", capital(means.metric.title())),
+        format!("{}: explains; not judged", capital(means.metric.title())),
         vec!["cell", "change", "interval", "baseline", "candidate"],
         means.cells.iter().enumerate().filter_map(row).collect(),
     )
@@ -204,7 +142,7 @@ pub fn agreement(changes: &[Agreement], labels: &[&str], ways: [&str; 2]) -> Vec
 /// How a design protects against drift.
 pub const fn design(design: Design) -> &'static str {
     match design {
-        Design::Paired => "Changes are of pairs in a block.",
+        Design::Paired => "Changes compare trials next to each other.",
         Design::Woven => "Changes are of arms that take turns of milliseconds, each warm after another's turn.",
         Design::Separate => "Separate runs have no drift protection: arms of one study do (--arm).",
         Design::Runs => "Separate runs: take those of the two sides in turns, against drift.",

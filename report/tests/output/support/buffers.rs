@@ -99,7 +99,7 @@ fn published() -> Published {
 
 /// The whole of it.
 pub fn buffers() -> Analysis {
-    Analysis { studies: vec![StudyResult::Buffers(vec![map()]), StudyResult::Published(published())], ..empty() }
+    Analysis { trials: 40, blocks: 9, studies: vec![StudyResult::Buffers(vec![map()]), StudyResult::Published(published())], ..empty() }
 }
 
 /// A map of which the diagonal alone was measured, over a link without a rate.
@@ -113,5 +113,5 @@ pub fn diagonal() -> Analysis {
     map.diagonal = (0..map.cells.len()).collect();
     (map.notches, map.autotuned, map.tested) = (Vec::new(), None, 15);
     map.knee = Some(BufferKnee { plateau_bit_per_s: 95.9e6, plateau_cells: 4, at: 5, buffer: 6, surely: None });
-    Analysis { studies: vec![StudyResult::Buffers(vec![map])], ..empty() }
+    Analysis { trials: 40, blocks: 9, studies: vec![StudyResult::Buffers(vec![map])], ..empty() }
 }

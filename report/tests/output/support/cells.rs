@@ -75,6 +75,7 @@ fn stream(cell: &Cell) -> CellResult {
         (Metric::GoodputBitPerS, inverse(8e9 * size)),
         (Metric::TimePerMessageNs, time),
         (Metric::SentMessagesPerS, inverse(1.0003e9)),
+        (Metric::CpuPerMessageNs, sum(sender, receiver)),
         (Metric::SenderCpuPerMessageNs, sender),
         (Metric::ReceiverCpuPerMessageNs, receiver),
         (Metric::SenderCpuPerKibNs, kib(sender)),
@@ -103,11 +104,19 @@ fn stream(cell: &Cell) -> CellResult {
     CellResult { metrics, limit, ..blank(cell) }
 }
 
+/// Both ends together: of lossless cells, whose ends do not scatter together.
+fn sum(sender: Estimate, receiver: Estimate) -> Estimate {
+    let ends = sender.interval.zip(receiver.interval);
+    let interval = ends.map(|(a, b)| analysis::result::Interval { low: a.low + b.low, high: a.high + b.high, ..a });
+    Estimate { value: sender.value + receiver.value, interval, ..sender }
+}
+
 fn round_trip(cell: &Cell, p50: f64) -> CellResult {
     let mut metrics = BTreeMap::from([
         (Metric::MessagesPerS, estimate(1e9 / (p50 * 1.04), 0.011, 0.016)),
         (Metric::GoodputBitPerS, estimate(8e9 / (p50 * 1.04), 0.011, 0.016)),
         (Metric::TimePerMessageNs, estimate(p50 * 1.04, 0.016, 0.011)),
+        (Metric::CpuPerMessageNs, estimate(p50 * 0.71, 0.02, 0.02)),
         (Metric::SenderCpuPerMessageNs, estimate(p50 * 0.36, 0.02, 0.01)),
         (Metric::ReceiverCpuPerMessageNs, estimate(p50 * 0.35, 0.02, 0.03)),
         (Metric::ReceiverWakeupsPerMessage, estimate(0.998, 0.001, 0.001)),

@@ -1,0 +1,364 @@
+//! The tables of an answer: few rows, in the notation of its headline, with the marks that occur.
+
+use analysis::answer::notation::{digits, size};
+use analysis::answer::{Answer, notation};
+use analysis::result::ways::{Way, WaySeries};
+use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Metric};
+use analysis::verdict::{MetricComparison, Verdict};
+use model::order::Order;
+
+use super::receipt;
+use crate::document::{Block, Cell, Column, Cut, Head, Keeps, Kind, Section, Table};
+use crate::interval;
+use crate::number::NOTHING;
+use crate::series::{Group, metric, percentile};
+use crate::words::plural;
+
+/// Rows of a table of an answer.
+const MOST_ROWS: usize = 11;
+
+/// Letters of a name in the head of a column.
+const LONGEST_HEAD: usize = 16;
+
+/// What stays of names that name rows.
+const NAME: Cut = Cut { least: 14, keeps: Keeps::Start };
+
+/// Columns of sizes of a table of ways.
+const MOST_SIZES: usize = 3;
+
+/// The section that stands below the headline: what it is of, then what to know of its figures.
+pub fn section(analysis: &Analysis, answer: &Answer, groups: &[Group]) -> Section {
+    let mut blocks = match analysis {
+        _ if !analysis.verdicts().is_empty() => arms(analysis),
+        _ if analysis.ways().is_some() => analysis.ways().map_or_else(Vec::new, |study| of_ways(&study.series)),
+        // The section of what is varied has it side by side.
+        _ if !analysis.buffers().is_empty()
+            || analysis.levels().is_some()
+            || analysis.repetitions().is_some()
+            || analysis.open_loop().is_some() =>
+        {
+            Vec::new()
+        }
+        _ if analysis.receipt().is_some() => analysis.receipt().map_or_else(Vec::new, receipt::at_a_glance),
+        _ => sweep(groups),
+    };
+    if !blocks.is_empty() {
+        blocks.extend(answer.caveat.as_ref().map(|caveat| Block::Aside(caveat.as_str().into())));
+    }
+    Section::named("answer", "Answer", blocks)
+}
+
+/// The unit of a column of times: that of its middle.
+fn unit(values: &[f64]) -> (f64, &'static str) {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.order_by(f64::total_cmp);
+    match sorted.get(sorted.len() / 2).copied().unwrap_or(0.0) {
+        ns if ns < 1e3 => (1.0, "ns"),
+        ns if ns < 1e6 => (1e3, "µs"),
+        ns if ns < 1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
+/// `7.14 (5.99–9.83)`, with a mark where the ends are more than a factor of two apart.
+fn figure(found: Option<&Estimate>, factor: f64) -> String {
+    found.map_or_else(
+        || NOTHING.to_owned(),
+        |found| {
+            let ends = found
+                .interval
+                .map_or_else(|| NOTHING.to_owned(), |ends| format!("{}–{}", short(ends.low / factor), short(ends.high / factor)));
+            format!("{} ({ends}){}", short(found.value / factor), interval::mark(found))
+        },
+    )
+}
+
+/// A name in the head of a column.
+fn head(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() > LONGEST_HEAD { letters[..LONGEST_HEAD - 1].iter().chain(&['…']).collect() } else { name.to_owned() }
+}
+
+/// The name of a series: its test alone where no other series has it.
+fn name_among(group: &Group, all: &[&Group]) -> String {
+    let alone = all.iter().filter(|other| other.test == group.test).count() == 1;
+    let name = if alone { group.name.split(" (").next().unwrap_or(&group.name) } else { &group.name };
+    head(name)
+}
+
+/// Three digits, below 1 two: a column is as wide as its widest figure.
+fn short(value: f64) -> String {
+    if (0.095..0.995).contains(&value) { format!("{value:.2}") } else { digits(value) }
+}
+
+/// Places of rows that are shown of so many: all, or some from the first to the last.
+fn places(count: usize, most: usize) -> Vec<usize> {
+    match count <= most {
+        true => (0..count).collect(),
+        false => (0..most).map(|step| step * (count - 1) / (most - 1)).collect(),
+    }
+}
+
+/// What the marks of a text mean, those that occur.
+fn legend(marks: &[&str], threshold: f64) -> Option<Block> {
+    let same = format!("= within ±{} %", notation::amount(threshold));
+    // What is better and worse says its mark itself.
+    let all = [(SAME, same), (OPEN, "? open: the interval allows both".to_owned())];
+    let shown: Vec<String> = all.into_iter().filter(|(mark, _)| marks.contains(mark)).map(|(_, words)| words).collect();
+    (!shown.is_empty()).then(|| Block::Aside(shown.join("  ").into()))
+}
+
+const BETTER: &str = "▼ better";
+const WORSE: &str = "▲ worse";
+const SAME: &str = "= same";
+const OPEN: &str = "? open";
+
+fn mark(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => BETTER,
+        Verdict::Worse | Verdict::Mixed => WORSE,
+        Verdict::Equivalent => SAME,
+        Verdict::Inconclusive { .. } | Verdict::NotEnoughBlocks { .. } => OPEN,
+    }
+}
+
+/// A row of a comparison: of one metric at one size.
+struct Compared<'a> {
+    group: String,
+    place: String,
+    metric: &'a MetricComparison,
+    cell: usize,
+}
+
+/// Arms against the first: the metric of the gate, then the time, size by size.
+fn arms(analysis: &Analysis) -> Vec<Block> {
+    let verdicts = analysis.verdicts();
+    let series = analysis.cells.windows(2).all(|pair| pair[0].cell.series() == pair[1].cell.series());
+    let place = |cell: usize| {
+        analysis.cells.get(cell).map_or_else(String::new, |found| if series { size(found.cell.size) } else { found.label.clone() })
+    };
+    let mut rows: Vec<Compared> = Vec::new();
+    for verdict in verdicts {
+        let gate = verdict.compared.metrics.iter().filter(|metric| metric.gate);
+        let time = [Metric::RoundTripP99Ns, Metric::TimePerMessageNs]
+            .into_iter()
+            .find_map(|wanted| verdict.compared.metrics.iter().find(|metric| metric.metric == wanted && !metric.gate));
+        for found in gate.chain(time.filter(|_| verdicts.len() == 1)) {
+            let cells = found.comparison.cells.iter().enumerate().filter(|(_, judged)| judged.ratio.is_some());
+            rows.extend(cells.map(|(cell, _)| Compared {
+                group: group(verdict, found, verdicts.len()),
+                place: place(cell),
+                metric: found,
+                cell,
+            }));
+        }
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let left = rows.len().saturating_sub(MOST_ROWS);
+    rows.truncate(MOST_ROWS);
+    let medians = |row: &Compared| row.metric.comparison.cells[row.cell].medians.map_or(f64::NAN, |medians| medians[0]);
+    let (factor, unit) = unit(&rows.iter().map(medians).collect::<Vec<_>>());
+    let cells: Vec<Vec<Cell>> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, row)| {
+            let judged = &row.metric.comparison.cells[row.cell];
+            let (ratio, baseline) = (judged.ratio, medians(row) / factor);
+            let first = at == 0 || rows[at - 1].group != row.group;
+            let ends = ratio.and_then(|ratio| ratio.interval).map(|ends| [ends.low - 1.0, ends.high - 1.0]);
+            let texts = [
+                if first { row.group.clone() } else { String::new() },
+                row.place.clone(),
+                digits(baseline),
+                ratio.map_or_else(|| NOTHING.to_owned(), |ratio| digits(baseline * ratio.value)),
+                ratio.map_or_else(|| NOTHING.to_owned(), |ratio| notation::change(ratio.value - 1.0)),
+                ends.map_or_else(|| NOTHING.to_owned(), |[low, high]| format!("{} to {}", notation::signed(low), notation::signed(high))),
+                mark(&judged.verdict).to_owned(),
+            ];
+            texts.into_iter().map(Cell::from).collect()
+        })
+        .collect();
+    let [baseline, candidate] = match verdicts {
+        [one] => [one.baseline.clone(), one.candidate.clone()],
+        all => [all.first().map_or_else(String::new, |first| first.baseline.clone()), "arm".to_owned()],
+    };
+    let first = rows.first().map(|row| &row.metric.comparison);
+    let confidence = first.map_or(0.0, |comparison| comparison.confidence);
+    // Where room is short the change and its interval stay.
+    let heads = [
+        (format!("{unit} per message"), 20),
+        (if series { "size" } else { "case" }.to_owned(), 20),
+        (head(&baseline), 4),
+        (head(&candidate), 5),
+        ("change".to_owned(), 8),
+        (format!("{} % interval", notation::amount(confidence)), 7),
+        (String::new(), 20),
+    ];
+    let heads = heads.into_iter().map(|(head, rank)| Head::ranked(head, rank)).collect();
+    let mut table = Table::of_verdicts("", heads, cells).labelled("Arms against the first", "");
+    table.columns[1].kind = if series { Kind::Figures } else { Kind::Words };
+    table.columns.iter_mut().take(2).filter(|column| column.kind == Kind::Words).for_each(|column| column.cut = Some(NAME));
+    let marks: Vec<&str> = rows.iter().map(|row| mark(&row.metric.comparison.cells[row.cell].verdict)).collect();
+    let blocks =
+        first.map_or(0, |comparison| comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().unwrap_or(0));
+    let more = if left > 0 { format!(" {}: -v.", plural(left as u64, "more row")) } else { String::new() };
+    let how = format!("{candidate} is {baseline} × the paired change ({}). Each end alone: -v.{more}", plural(blocks as u64, "block"));
+    let legend = first.and_then(|comparison| legend(&marks, comparison.threshold));
+    std::iter::once(table.into()).chain(legend).chain([Block::Aside(how.into())]).collect()
+}
+
+/// What rows are of: the metric, or of several arms the arm.
+fn group(verdict: &ArmVerdict, found: &MetricComparison, arms: usize) -> String {
+    if arms > 1 {
+        return verdict.candidate.clone();
+    }
+    match found.metric {
+        Metric::CpuPerMessageNs => "CPU, both ends".to_owned(),
+        Metric::SenderCpuPerMessageNs => "CPU, sender".to_owned(),
+        Metric::ReceiverCpuPerMessageNs => "CPU, receiver".to_owned(),
+        Metric::TimePerMessageNs => "time".to_owned(),
+        Metric::RoundTripP50Ns => "median round trip".to_owned(),
+        Metric::RoundTripP99Ns => "p99 round trip".to_owned(),
+        other => other.title().to_owned(),
+    }
+}
+
+/// Messages by size: CPU time at both ends of up to two series next to each other; then round trips.
+fn sweep(groups: &[Group]) -> Vec<Block> {
+    let streams: Vec<&Group> = groups.iter().filter(|group| group.test.is_stream()).collect();
+    let trips: Vec<&Group> = groups.iter().filter(|group| !group.test.is_stream()).collect();
+    let room = MOST_ROWS.saturating_sub(trips.len().min(4));
+    let mut blocks: Vec<Block> = stream_table(&streams, room).into_iter().collect();
+    blocks.extend(trip_table(&trips));
+    let wide = |found: Option<&Estimate>| found.is_some_and(|found| !interval::mark(found).is_empty());
+    let any = groups.iter().flat_map(|group| &group.cells).any(|cell| CPU.iter().any(|end| wide(metric(cell, *end))));
+    let legend = format!("Median (95 % interval){}. Every size, rates, loss: -v", if any { "; ? wider than × 2" } else { "" });
+    blocks.extend((!blocks.is_empty()).then(|| Block::Aside(legend.into())));
+    blocks
+}
+
+const CPU: [Metric; 2] = [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs];
+
+/// The metrics of a series that a table of messages has: CPU time at both ends, else the time.
+fn shown(group: &Group) -> Vec<(Metric, &'static str)> {
+    let has = |wanted: Metric| group.cells.iter().any(|cell| metric(cell, wanted).is_some());
+    let ends: Vec<(Metric, &str)> = CPU.into_iter().zip(["sender", "receiver"]).filter(|(end, _)| has(*end)).collect();
+    if ends.is_empty() { vec![(Metric::TimePerMessageNs, "time")] } else { ends }
+}
+
+fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
+    // More series than two have rows of their own.
+    let side_by_side = streams.len() <= 2;
+    let mut sizes: Vec<model::Bytes> = streams.iter().flat_map(|group| &group.cells).map(|cell| cell.cell.size).collect();
+    sizes.order();
+    sizes.dedup();
+    if sizes.is_empty() {
+        return None;
+    }
+    let rows: Vec<(Option<&Group>, model::Bytes)> = match side_by_side {
+        true => sizes.iter().map(|size| (None, *size)).collect(),
+        false => streams.iter().flat_map(|group| group.cells.iter().map(|cell| (Some(*group), cell.cell.size))).collect(),
+    };
+    let rows: Vec<&(Option<&Group>, model::Bytes)> = places(rows.len(), most).into_iter().map(|place| &rows[place]).collect();
+    let values = streams
+        .iter()
+        .flat_map(|group| shown(group).into_iter().flat_map(|(wanted, _)| group.cells.iter().filter_map(move |cell| metric(cell, wanted))));
+    let (factor, unit) = unit(&values.map(|found| found.value).collect::<Vec<_>>());
+    let column = |head: (String, String), figures: Vec<String>| {
+        let cells = figures.into_iter().map(Cell::from).collect();
+        Column { cells, ..Column::new((format!("{}, {}", head.0, head.1).as_str(), 9, [head.0, head.1]), Kind::Figures) }
+    };
+    let mut columns = Vec::new();
+    if !side_by_side {
+        let names = rows.iter().map(|(group, _)| group.map_or("", |group| group.name.as_str()).into()).collect();
+        columns.push(Column { cells: names, cut: Some(NAME), ..Column::new("", Kind::Words) });
+    }
+    let label = unit.to_owned();
+    let names: Vec<String> = rows.iter().map(|(_, size)| notation::whole(size.get())).collect();
+    columns.push(column((label, "size, B".to_owned()), names));
+    let of = |group: &Group, (wanted, end): (Metric, &str), head: String| {
+        let figures =
+            rows.iter().map(|(own, size)| figure(of_size(own.unwrap_or(group), *size).and_then(|cell| metric(cell, wanted)), factor));
+        column((head, end.to_owned()), figures.collect())
+    };
+    match side_by_side {
+        true => {
+            for group in streams {
+                for (at, shown) in shown(group).into_iter().enumerate() {
+                    columns.push(of(group, shown, if at == 0 { name_among(group, streams) } else { String::new() }));
+                }
+            }
+        }
+        false => columns
+            .extend(streams.first().into_iter().flat_map(|first| shown(first).into_iter().map(|shown| of(first, shown, String::new())))),
+    }
+    Some(Block::Table(Table::of_columns(columns).labelled("CPU time of a message at both ends", "")))
+}
+
+fn of_size<'a>(group: &Group<'a>, size: model::Bytes) -> Option<&'a CellResult> {
+    group.cells.iter().find(|cell| cell.cell.size == size).copied()
+}
+
+fn trip_table(trips: &[&Group]) -> Option<Block> {
+    let rows: Vec<(&Group, &CellResult)> = trips.iter().flat_map(|group| group.cells.iter().map(|cell| (*group, *cell))).collect();
+    let rows: Vec<&(&Group, &CellResult)> = places(rows.len(), 4).into_iter().map(|place| &rows[place]).collect();
+    let median = |cell: &CellResult, percent: f64| percentile(cell.latency.as_ref(), percent).map(|found| (found.estimate, found.at_least));
+    let (factor, unit) = unit(&rows.iter().filter_map(|(_, cell)| median(cell, 50.0)).map(|(found, _)| found.value).collect::<Vec<_>>());
+    let trip = |cell: &CellResult, percent: f64| match median(cell, percent) {
+        Some((found, true)) => interval::at_least(&digits(found.value / factor)),
+        Some((found, false)) => figure(Some(&found), factor),
+        None => figure(metric(cell, if percent < 99.0 { Metric::RoundTripP50Ns } else { Metric::RoundTripP99Ns }), factor),
+    };
+    let row = |(group, cell): &&(&Group, &CellResult)| -> Vec<Cell> {
+        let name = format!("{} {} B", group.name, notation::whole(cell.cell.size.get()));
+        vec![name.into(), trip(cell, 50.0).into(), trip(cell, 99.0).into(), figure(metric(cell, Metric::CpuPerMessageNs), factor).into()]
+    };
+    let heads = vec![format!("round trip, {unit}"), "median".to_owned(), "p99".to_owned(), "CPU, both ends".to_owned()];
+    let mut table = Table::of_rows(heads, rows.iter().map(row).collect(), Kind::Figures).labelled("Round trips", "");
+    table.columns[0].cut = Some(NAME);
+    (!rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// The cheapest ways at some sizes, the cheapest first.
+fn of_ways(all: &[WaySeries]) -> Vec<Block> {
+    let room = MOST_ROWS / all.len().max(1);
+    all.iter().filter_map(|series| ways_table(series, room.max(3))).collect()
+}
+
+fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
+    let last = series.sizes.len().checked_sub(1)?;
+    let cost = |way: &Way| way.cost_ns.get(last).and_then(|found| found.as_ref()).map_or(f64::INFINITY, |found| found.value);
+    let mut sorted: Vec<&Way> = series.ways.iter().collect();
+    sorted.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let left = sorted.len().saturating_sub(most);
+    let base = series.ways.first()?;
+    sorted.truncate(most);
+    if !sorted.iter().any(|way| std::ptr::eq(*way, base)) {
+        sorted.pop();
+        sorted.push(base);
+    }
+    let (factor, unit) = unit(&sorted.iter().flat_map(|way| way.cost_ns.iter().flatten()).map(|found| found.value).collect::<Vec<_>>());
+    let shown = places(series.sizes.len(), MOST_SIZES);
+    let row = |way: &&Way| -> Vec<Cell> {
+        let costs = shown.iter().map(|place| figure(way.cost_ns.get(*place).and_then(Option::as_ref), factor).into());
+        let share = way.of_base.get(last).and_then(Option::as_ref);
+        let open = share.and_then(|share| share.interval).is_none_or(|ends| ends.low <= 1.0 && ends.high >= 1.0);
+        let share = match share {
+            _ if std::ptr::eq(*way, base) => NOTHING.to_owned(),
+            Some(share) => format!("{} {}", notation::amount(share.value), if open { "?" } else { "%" }),
+            None => NOTHING.to_owned(),
+        };
+        std::iter::once(way.name().into()).chain(costs).chain([share.into()]).collect()
+    };
+    let heads = std::iter::once(format!("{}, {unit}", head(&series.series)))
+        .chain(shown.iter().map(|place| size(series.sizes[*place])))
+        .chain([format!("of {}", base.name())]);
+    let mut table = Table::of_rows(heads.collect::<Vec<String>>(), sorted.iter().map(row).collect(), Kind::Figures);
+    let more = if left > 0 { format!("; {}: -v", plural(left as u64, "more way")) } else { String::new() };
+    let legend = format!("CPU of both ends, median (95 % interval). ? open against {} at {}{more}", base.name(), size(series.sizes[last]));
+    table.columns[0].cut = Some(NAME);
+    let table = table.labelled("CPU time of both ends by way", "");
+    Some(Block::At(crate::document::Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())]))
+}
