@@ -116,12 +116,17 @@ pub fn narrow(all: &Waterfall, (name, shown): (&str, bool)) -> Markup {
     const WIDTH: f64 = 344.0;
     const ROW: f64 = 23.0;
     const LETTER: f64 = 7.4;
+    /// A shorter message has its figures in whole ns, a longer one in µs.
+    const SHORT: f64 = 3_000.0;
     /// Letters of a line of the caption.
     const LINE: usize = 50;
     let ends = placed(all);
     let most = ends.iter().flatten().map(|(_, from, bar)| from.max(from + bar.ns)).fold(0.0, f64::max).max(1e-3);
-    let (unit, decimals) = if most >= 1_000.0 { (1e3, 1) } else { (1.0, 0) };
-    let figure = |ns: f64| format!("{:.decimals$}", ns / unit);
+    let (unit, decimals) = if most >= SHORT { (1e3, 1) } else { (1.0, 0) };
+    // A figure that would read 0 is left to the tip of its bar.
+    let figure = |ns: f64| {
+        Some(format!("{:.decimals$}", ns / unit)).filter(|text| text.contains(|one| matches!(one, '1'..='9'))).unwrap_or_default()
+    };
     let wide = |text: &str| text.chars().count() as f64 * LETTER;
     let start = all.rows.iter().map(|(name, _)| wide(short_name(name))).fold(0.0, f64::max) + 8.0;
     let stop = WIDTH - 4.0 - ends[1].iter().map(|(.., bar)| wide(&figure(bar.ns))).fold(0.0, f64::max) - APART;
