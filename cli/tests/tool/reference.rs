@@ -167,7 +167,7 @@ fn stored_runs_of_today_are_ruled_next_to_the_papers() -> Result<(), Skip> {
         assert!(page.contains(table), "{table}");
     }
     assert!(page.len() <= 1_500_000, "{}", page.len());
-    tool.run(&["papers", "--runs-from", "none"]).refused(1, &["none"]);
+    tool.run(&["papers", "--runs-from", "runs/none"]).refused(1, &["runs/none"]);
     Ok(())
 }
 
