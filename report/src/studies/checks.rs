@@ -40,8 +40,23 @@ fn found(analysis: &Analysis) -> String {
     };
     match analysis.disturbed.trials {
         0 => format!("{warnings}, {} undisturbed", plural(analysis.trials, "trial")),
-        _ => format!("{warnings}; {}", super::trust::disturbance(analysis)),
+        _ => format!("{warnings}; {}", disturbance(analysis)),
     }
+}
+
+/// The ways in which most of the disturbed trials were disturbed.
+fn disturbance(analysis: &Analysis) -> String {
+    let found = analysis.disturbed;
+    let ways = [
+        (found.waited, "an end waited for a CPU"),
+        (found.stolen, "the hypervisor took CPU time"),
+        (found.throttled, "a CPU was slowed down for its heat"),
+        (found.misaligned, "an end was late to start or to stop"),
+        (found.impossible, "a figure was beyond what there is"),
+    ];
+    let usual = ways.iter().filter(|(trials, _)| trials * 4 >= found.trials).map(|(_, way)| *way);
+    let usual = usual.collect::<Vec<_>>().join(", or ");
+    format!("in {} of {} {usual}", number::whole(found.trials), plural(analysis.trials, "trial"))
 }
 
 fn table(balance: &Balance) -> Table {

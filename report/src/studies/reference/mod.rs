@@ -114,7 +114,8 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
     } else {
         let lead = format!("{}.", claims::tally(statements.iter().copied()));
         let table = claims::table(&[(String::new(), statements)]);
-        vec![Block::Lead(lead.into()), Block::folded("Every claim, with its ruling, its figures and its rule", [table.into()])]
+        let table = Block::folded("Every claim, with its ruling, its figures and its rule", [table.into()]);
+        [Block::Lead(lead.into())].into_iter().chain(table).collect()
     };
     Section::named("summary", "Summary", blocks)
 }
