@@ -40,8 +40,8 @@ fn a_quick_study_takes_25_lines() {
 #[test]
 fn a_disturbed_study_says_which_figures_are_of_a_busy_machine() {
     let text = within(26, brief(&quick(disturbed())));
-    assert!(text.contains("rates and times are those of a busy machine") && !text.contains("UNRELIABLE"), "{text}");
-    insta::assert_snapshot!(text);
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("in 246 of 246 trials: rates and times are those of a busy machine.") && !flat.contains("UNRELIABLE"), "{text}");
 }
 
 #[test]
