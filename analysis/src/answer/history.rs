@@ -1,7 +1,7 @@
 //! The answer of a history: whether the newest run is past a change, and of which way.
 
 use super::next::Next;
-use super::notation::{change, plural};
+use super::notation::{change, plural, uncapital};
 use super::{Answer, Direction, Grade, Part};
 use crate::history::{CellHistory, History, Turn};
 
@@ -11,7 +11,7 @@ const MOST_NAMED: usize = 2;
 /// The answer of a history.
 pub fn history(history: &History) -> Answer {
     let question = format!("history of {}", history.study);
-    let title = history.title.to_lowercase();
+    let title = uncapital(history.title);
     let known = history.cells.iter().filter(|cell| cell.p.is_some()).count();
     let runs = plural(history.runs.len() as u64, "run");
     if known == 0 {
@@ -41,7 +41,7 @@ pub fn history(history: &History) -> Answer {
     let more = if more > 0 { format!("; {} changed too", plural(more as u64, "cell")) } else { String::new() };
     let headline = match named.is_empty() {
         true => format!("No change of {title} in {} over {runs}.", plural(known as u64, "cell")),
-        false => format!("{}{more}.", named.join("; ")),
+        false => format!("{} over {runs}: {}{more}.", history.title, named.join("; ")),
     };
     let part = |cell: &&CellHistory| {
         let level = cell.levels.last()?;

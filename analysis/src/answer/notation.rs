@@ -166,6 +166,12 @@ pub fn list(all: &[String]) -> String {
     }
 }
 
+/// A title within a sentence; names such as CPU stay as they are.
+pub fn uncapital(title: &str) -> String {
+    let mut letters = title.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{amount, change, digits, duration, size, sizes, span, time, time_in};

@@ -9,7 +9,7 @@ use super::notation::{amount, message, plural, size, time};
 use super::{Answer, Direction, Grade, Part};
 use crate::metric::Metric;
 use crate::studies::Analysis;
-use crate::studies::receipt::CellReceipt;
+use crate::studies::receipt::{CellReceipt, ReceiptOutcome};
 
 /// Reach of the CPU time's interval up to which it is settled, and up to which it is rough.
 pub const REACHES: [f64; 2] = [0.1, 0.5];
@@ -59,7 +59,13 @@ pub fn of(analysis: &Analysis) -> Answer {
     let cells = analysis.receipt().map_or(&[][..], |study| &study.cells);
     // What a run of several sizes is asked first is what the largest one is asked last: the first stands for it.
     let receipts: Vec<&Receipt> = cells.iter().flat_map(CellReceipt::receipts).collect();
-    let (grade, reason) = grade(&receipts, 2 * cells.len());
+    let (grade, mut reason) = grade(&receipts, 2 * cells.len());
+    let absent = || cells.iter().flat_map(|cell| [Role::Sender, Role::Receiver].map(|role| &cell.end(role).outcome));
+    if receipts.is_empty()
+        && let Some(why) = absent().find_map(|outcome| if let ReceiptOutcome::Absent { reason } = outcome { Some(reason) } else { None })
+    {
+        reason = format!("no receipt was made: {why}");
+    }
     let first = cells.iter().find(|cell| cell.receipts().next().is_some()).or(cells.first());
     let Some(cell) = first else { return Answer::new("receipt", "Nothing was measured.", grade, reason) };
     let question = format!("receipt, {} of {}", message(cell.cell.test), size(cell.cell.size));

@@ -142,7 +142,7 @@ fn an_unknown_flag_is_misuse() -> Result<(), Skip> {
 
 fn an_unknown_subcommand_is_misuse() -> Result<(), Skip> {
     refused(&Tool::new(), 2, &["studdy"], &["unrecognized subcommand 'studdy'", "'study'", "--help"]);
-    Tool::new().run(&[]).refused(2, &["Usage: nettoll", "study"]);
+    Tool::new().run(&[]).refused(2, &["nettoll study", "nettoll help"]);
     Tool::new().run(&["study", "--size", "64"]).refused(2, &["name a study", "--plan", "`nettoll study` lists"]);
     Ok(())
 }

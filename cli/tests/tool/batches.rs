@@ -87,7 +87,7 @@ fn a_request_goes_alone() -> Result<(), Skip> {
 }
 
 fn a_label_and_a_column_name_the_batch() -> Result<(), Skip> {
-    assert!(STUDY.text.contains("sendmmsg, batches of 16"), "{}", STUDY.text);
+    STUDY.tool.run(&["report", "-v"]).done().says("sendmmsg, batches of 16");
     let csv = STUDY.tool.run(&["report", "--csv"]).done().stdout;
     let header: Vec<&str> = csv.lines().find(|line| line.contains("api")).unwrap().split(',').collect();
     assert!(header.contains(&"batch"), "{header:?}");

@@ -182,7 +182,7 @@ fn a_terminal_sees_the_progress() -> Result<(), Skip> {
     }
     let seen = on_a_terminal("TERM=xterm $NETTOLL study --plan plan.toml --runs elsewhere --size 512 --test UDP_STREAM --blocks 7")?;
     assert!(seen.contains(" of 1 cells within ±5 %"), "{seen}");
-    assert!(seen.contains("All blocks done"), "{seen}");
+    assert!(seen.contains("block 7/7 trial 7/7") && seen.contains("of CPU"), "{seen}");
     Ok(())
 }
 

@@ -284,8 +284,9 @@ fn no_file_of_a_run_is_waited_for() -> Result<(), Skip> {
             for command in READERS {
                 let words: Vec<&str> = command.iter().map(|word| if *word == "RUN" { run.as_str() } else { word }).collect();
                 let answer = hostile.run(&words);
-                // What is shown of one run stands in its `run.json`.
-                let read = if command[0] == "show" { &["run.json"][..] } else { &["run.json", "trials.jsonl"] };
+                // One run as `show` has it, and the cells of slices, stand in its `run.json`.
+                let read =
+                    if command[0] == "show" || command.contains(&"--slices") { &["run.json"][..] } else { &["run.json", "trials.jsonl"] };
                 let unread = read.contains(&name) && command.contains(&"RUN");
                 assert!(!unread || answer.code == Some(1) && answer.stderr.contains(name), "{kind} {name}: {words:?}: {answer:#?}");
             }

@@ -243,7 +243,7 @@ fn a_study_that_may_not_sample_fails_and_was_foreseen_to() -> Result<(), Skip> {
     tool.run(&["doctor"]).says("`nettoll study receipt` needs samples of the kernel");
     let study = tool.study(PLAN, &[]);
     assert_eq!(study.code, Some(1), "{study:#?}");
-    study.says("No receipt was made: time");
+    study.says("no receipt was made: ");
     assert!(!study.stdout.contains("add up"), "{study:#?}");
     Ok(())
 }

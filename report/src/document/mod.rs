@@ -71,6 +71,8 @@ pub struct Masthead {
     pub about: String,
     /// Origin of its figures, the most telling first.
     pub lines: Vec<String>,
+    /// Number of trials and end of a run that did not go as planned.
+    pub ended: String,
 }
 
 /// A part of a report.

@@ -30,7 +30,12 @@ const MOST_DRAWN: usize = 24;
 
 /// The history; `tool` is nettoll's version, for a page.
 pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Document {
-    let title = format!("{}: {} over {}", history.study, history.title.to_lowercase(), words::plural(history.runs.len() as u64, "run"));
+    let title = format!(
+        "{}: {} over {}",
+        history.study,
+        analysis::answer::notation::uncapital(history.title),
+        words::plural(history.runs.len() as u64, "run")
+    );
     // Cells that changed are what is looked for.
     let mut order: Vec<usize> = (0..history.cells.len()).collect();
     order.order_by_key(|place| history.cells[*place].levels.len() < 2);

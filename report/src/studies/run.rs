@@ -1,8 +1,10 @@
 //! The run itself: what it measured, why it ended, on which links and hosts.
 
 use analysis::result::{Analysis, Finding};
+use model::Warning;
 use model::host::HostFacts;
 use model::plan::Plan;
+use model::run::Status;
 
 use super::headline;
 use crate::clock;
@@ -26,6 +28,8 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
         warnings: analysis.findings.len(),
         about: run.plan.description.clone(),
         lines: vec![format!("{} · {links}{kernel}", run.id), more],
+        // A run that went through as planned need not say so.
+        ended: if went_through(analysis) { String::new() } else { trials(analysis) },
     }
 }
 
@@ -37,16 +41,23 @@ pub fn summary(analysis: &Analysis, groups: &[Group], caveat: Option<&str>) -> S
     Section::named("summary", "Summary", pictures.into_iter().chain(caveat).chain([Block::usual([ended])]))
 }
 
+/// Returns whether every trial was measured and could be read, and nothing ended the run early.
+fn went_through(analysis: &Analysis) -> bool {
+    let unread = analysis.findings.iter().any(|finding| matches!(finding.warning, Warning::BadLine { .. }));
+    analysis.failed == 0 && !unread && matches!(analysis.run.status, Status::BlocksDone | Status::Settled)
+}
+
 /// The number of blocks, cells and trials, and why the run ended.
 fn ended(analysis: &Analysis) -> String {
-    format!(
-        "{} of {}, {} measured, {} failed. {}.",
-        plural(u64::from(analysis.blocks), "block"),
-        plural(analysis.cells.len() as u64, "cell"),
-        plural(analysis.trials, "trial"),
-        number::whole(analysis.failed),
-        capital(&analysis.run.status.describe()),
-    )
+    let [blocks, cells] =
+        [(u64::from(analysis.blocks), "block"), (analysis.cells.len() as u64, "cell")].map(|(count, one)| plural(count, one));
+    format!("{blocks} of {cells}, {}", trials(analysis))
+}
+
+/// The number of trials, and why the run ended.
+fn trials(analysis: &Analysis) -> String {
+    let failed = number::whole(analysis.failed);
+    format!("{} measured, {failed} failed. {}.", plural(analysis.trials, "trial"), capital(&analysis.run.status.describe()))
 }
 
 /// Cells that a finding concerns: `A; B; and 3 more cells`. Its text has the number of trials.

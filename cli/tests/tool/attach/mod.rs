@@ -85,7 +85,7 @@ fn what_is_stored_is_told_again_by_other_commands() -> Result<(), Skip> {
     let tool = Tool::new();
     let pid = server.pid();
     let first = observe(&tool, &["--pid", &pid, "-t", "0.8", "--window", "100ms"])?.done();
-    first.says("What the network costs");
+    first.says("A request costs ");
     let advise = first.stdout.lines().find_map(|line| line.strip_prefix("What to change, and what that saves: nettoll advise "));
     assert!(advise.is_some_and(|run| run.starts_with("runs/") && tool.path().join(run).is_dir()), "{}", first.stdout);
     observe(&tool, &["--pid", &pid, "-t", "0.8", "--window", "100ms", "--seed", "2", "--csv"])?.done().says("format,run,program,arm");

@@ -76,7 +76,8 @@ fn origin(page: &mut Page, masthead: &Masthead) {
         .then(|| format!(" {}: -v", plural(masthead.warnings as u64, "kind of warning").replace("kind of warnings", "kinds of warning")));
     if let Some(line) = masthead.lines.first() {
         page.after_block();
-        page.faint(&format!("{line}.{}", warnings.unwrap_or_default()), 0);
+        let ended = if masthead.ended.is_empty() { String::new() } else { format!(" {}", masthead.ended) };
+        page.faint(&format!("{line}.{ended}{}", warnings.unwrap_or_default()), 0);
     }
 }
 

@@ -61,10 +61,11 @@ impl Item {
 
     fn block(self, analysis: &ReferenceAnalysis) -> Block {
         let heading = format!("{}: {}", self.name, self.shows);
-        let tables = self.tables.into_iter().map(Block::from);
+        let tables = Block::folded("Its figures in a table", self.tables.into_iter().map(Block::from));
         let blocks = Block::figures(self.figures).into_iter().chain(tables).chain(Block::sentences(self.notes));
         let blocks = blocks.chain([Block::Aside(format!("Then: {}", self.then).into())]);
-        Block::piece(heading, blocks.chain(claims::lines(&analysis.statements, self.claims)))
+        let claims = claims::lines(&analysis.statements, self.claims);
+        Block::piece(heading, blocks.chain(Block::folded("The claims that were made from it", claims)))
     }
 }
 
