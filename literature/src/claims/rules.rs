@@ -633,7 +633,7 @@ fn varying(operands: &Operands, evidence: &Evidence) -> Found {
 /// The first names, by falling figures, with these.
 fn ranked(curves: &[Curve], of: impl Fn(&Curve) -> Option<f64>) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = curves.iter().filter_map(|curve| Some((curve.name.clone(), of(curve)?))).collect();
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
     all
 }
 
@@ -663,7 +663,7 @@ fn dearest(operands: &Operands, evidence: &Evidence) -> Found {
         return are_first(&ranked(&curves, sum), &names, operands.unit());
     }
     let mut places: Vec<f64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
-    places.sort_by(f64::total_cmp);
+    places.sort_unstable_by(f64::total_cmp);
     places.dedup();
     let first = |place: &f64| ranked(&curves, |curve| at(curve, *place)).first().map(|(name, _)| (*place, name.clone()));
     let first: Vec<(f64, String)> = places.iter().filter_map(first).collect();

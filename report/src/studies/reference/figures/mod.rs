@@ -9,6 +9,7 @@ mod y2007;
 
 use literature::claims::evidence::Curve;
 use literature::{ReferenceAnalysis, Study};
+use model::order::Order;
 
 use super::claims;
 use crate::document::figure::{Figure, Panel, Scale, SizeAxis, Ticks, Trace};
@@ -164,7 +165,7 @@ pub fn stacked(id: &str, title: &str, caption: &str, curves: &[&Curve], names: &
 /// ns of curves of today with their intervals, a column a size.
 pub fn by_size(title: &str, curves: &[(String, &Curve)]) -> Option<Table> {
     let mut sizes: Vec<f64> = curves.iter().flat_map(|(_, curve)| curve.points.iter().map(|point| point.0)).collect();
-    sizes.sort_by(f64::total_cmp);
+    sizes.order_by(f64::total_cmp);
     sizes.dedup();
     let mut rows = Rows::of(curves).words("Both ends, today", |(name, _)| name.as_str());
     for size in &sizes {

@@ -6,6 +6,7 @@ use literature::cabrera::loads::{LoadCurve, ROUND_TRIPS};
 use literature::cabrera::routines::Routine;
 use literature::claims::evidence::{Curve, Figure as Measured};
 use literature::sweep::{SeriesResult, SizeResult};
+use model::order::Order;
 
 use super::{DRAWING, Item, figure, linear_numbers, linear_sizes, of_today, twice};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
@@ -91,12 +92,12 @@ fn left(analysis: &ReferenceAnalysis, today: &[Curve], id: &str, title: &str, en
     let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == "left" && has(curve, end) && has(curve, protocol)).collect();
     let size = |curve: &Curve| curve.labels.iter().find_map(|label| label.parse::<f64>().ok());
     let mut units: Vec<f64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
-    units.sort_by(f64::total_cmp);
+    units.order_by(f64::total_cmp);
     units.dedup();
     let line = |(place, units): (usize, &f64)| {
         let mut points: Vec<(f64, Measured)> =
             curves.iter().filter_map(|curve| Some((size(curve)?, curve.points.iter().find(|point| point.0 == *units)?.1))).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.order_by(|a, b| a.0.total_cmp(&b.0));
         let curve = Curve { name: format!("L{units}"), points, ..(*curves.first()?).clone() };
         Some(of_today(&curve, place, 1.0, number::percent))
     };
