@@ -268,7 +268,8 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
     let (factor, unit) = unit(&values.map(|found| found.value).collect::<Vec<_>>());
     let column = |head: (String, String), figures: Vec<String>| {
         let cells = figures.into_iter().map(Cell::from).collect();
-        Column { cells, ..Column::new((format!("{}, {}", head.0, head.1).as_str(), 9, [head.0, head.1]), Kind::Figures) }
+        let line = if head.0.is_empty() { head.1.clone() } else { format!("{}, {}", head.0, head.1) };
+        Column { cells, ..Column::new((line.as_str(), 9, [head.0, head.1]), Kind::Figures) }
     };
     let mut columns = Vec::new();
     if !side_by_side {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Where Debian's package puts it.
 const CHROMIUM: &str = "/usr/bin/chromium";
 /// A cold start on a busy machine takes seconds, not minutes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Whether a browser is there. Without one a test is skipped aloud; in CI,
 /// where it must be there, it fails.
