@@ -22,7 +22,7 @@ pub fn history(history: &History) -> Answer {
             format!("nettoll study {}", super::next::quoted(&history.study)),
             None,
         );
-        return Answer { next: Some(next), ..Answer::new(question, headline, Grade::Open, format!("{missing} more runs")) };
+        return Answer { next: Some(next), ..Answer::new(question, headline, Grade::Open, plural(missing, "more run")) };
     }
     let changed: Vec<&CellHistory> = history.cells.iter().filter(|cell| cell.newest != Turn::None).collect();
     let words = |cell: &&CellHistory| {

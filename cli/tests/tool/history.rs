@@ -80,7 +80,7 @@ fn a_change_is_told_with_its_run_its_kernel_and_its_cells() -> Result<(), Skip> 
     changed(&tool);
     let text = history(&tool, &[]);
     assert_eq!(text.code, Some(3), "{text:#?}");
-    text.says("The newest run is past a change for the worse in 2 of 6 cells.");
+    text.says("UDP_STREAM 64 B is worse since run 000e, +");
     text.says("2026-10-15T01-00-00Z-sizes-000e; kernel 6.18.1 -> 6.18.2");
     let answer = history(&tool, &["-J"]);
     assert_eq!(answer.code, Some(3));
@@ -108,7 +108,7 @@ fn a_change_is_told_with_its_run_its_kernel_and_its_cells() -> Result<(), Skip> 
 fn a_history_without_a_change_is_done() -> Result<(), Skip> {
     let tool = Tool::new();
     (0..22).for_each(|day| _ = make(&tool, day, |size| mood(day, size)));
-    history(&tool, &[]).done().says("No change of level in any of 6 cells.");
+    history(&tool, &[]).done().says("No change of time per message in 6 cells over 22 runs.");
     assert_eq!(history(&tool, &["-J"]).done().json()["worse"], json!(false));
     Ok(())
 }
@@ -125,7 +125,7 @@ fn a_change_that_is_accepted_is_left_behind() -> Result<(), Skip> {
 fn few_runs_say_that_they_are_few() -> Result<(), Skip> {
     let tool = Tool::new();
     (0..9).for_each(|day| _ = make(&tool, day, |_| if day > 4 { 2.0 } else { 1.0 }));
-    history(&tool, &[]).done().says("Nothing can be told yet: a change takes 10 runs with a value, and there are 9.");
+    history(&tool, &[]).done().says("Too early: 9 of 10 runs of time per message.");
     Ok(())
 }
 
@@ -140,7 +140,7 @@ fn runs_of_two_machines_are_refused() -> Result<(), Skip> {
     }
     history(&tool, &[]).refused(2, &["these runs are of 2 machines", "4 on ", "Another CPU 9000", "8 on ", "--machine WORDS"]);
     history(&tool, &["-J"]).refused_in_json(2, &["of 2 machines"]);
-    history(&tool, &["--machine", "Another CPU"]).done().says("over 4 runs");
+    history(&tool, &["--machine", "Another CPU"]).done().says("4 of 10 runs");
     history(&tool, &["--machine", "No such CPU"]).refused(1, &["no run on a machine with 'No such CPU'"]);
     Ok(())
 }
