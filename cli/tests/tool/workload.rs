@@ -128,8 +128,9 @@ fn a_workload_that_cannot_be_is_misuse() -> Result<(), Skip> {
 
 fn a_dry_run_says_what_would_be_sent() -> Result<(), Skip> {
     let tool = tool();
-    let said = tool.run(&["workload", "mine.csv", "--measure", "--dry-run"]).done();
-    said.says("UDP_STREAM (mine) mean");
+    tool.run(&["workload", "mine.csv", "--measure", "--dry-run"]).done().says("37 cells in 9 blocks");
+    let all = tool.run(&["workload", "mine.csv", "--measure", "--dry-run", "-J"]).done().json();
+    assert!(all.to_string().contains("mine"), "{all}");
     assert!(tool.try_stored().is_none());
     Ok(())
 }
