@@ -46,7 +46,9 @@ fn a_lossy_control_path() -> Result<(), Skip> {
     let errors = stored.errors();
     let expected = |error: &String| error.contains("was lost") || error.contains("in the measured part");
     assert!(errors.len() <= 2 && errors.iter().all(expected), "{errors:?}");
-    answer.says(&format!("{} trials measured, {} failed", CELLS * 3 - errors.len(), errors.len()));
+    if !errors.is_empty() {
+        answer.says(&format!("{} trials measured, {} failed", CELLS * 3 - errors.len(), errors.len()));
+    }
     let dropped = net.router.set("nft list table inet lossy | grep -c 'counter packets [1-9]' || true")?;
     assert_eq!(dropped.trim(), "2", "both ways were to be lossy");
     // The last word of a connection that has been closed is to come through, or

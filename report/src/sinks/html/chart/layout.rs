@@ -401,7 +401,7 @@ mod tests {
         fn names_never_touch(wanted in proptest::collection::vec(0.0..200.0, 1..6)) {
             let mut heights = spread(&wanted, [0.0, 200.0]);
             prop_assert!(heights.iter().all(|down| (-1e-9..=200.0 + 1e-9).contains(down)));
-            heights.order_by(f64::total_cmp);
+            heights.sort_by(f64::total_cmp);
             prop_assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= NAMES_APART - 1e-9));
         }
     }
