@@ -73,6 +73,8 @@ pub struct Endpoint {
     answers: Receiver<FromEndpoint>,
     /// Warm-up of its task.
     warmup: Nanos,
+    /// It was told when to measure.
+    measures: bool,
     /// What came while it was to say that it flows.
     kept: VecDeque<FromEndpoint>,
 }
@@ -92,15 +94,20 @@ impl Endpoint {
 
     /// One that is talked to through these, greeted.
     pub fn over(commands: File, answers: File) -> Self {
-        let mut endpoint =
-            Self { commands: Some(commands), answers: Receiver::new(answers), warmup: Nanos::default(), kept: VecDeque::new() };
+        let mut endpoint = Self {
+            commands: Some(commands),
+            answers: Receiver::new(answers),
+            warmup: Nanos::default(),
+            measures: false,
+            kept: VecDeque::new(),
+        };
         assert_eq!(endpoint.hear(), FromEndpoint::Hello { version: CONTROL_VERSION });
         endpoint
     }
 
     pub fn tell(&mut self, message: &ToEndpoint) {
         if let ToEndpoint::Prepare(task) = message {
-            self.warmup = task.warmup;
+            (self.warmup, self.measures) = (task.warmup, false);
         }
         channel::send(self.commands.as_mut().unwrap(), message).unwrap();
     }
@@ -127,8 +134,12 @@ impl Endpoint {
         }
     }
 
-    /// Has it measure after its warm-up. It may have ended by then.
+    /// Has it measure after its warm-up, once: it may say that it flows when it was told already. It may have ended by
+    /// then.
     pub fn measure(&mut self) {
+        if std::mem::replace(&mut self.measures, true) {
+            return;
+        }
         let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();
         let at = Nanos::from(Duration::from(now)) + self.warmup;
         if let Some(commands) = &mut self.commands {
