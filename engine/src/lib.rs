@@ -27,6 +27,7 @@ mod error;
 mod external;
 mod flow_threads;
 mod modes;
+mod part;
 mod progress;
 mod recorder;
 mod report;

@@ -11,41 +11,11 @@ use model::woven::Edge;
 
 use super::futex;
 use super::layout::{MOST_SEATS, Memory, SeatMemory};
+use super::order::Order;
 use super::seat::Seat;
 use crate::api::memory_file;
-use crate::stage::Part;
+use crate::part::Part;
 use crate::wake::WAKE_UP;
-
-/// What a traffic thread does after the edge of a mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Order {
-    /// It goes on. Nobody waits for the edge: a slice begins with it.
-    GoOn = 0,
-    /// It goes on; the controller waits for the edge.
-    Tell = 1,
-    /// It sleeps until the next mark; the controller waits for the edge.
-    Stop = 2,
-}
-
-impl Order {
-    pub(super) const fn split(word: u32) -> (u32, Self) {
-        let order = match word & 3 {
-            0 => Self::GoOn,
-            1 => Self::Tell,
-            _ => Self::Stop,
-        };
-        (word >> 2, order)
-    }
-
-    const fn word(self, mark: u32) -> u32 {
-        mark << 2 | self as u32
-    }
-
-    pub(super) const fn is_awaited(self) -> bool {
-        !matches!(self, Self::GoOn)
-    }
-}
 
 /// Number of a mark at one seat: an edge is asked for with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,9 @@
 mod board;
 mod futex;
 mod layout;
+mod order;
 mod seat;
 
-pub use board::{Board, Interrupted, Mark, Order};
+pub use board::{Board, Interrupted, Mark};
+pub use order::Order;
 pub use seat::Seat;

@@ -12,11 +12,11 @@ use model::woven::Edge;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use sys::clock;
 
-use super::board::Order;
 use super::futex;
 use super::layout::{Memory, SeatMemory};
+use super::order::Order;
 use crate::edge::{EdgeReader, switches};
-use crate::stage::Part;
+use crate::part::Part;
 
 /// Longest sleep of a thread that has no turn: then it looks whether its trial goes on.
 const NAP: Duration = Duration::from_millis(100);

@@ -12,8 +12,6 @@ use crate::words;
 const NS: f64 = 1e-9;
 /// Series of a sweep that have a chart at the top; the others are in the tables.
 const SERIES: usize = 4;
-/// Charts of a study of levels, counts or rates at the top; its section has the others.
-pub const AT_TOP: usize = 2;
 
 /// The pictures: of arms their changes, of ways their ranking, of levels, counts and rates the charts of
 /// each, else what a message costs by size, or its round trips.
@@ -27,7 +25,7 @@ pub fn pictures(analysis: &Analysis, groups: &[Group]) -> Vec<Block> {
     let studied = (analysis.levels().map(levels::charts))
         .or_else(|| analysis.repetitions().map(repetitions::charts))
         .or_else(|| analysis.open_loop().map(|study| open_loop::charts(study, analysis)))
-        .map(|all| all.into_iter().take(AT_TOP).collect::<Vec<Figure>>());
+        .map(|all| all.into_iter().take(super::AT_TOP).collect::<Vec<Figure>>());
     let cpu = || Block::figures(cpu(analysis, groups));
     let drawn = match studied {
         Some(figures) => Block::figures(figures),

@@ -10,7 +10,7 @@ use model::order::Order;
 use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::{Block, Document, Figure, Masthead, Rows, Section};
 use crate::number;
-use crate::studies::headline::AT_TOP;
+use crate::studies::AT_TOP;
 use crate::{clock, json, words};
 
 /// What names a run.

@@ -33,6 +33,9 @@ use analysis::result::Analysis;
 
 use crate::document::Section;
 
+/// Charts of a study of levels, counts or rates at the top of its page; its section has the others.
+const AT_TOP: usize = 2;
+
 /// Every section that the analysis has figures for, in the order of a page.
 pub fn all(analysis: &Analysis) -> Vec<Section> {
     let sections = [

@@ -13,7 +13,7 @@ use model::plan::Factor;
 use crate::document::{Block, Part, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
-use crate::studies::headline::AT_TOP;
+use crate::studies::AT_TOP;
 
 /// Makes the section of a study of levels.
 pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {

@@ -10,7 +10,7 @@ use analysis::result::{Analysis, Latency, OpenLoopStudy, Percentile};
 use crate::document::{Part, Section, Table, Tone};
 use crate::number::{self, NOTHING, tight};
 use crate::series::percentile;
-use crate::studies::headline::AT_TOP;
+use crate::studies::AT_TOP;
 use crate::{interval, words as shared};
 
 /// Makes the section of a study of rates.

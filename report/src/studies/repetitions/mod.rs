@@ -10,7 +10,7 @@ use analysis::result::{Estimate, RepetitionStudy};
 use crate::document::{Block, Part, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
-use crate::studies::headline::AT_TOP;
+use crate::studies::AT_TOP;
 use crate::words::plural;
 
 /// Rows that a terminal shows of each series.
