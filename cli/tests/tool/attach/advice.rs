@@ -69,8 +69,8 @@ pub fn first<'a>(found: &'a Value, rule: &str) -> Result<&'a Value, Skip> {
     assert!(!one["advice"]["evidence"].as_array().unwrap().is_empty() && one["blocks"].as_array().unwrap().len() == 24);
     if one["shown"] != true {
         let [value, low, high] = saving(one);
-        let now = one["advice"]["now"]["observed"].as_f64().unwrap();
-        return Err(Skip(format!("{rule} found first, but {}: {value:.4} ({low:.4} to {high:.4}) of {now:.4}", one["reason"])));
+        let now = &one["advice"]["now"]["observed"];
+        return Err(Skip(format!("{rule} found first, but {}: {value:.4} ({low:.4} to {high:.4}) of {now}", one["reason"])));
     }
     Ok(one)
 }
