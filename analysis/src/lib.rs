@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod agreement;
 pub mod answer;
 pub mod attached;
 pub mod audit;
@@ -30,7 +31,6 @@ pub mod table;
 pub mod variance;
 pub mod verdict;
 pub mod workload;
-pub mod woven;
 
 mod cells;
 mod claim;
@@ -39,6 +39,7 @@ mod ends;
 mod figures;
 mod findings;
 mod grouping;
+mod json;
 mod latency;
 mod metric;
 mod paths;
@@ -53,3 +54,4 @@ pub use collector::Collector;
 pub use figures::Figures;
 pub use grouping::group_by;
 pub use studies::{Analysis, open_loop, published, receipt, repetitions};
+pub use verdict::woven;

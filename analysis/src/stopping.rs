@@ -7,11 +7,14 @@
 //! remains is simulated in the tests of this file and stands in
 //! `docs/statistics.md`.
 
+mod woven;
+
 use std::collections::HashMap;
 
 use model::plan::Blocks;
 use model::{Cell, Plan, TrialRecord};
 
+pub use self::woven::WovenObserver;
 pub use crate::claim::{Claim, looks};
 use crate::metric::time_per_message;
 use stats::estimate::Estimate;

@@ -4,8 +4,8 @@
 use std::net::IpAddr;
 
 use analysis::stopping::Observer;
+use analysis::stopping::WovenObserver;
 use analysis::verdict::GATE;
-use analysis::woven::WovenObserver;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Event;

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::verdict::agreements;
+use analysis::agreement::agreements;
 use analysis::woven::extent;
 use lab::study::StudyError;
 use model::plan::ApprovedPlan;
+use model::plan::Unfit;
 use model::run::Status;
-use model::woven::Unfit;
 
 use crate::args::StudyArgs;
 use crate::exit::Failure;

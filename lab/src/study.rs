@@ -241,22 +241,26 @@ impl Study<'_> {
     /// Sets everything back to what it was before the first trial, as far as the
     /// hosts are there, and tells how the study ended.
     fn conclude(&mut self, outcome: Result<Status, StudyError>) -> Result<Status, StudyError> {
-        let status = match &outcome {
-            Ok(status) => status.clone(),
-            Err(error) => Status::Failed { error: error.to_string() },
-        };
         let first = self.sessions.get_mut(SessionPool::FIRST);
         // The hosts after a run are not what its last arm made of them.
         self.arms.rest(first);
-        // Hosts that are lost tell nothing any more, and whoever was told to stop
-        // does not wait for others' trials.
-        let hosts = if self.listener.keeps_hosts() { first.gather_facts(self.listener).unwrap_or_default() } else { Vec::new() };
-        let event = Event::Closed { hosts: &hosts, warnings: first.warnings(), status: &status };
-        let closed = self.listener.hear(&event).map(drop).map_err(StudyError::Listener);
-        outcome.and_then(|status| closed.map(|()| status))
+        close(first, self.listener, outcome)
     }
 
     fn tell(&mut self, event: &Event) -> Result<ControlFlow<()>, StudyError> {
         self.listener.hear(event).map_err(StudyError::Listener)
     }
+}
+
+/// Tells the listener how a study ended, with the facts of its first session's hosts after it.
+pub(crate) fn close(first: &mut Session, listener: &mut dyn Listener, outcome: Result<Status, StudyError>) -> Result<Status, StudyError> {
+    let status = match &outcome {
+        Ok(status) => status.clone(),
+        Err(error) => Status::Failed { error: error.to_string() },
+    };
+    // A host that is lost has no facts any more; one that was told to stop does not wait for others' trials.
+    let hosts = if listener.keeps_hosts() { first.gather_facts(listener).unwrap_or_default() } else { Vec::new() };
+    let event = Event::Closed { hosts: &hosts, warnings: first.warnings(), status: &status };
+    let closed = listener.hear(&event).map(drop).map_err(StudyError::Listener);
+    outcome.and_then(|status| closed.map(|()| status))
 }

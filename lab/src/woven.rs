@@ -8,15 +8,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
 use analysis::result::Metric;
-use analysis::woven::WovenObserver;
+use analysis::stopping::WovenObserver;
 use engine::woven::Board;
 use model::adjust::AppliedSetting;
-use model::plan::{ApprovedPlan, TrialEnd};
+use model::plan::{ApprovedPlan, TrialEnd, Unfit, unfit};
 use model::run::Status;
 use model::schedule::{self, Slot};
 use model::trial::{Outcome, TrialRecord};
 use model::warning::Warning;
-use model::woven::{self, Exchange, Slice, SliceTimes, Unfit, exchange, instance_length};
+use model::woven::{self, Exchange, Slice, SliceTimes, exchange, instance_length};
 use model::{Cell, Pass, Role};
 
 use crate::arm::{self, ArmController, ArmError};
@@ -27,7 +27,7 @@ use crate::lacking;
 use crate::refusal::Refusal;
 use crate::remote::HostError;
 use crate::session::{Session, Setting};
-use crate::study::StudyError;
+use crate::study::{StudyError, close};
 use crate::trial::TrialSpec;
 use crate::trial::woven::{Torn, Woven, WovenArm, run as run_instance};
 
@@ -63,7 +63,7 @@ struct PreparedArm {
 impl<'a> Weaver<'a> {
     /// Makes the hosts of all arms; `None` where the user wants no more.
     fn open(plan: &'a ApprovedPlan, credentials: &Credentials, listener: &'a mut dyn Listener) -> Result<Option<Self>, StudyError> {
-        if let Some(why) = woven::unfit(plan) {
+        if let Some(why) = unfit(plan) {
             return Err(StudyError::NotWoven(why));
         }
         let board = Board::new().map_err(|answer| {
@@ -260,18 +260,10 @@ impl<'a> Weaver<'a> {
 
     /// Sets everything back, and tells how the study ended.
     fn conclude(&mut self, outcome: Result<Status, StudyError>) -> Result<Status, StudyError> {
-        let status = match &outcome {
-            Ok(status) => status.clone(),
-            Err(error) => Status::Failed { error: error.to_string() },
-        };
         for session in &mut self.sessions {
             self.arms.rest(session);
         }
-        let first = &mut self.sessions[0];
-        let hosts = if self.listener.keeps_hosts() { first.gather_facts(self.listener).unwrap_or_default() } else { Vec::new() };
-        let event = Event::Closed { hosts: &hosts, warnings: first.warnings(), status: &status };
-        let closed = self.listener.hear(&event).map(drop).map_err(StudyError::Listener);
-        outcome.and_then(|status| closed.map(|()| status))
+        close(&mut self.sessions[0], self.listener, outcome)
     }
 
     fn tell(&mut self, event: &Event) -> Result<ControlFlow<()>, StudyError> {

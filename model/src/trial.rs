@@ -1,5 +1,7 @@
 //! One execution of one cell: what is stored of it.
 
+mod slices;
+
 use serde::{Deserialize, Serialize};
 
 use crate::adjust::AppliedSetting;

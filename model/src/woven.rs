@@ -1,6 +1,5 @@
 //! A woven trial: the arms of a cell take turns of some milliseconds, all of them alive throughout.
 
-mod fitness;
 mod numbers;
 
 use rand::SeedableRng;
@@ -9,12 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::end::{Counts, CpuTime, EndReport, Switches, Window};
+use crate::end::Switches;
 use crate::quantity::Nanos;
-use crate::traffic::{Protocol, Role};
-use crate::trial::{Measured, Windows};
-
-pub use fitness::{MOST_ARMS, Unfit, unfit};
+use crate::traffic::Protocol;
 
 /// Place of one end on the board that the ends of a woven trial share with their controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +114,7 @@ impl SliceEnd {
     }
 
     /// Adds another.
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.time = self.time + other.time;
         self.cpu = self.cpu + other.cpu;
         self.run_delay = self.run_delay + other.run_delay;
@@ -179,50 +175,6 @@ impl Slice {
     }
 }
 
-impl Measured {
-    /// Makes the measured part of a trial that was woven that of its slices, of `length` each: the window is as long as
-    /// they are together, and counts and CPU time are theirs. The counts of the whole trial stay. False where none of
-    /// the slices counts.
-    pub fn measure_slices<'a>(&mut self, cell: &Cell, slices: impl IntoIterator<Item = &'a Slice>, length: Nanos) -> bool {
-        let (mut sender, mut receiver, mut count) = (SliceEnd::default(), SliceEnd::default(), 0u64);
-        let (mut begun, mut overlap) = (None, Nanos::default());
-        for slice in slices.into_iter().filter(|slice| slice.counts()) {
-            begun.get_or_insert(slice.begun);
-            sender.add(&slice.sender);
-            receiver.add(&slice.receiver);
-            overlap = overlap + slice.sender.time.min(slice.receiver.time);
-            count += 1;
-        }
-        let Some(begun) = begun else { return false };
-        take(&mut self.sender, &sender, cell, begun);
-        take(&mut self.receiver, &receiver, cell, begun);
-        self.count_by_sender(cell);
-        let overlap_ns = i64::try_from(overlap.get()).unwrap_or(i64::MAX);
-        self.windows = Some(Windows { asked: Nanos::new(length.get().saturating_mul(count)), overlap_ns });
-        self.slices = count as u32;
-        true
-    }
-}
-
-/// Makes the measured part of an end that of its slices.
-fn take(end: &mut EndReport, slices: &SliceEnd, cell: &Cell, begun: Nanos) {
-    let process = slices.cpu;
-    let share = process.get() as f64 / end.cpu_time.process.get().max(1) as f64;
-    end.user_cpu = end.user_cpu.map(|user| Nanos::new((user.get() as f64 * share) as u64).min(process));
-    end.cpu_time = CpuTime { process, irq: None, kernel_threads: None };
-    end.window = Window { start: begun, end: begun + slices.time };
-    end.switches = slices.switches;
-    end.run_delay = end.run_delay.map(|_| slices.run_delay);
-    let mut counts = Counts { calls: slices.calls, messages: slices.messages, bytes: slices.bytes, ..Counts::default() };
-    let is_stream = cell.test.is_stream();
-    if is_stream && end.role == Role::Receiver && cell.protocol() == Protocol::Tcp {
-        counts.messages = counts.bytes / cell.size.get().max(1);
-    }
-    counts.sent = if is_stream && end.role == Role::Receiver { 0 } else { counts.messages };
-    counts.received = if is_stream && end.role == Role::Sender { 0 } else { counts.messages };
-    end.counts = counts;
-}
-
 /// Times of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceTimes {
@@ -245,6 +197,9 @@ impl SliceTimes {
         Self { measured: times.measured.min(most), ..times }
     }
 }
+
+/// Most arms of one round: with more, one waits so long for its turn that connections idle.
+pub const MOST_ARMS: usize = 8;
 
 /// Longest time that an arm waits for its turn: a TCP that was idle for its retransmission timeout, 200 ms at least,
 /// starts slowly again.

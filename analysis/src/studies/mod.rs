@@ -21,7 +21,7 @@ pub mod ways;
 
 use model::host::HostFacts;
 use model::{Plan, Run, TrialRecord};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::SerializeMap;
 use stats::bootstrap::Batches;
 
 use crate::cells::CellResult;
@@ -145,7 +145,7 @@ macro_rules! studies {
         }
 
         impl StudyResult {
-            fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+            pub(crate) fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
                 match self { $(Self::$variant(result) => map.serialize_entry(stringify!($key), result),)* }
             }
         }
@@ -227,31 +227,4 @@ studies! {
     ways: ways::Ways => Ways(ways::WayStudy);
     /// Hosts and pairs of a fleet; `None` of a study of two hosts.
     fleet: fleet::Fleet => Fleet(fleet::FleetResult);
-}
-
-/// JSON as readers know it: one key for each part and each result.
-impl Serialize for Analysis {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("format", &self.format)?;
-        map.serialize_entry("answer", &crate::answer::of(self))?;
-        map.serialize_entry("run", &self.run)?;
-        map.serialize_entry("hosts", &self.hosts)?;
-        map.serialize_entry("blocks", &self.blocks)?;
-        map.serialize_entry("trials", &self.trials)?;
-        map.serialize_entry("failed", &self.failed)?;
-        map.serialize_entry("cells", &self.cells)?;
-        // These three have a key in any run.
-        map.serialize_entry("models", self.models())?;
-        map.serialize_entry("roles", &self.roles())?;
-        map.serialize_entry("datagrams", &self.datagrams())?;
-        map.serialize_entry("findings", &self.findings)?;
-        map.serialize_entry("disturbed", &self.disturbed)?;
-        map.serialize_entry("irq_pooled", &self.irq_pooled)?;
-        let always = |study: &&StudyResult| matches!(study, StudyResult::Models(_) | StudyResult::Roles(_) | StudyResult::Datagrams(_));
-        for study in self.studies.iter().filter(|study| !always(study)) {
-            study.write(&mut map)?;
-        }
-        map.end()
-    }
 }

@@ -12,8 +12,8 @@ use stats::median;
 use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::{Trial, TrialTable};
+use crate::verdict::woven::{WovenSeries, WovenSide};
 use crate::verdict::{Compared, GATE, Options, Side, Sides, compare_sides, hypotheses, self_test};
-use crate::woven::{WovenSeries, WovenSide};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]

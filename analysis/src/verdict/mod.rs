@@ -10,7 +10,6 @@
 //! `docs/statistics.md` has the maths with their sources, and what simulations
 //! show of them.
 
-mod agreement;
 mod coefficients;
 mod compare;
 mod evidence;
@@ -24,9 +23,9 @@ mod series;
 mod sides;
 
 pub mod simulation;
+pub mod woven;
 
 pub use crate::metric::Direction;
-pub use agreement::{Agreement, agreements};
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
 pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use false_alarm::FalseAlarm;
@@ -47,7 +46,7 @@ use model::Plan;
 use model::order::Gather;
 use serde::Serialize;
 
-use crate::woven::looks;
+use self::woven::looks;
 
 /// A difference of up to 2 % is none worth a verdict unless the user says so.
 pub const THRESHOLD: f64 = 0.02;

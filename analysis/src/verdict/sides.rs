@@ -17,7 +17,7 @@ use crate::cost::fit::in_words;
 use crate::cost::{CostModel, FitOutcome, Quantity};
 use crate::figures::Figures;
 use crate::metric::Metric;
-use crate::woven::{Measure, WovenSide};
+use crate::verdict::woven::{Measure, WovenSide};
 use stats::cost::design::Point;
 use stats::median;
 

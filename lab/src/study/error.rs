@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use model::woven::Unfit;
+use model::plan::Unfit;
 
 use crate::arm::ArmError;
 use crate::error::TrialError;

@@ -10,6 +10,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use super::error::PlanError;
+use super::fitness::{Unfit, unfit};
 use super::{FleetPlan, changes, conditions, link_check};
 use super::{HostPlace, Plan, PlanEnd};
 use crate::arm::Setting;
@@ -17,7 +18,7 @@ use crate::order::Gather;
 use crate::program::Program;
 use crate::quantity::Nanos;
 use crate::traffic::Role;
-use crate::woven::{self, Unfit};
+use crate::woven;
 
 /// An action of a plan that its user has to want: a process is started, a connection is made, or
 /// this machine is changed.
@@ -137,7 +138,7 @@ impl ApprovedPlan {
     /// The reason for which the arms are compared in turn.
     pub fn weave(mut self, [least, most]: [u32; 2]) -> Result<Self, Unfit> {
         let plan = &mut self.plan;
-        if let Some(why) = woven::unfit(plan) {
+        if let Some(why) = unfit(plan) {
             return Err(why);
         }
         (plan.blocks.least, plan.blocks.most) = (least, most);

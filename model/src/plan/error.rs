@@ -1,8 +1,8 @@
 //! Errors in plans.
 
+use super::Unfit;
 use crate::arm::ArmError;
 use crate::cell::LevelError;
-use crate::woven::Unfit;
 
 /// A plan that cannot be carried out, with the reason.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

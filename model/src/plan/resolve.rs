@@ -119,7 +119,7 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     if plan.arms.len() == 1 {
         return Err(crate::arm::ArmError::Number(1).into());
     }
-    if let (true, Some(why)) = (plan.woven, crate::woven::unfit(plan)) {
+    if let (true, Some(why)) = (plan.woven, super::unfit(plan)) {
         return Err(PlanError::Unfit(why));
     }
     Ok(())

@@ -6,9 +6,9 @@ use attribution::{Category, Layer, Receipt, Row};
 use literature::claims::evidence::{Curve, Figure};
 use stats::distribution::student_critical;
 
-use super::today::{add, protocol};
+use super::{add, protocol};
 use crate::Analysis;
-use crate::result::receipt::CellReceipt;
+use crate::studies::receipt::CellReceipt;
 
 /// Confidence of intervals.
 const CONFIDENCE: f64 = 0.95;

@@ -15,6 +15,7 @@ use crate::cells::CellResult;
 use crate::grouping::group_by;
 use crate::metric::Metric;
 use literature::cabrera::loads::{LoadCurve, ROUND_TRIPS};
+use literature::claims::evidence::{Curve, Figure};
 use literature::comparison::BufferRate;
 use literature::jacobson::{BufferCurve, KB, SEGMENT};
 use literature::sweep::{Series, SizePoint};
@@ -179,6 +180,33 @@ fn as_asked(known: &[(&Cell, SizePoint)]) -> Vec<(String, Vec<BufferRate>)> {
     }
     let buffers = buffers.into_iter().filter(|(_, points)| points.len() > 1);
     buffers.map(|(cell, points)| (cell.to_string(), points)).collect()
+}
+
+/// `tcp` or `udp`.
+fn protocol(test: Test) -> &'static str {
+    if test.protocol() == Protocol::Tcp { "tcp" } else { "udp" }
+}
+
+/// Adds a figure to its curve.
+fn add(curves: &mut Vec<Curve>, quantity: &'static str, name: &str, group: &str, labels: &[&str], (at, figure): (f64, Figure)) {
+    if !figure.value.is_finite() {
+        return;
+    }
+    let same = |curve: &&mut Curve| curve.quantity == quantity && curve.name == name && curve.group == group;
+    match curves.iter_mut().find(same) {
+        Some(curve) => {
+            let place = curve.points.partition_point(|point| point.0 < at);
+            curve.points.insert(place, (at, figure));
+        }
+        None => curves.push(Curve {
+            quantity,
+            name: name.to_owned(),
+            group: group.to_owned(),
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            points: vec![(at, figure)],
+            given: false,
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 use literature::claims::evidence::{Curve, Figure};
 use literature::{Study, shape};
 use model::cell::Factor;
-use model::{Protocol, Test};
 use stats::estimate::Estimate;
 
-use super::implementation;
+use super::{add, implementation, protocol};
 use crate::Analysis;
 use crate::cells::CellResult;
 use crate::metric::Metric;
@@ -42,33 +41,6 @@ fn figure(of: &Estimate) -> Figure {
 /// What goes down where the other goes up.
 fn inverse(of: Figure, scale: f64) -> Figure {
     Figure::within(scale / of.value, [scale / of.high, scale / of.low])
-}
-
-/// `tcp` or `udp`.
-pub fn protocol(test: Test) -> &'static str {
-    if test.protocol() == Protocol::Tcp { "tcp" } else { "udp" }
-}
-
-/// Adds a figure to its curve.
-pub fn add(curves: &mut Vec<Curve>, quantity: &'static str, name: &str, group: &str, labels: &[&str], (at, figure): (f64, Figure)) {
-    if !figure.value.is_finite() {
-        return;
-    }
-    let same = |curve: &&mut Curve| curve.quantity == quantity && curve.name == name && curve.group == group;
-    match curves.iter_mut().find(same) {
-        Some(curve) => {
-            let place = curve.points.partition_point(|point| point.0 < at);
-            curve.points.insert(place, (at, figure));
-        }
-        None => curves.push(Curve {
-            quantity,
-            name: name.to_owned(),
-            group: group.to_owned(),
-            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
-            points: vec![(at, figure)],
-            given: false,
-        }),
-    }
 }
 
 /// Streams by size, a curve a series and link.

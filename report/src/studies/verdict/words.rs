@@ -1,9 +1,8 @@
 //! Verdicts in words.
 
+use analysis::agreement::Agreement;
 use analysis::result::Metric;
-use analysis::verdict::{
-    Agreement, COMPARED, Comparison, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict,
-};
+use analysis::verdict::{COMPARED, Comparison, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
 use model::order::Order;
 
 use crate::document::{Head, Level, RowKind, Table};

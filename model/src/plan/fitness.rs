@@ -4,12 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::{LinkKind, Plan, PlanEnd};
 use crate::cell::Cell;
-use crate::plan::{LinkKind, Plan, PlanEnd};
 use crate::traffic::{Role, Test};
-
-/// Most arms of one round: with more, one waits so long for its turn that connections idle.
-pub const MOST_ARMS: usize = 8;
+use crate::woven::MOST_ARMS;
 
 /// Reason for which arms are compared in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

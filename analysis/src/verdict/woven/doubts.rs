@@ -56,8 +56,8 @@ pub fn of_level(cell: usize, side: Side, ages: &[f64]) -> Option<Doubt> {
 #[cfg(test)]
 mod tests {
     use super::{of_level, of_shift};
+    use crate::verdict::woven::Within;
     use crate::verdict::{Shape, Side};
-    use crate::woven::Within;
 
     fn instance(value: f64, lag_one: f64) -> Within {
         Within { value, deviation: 0.1, lag_one: Some(lag_one), rounds: 16 }

@@ -4,10 +4,10 @@ use model::woven::Slice;
 use model::{Plan, TrialRecord};
 use stats::instances::Instances;
 
-use super::{WovenSeries, WovenSide, looks};
 use crate::metric::Metric;
 use crate::studies::verdicts::sides;
 use crate::table::TrialTable;
+use crate::verdict::woven::{WovenSeries, WovenSide, looks};
 use crate::verdict::{Comparison, Options, Sides, Values, Verdict, compare_gate};
 
 /// Says after each block of instances whether every verdict is settled.

@@ -115,7 +115,7 @@ mod tests {
 
     use super::{WovenSeries, WovenSide};
     use crate::testing::{cell, run};
-    use crate::woven::Measure;
+    use crate::verdict::woven::Measure;
 
     #[test]
     fn verdicts_see_instances_up_to_the_last_look() {

@@ -6,11 +6,9 @@
 //! ```
 
 mod doubts;
-mod observer;
 mod rounds;
 mod series;
 
-pub use observer::WovenObserver;
 pub use rounds::{Measure, Within, aging, levels, within};
 pub use series::{WovenSeries, WovenSide};
 
