@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use model::woven::Edge;
 
 use super::futex;
-use super::layout::{MOST_SEATS, Memory, SeatMemory};
-use super::order::Order;
+use super::layout::{MOST_SEATS, Memory, Order, SeatMemory};
 use super::seat::Seat;
 use crate::api::memory_file;
 use crate::part::Part;

@@ -29,14 +29,45 @@ struct Header {
 /// A line of memory that one side writes and the other reads once a message.
 #[repr(C, align(128))]
 pub struct PartLine {
-    /// Part of the trial: [`crate::stage::Part`].
+    /// Part of the trial: [`crate::part::Part`].
     pub part: AtomicU8,
+}
+
+/// What a traffic thread does after the edge of a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Order {
+    /// It goes on. Nobody waits for the edge: a slice begins with it.
+    GoOn = 0,
+    /// It goes on; the controller waits for the edge.
+    Tell = 1,
+    /// It sleeps until the next mark; the controller waits for the edge.
+    Stop = 2,
+}
+
+impl Order {
+    pub(super) const fn split(word: u32) -> (u32, Self) {
+        let order = match word & 3 {
+            0 => Self::GoOn,
+            1 => Self::Tell,
+            _ => Self::Stop,
+        };
+        (word >> 2, order)
+    }
+
+    pub(super) const fn word(self, mark: u32) -> u32 {
+        mark << 2 | self as u32
+    }
+
+    pub(super) const fn is_awaited(self) -> bool {
+        !matches!(self, Self::GoOn)
+    }
 }
 
 /// The talk of the controller with a traffic thread.
 #[repr(C, align(128))]
 pub struct TalkLine {
-    /// The last mark: its number, and its [`super::Order`] in the last two bits. A futex.
+    /// The last mark: its number, and its [`Order`] in the last two bits. A futex.
     pub mark: AtomicU32,
     /// Number of the last mark that the thread has answered. A futex.
     pub answered: AtomicU32,

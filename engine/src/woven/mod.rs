@@ -10,9 +10,8 @@
 mod board;
 mod futex;
 mod layout;
-mod order;
 mod seat;
 
 pub use board::{Board, Interrupted, Mark};
-pub use order::Order;
+pub use layout::Order;
 pub use seat::Seat;

@@ -13,8 +13,7 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use sys::clock;
 
 use super::futex;
-use super::layout::{Memory, SeatMemory};
-use super::order::Order;
+use super::layout::{Memory, Order, SeatMemory};
 use crate::edge::{EdgeReader, switches};
 use crate::part::Part;
 
