@@ -21,6 +21,8 @@ mod history;
 mod invalid;
 mod latency;
 mod next;
+mod pair;
+mod places;
 mod receipt;
 mod runs;
 mod single;

@@ -1,7 +1,8 @@
 //! The answer of runs that are compared with each other.
 
-use super::arms::{Places, Told};
 use super::next::{Next, quoted, short};
+use super::pair::Pair;
+use super::places::Places;
 use super::{Answer, Ending, Grade, Part};
 use crate::runs::{RunComparison, RunsCompared};
 use crate::verdict::Conclusion;
@@ -47,8 +48,8 @@ fn one(runs: &RunsCompared) -> Answer {
         return Answer { exit: Some(exit), ..Answer::new(question, headline, Grade::Open, "the runs have no cell in common") };
     }
     let places = Places::of_labels(&figures.cells);
-    let told = Told { names: [&baseline, &candidate], compared: &figures.compared, places: &places, alike: &[], is_self_test: false };
-    let mut answer = told.answer(question);
+    let pair = Pair { names: [&baseline, &candidate], compared: &figures.compared, places: &places, alike: &[], is_self_test: false };
+    let mut answer = pair.answer(question);
     let missing = figures.unpaired.iter().map(Vec::len).sum::<usize>();
     if missing > 0 && answer.grade == Grade::Settled && figures.compared.conclusion == Conclusion::Inconclusive {
         answer.grade = Grade::Rough;

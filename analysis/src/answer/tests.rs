@@ -1,7 +1,8 @@
 //! Headlines, grades and exit codes of comparisons, a row each; the other kinds of results are
 //! in the tests of their reports, which have them whole.
 
-use super::arms::{Places, Told};
+use super::pair::Pair;
+use super::places::Places;
 use super::{Answer, Grade, sweep};
 use crate::metric::{Direction, Metric};
 use crate::verdict::{Compared, Comparison, Conclusion, Design, Judged, MetricComparison, Overall, Verdict};
@@ -75,7 +76,7 @@ fn answer(names: [&str; 2], (test, sizes): (Test, &[u64]), metrics: &[(Metric, &
     let places = Places::new(&cells.iter().collect::<Vec<_>>());
     let is_self_test = names[1].starts_with(names[0]) && names[1].contains('#');
     let compared = compared(metrics);
-    Told { names, compared: &compared, places: &places, alike: &[], is_self_test }.answer(String::new())
+    Pair { names, compared: &compared, places: &places, alike: &[], is_self_test }.answer(String::new())
 }
 
 const CPU: Metric = Metric::CpuPerMessageNs;
