@@ -31,8 +31,8 @@ use serde::Serialize;
 
 pub use comparison::{Comparison, Foreign};
 pub use read::ReadError;
-pub use stated::Stated;
-pub use statement::{Given, Ruling, Standing, Statement, Today};
+pub use stated::StatedFigure;
+pub use statement::{Ruling, Standing, Statement, TableRuling, Today};
 pub use stats::resample::{DRAWS, Resampled};
 
 use cabrera::loads::{self, LoadCurve};
@@ -167,7 +167,7 @@ pub struct ReferenceAnalysis {
     /// The paper's statements, with their rulings.
     pub statements: Vec<Statement>,
     /// Figures that the text states.
-    pub stated: Vec<Stated>,
+    pub stated: Vec<StatedFigure>,
     /// Contradictions in the tables.
     pub inconsistencies: Vec<String>,
     /// Messages per second by size.

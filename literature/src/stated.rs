@@ -7,7 +7,7 @@ use crate::read::ReadError;
 
 /// A figure of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Stated {
+pub struct StatedFigure {
     /// The place in the paper.
     pub place: String,
     /// The quantity.
@@ -35,14 +35,14 @@ const FIGURES: [&str; 7] = ["id", "place", "quantity", "value", "low", "high", "
 ///
 /// # Errors
 /// None that a user can meet: the tables are part of the program, and read by its tests.
-pub fn figures(study: Study) -> Result<Vec<Stated>, ReadError> {
+pub fn figures(study: Study) -> Result<Vec<StatedFigure>, ReadError> {
     let bad = |error: csv::Error| ReadError::NotARow { line: 0, reason: error.to_string() };
     let mut reader = csv::Reader::from_reader(text(study).as_bytes());
     let names: Vec<String> = reader.headers().map_err(bad)?.iter().map(str::to_owned).collect();
     reader.records().map(|row| Ok(figure(&names, &row.map_err(bad)?))).collect()
 }
 
-fn figure(names: &[String], row: &csv::StringRecord) -> Stated {
+fn figure(names: &[String], row: &csv::StringRecord) -> StatedFigure {
     let cell = |column: &str| names.iter().position(|name| name == column).and_then(|place| row.get(place)).unwrap_or_default();
     let ends = match (cell("value"), cell("low"), cell("high")) {
         ("", low, high) if low == high => low.to_owned(),
@@ -52,7 +52,7 @@ fn figure(names: &[String], row: &csv::StringRecord) -> Stated {
         (value, ..) => value.to_owned(),
     };
     let conditions = names.iter().zip(row).filter(|(name, cell)| !FIGURES.contains(&name.as_str()) && !cell.is_empty());
-    Stated {
+    StatedFigure {
         place: cell("place").to_owned(),
         quantity: cell("quantity").to_owned(),
         figure: format!("{ends} {}", cell("unit")),

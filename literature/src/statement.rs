@@ -58,7 +58,7 @@ pub struct Statement {
     /// The rule by which it holds.
     pub rule: String,
     /// Rulings of tables that a user gave, by the same rule.
-    pub given: Vec<Given>,
+    pub given: Vec<TableRuling>,
     /// The ruling of runs of today, by the same rule; `None` where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub today: Option<Today>,
@@ -116,7 +116,7 @@ pub struct Today {
 
 /// The ruling of a table that a user gave.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Given {
+pub struct TableRuling {
     /// The table.
     pub label: String,
     /// The ruling.

@@ -7,6 +7,7 @@
 
 pub mod evidence;
 pub mod facts;
+pub mod operands;
 pub mod rules;
 
 use serde::Deserialize;
@@ -14,9 +15,10 @@ use serde::Deserialize;
 use crate::Study;
 use crate::read::ReadError;
 use crate::read::csv::Table;
-use crate::statement::{Given, Ruling, Standing, Statement, Today};
+use crate::statement::{Ruling, Standing, Statement, TableRuling, Today};
 use evidence::Evidence;
-use rules::{Kind, Operands, Outcome};
+use operands::Operands;
+use rules::{Kind, Outcome};
 
 const CLAIMS: &str = include_str!("../../../reference/claims.csv");
 
@@ -160,10 +162,10 @@ impl Claim {
     }
 
     /// The ruling of a table that a user gave, on the claims that it has the figures for.
-    fn given(&self, label: &str, evidence: &Evidence) -> Option<Given> {
+    fn given(&self, label: &str, evidence: &Evidence) -> Option<TableRuling> {
         let outcome = Self::outcome(&self.clauses, evidence, true)?;
         let ruling = outcome.holds.map_or(Ruling::Undecidable, Ruling::from_rule);
-        Some(Given { label: label.to_owned(), ruling, found: outcome.found, values: outcome.values })
+        Some(TableRuling { label: label.to_owned(), ruling, found: outcome.found, values: outcome.values })
     }
 }
 

@@ -1,19 +1,15 @@
 //! The kinds of rule that a row of the claims can name. Each takes operands and curves, and
 //! says whether they show it.
 
-use std::collections::BTreeMap;
-
 use stats::cost::LEAST_NOISE;
 use stats::cost::design::Point;
 use stats::knee::{NOTCH, notch_depth};
 
-use super::evidence::{Against, Curve, Evidence, Figure, Pick, Term, against, scaled};
+use super::evidence::{Curve, Evidence, Figure, Pick};
+use super::operands::Operands;
 use crate::power;
 use crate::shape::Side;
 use crate::steps;
-
-/// What a rule found: `None` where the curves lack what it takes.
-pub type Found = Option<Outcome>;
 
 /// The outcome of a rule on curves.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +29,8 @@ pub struct Kind {
     pub name: &'static str,
     /// Operands that it cannot do without.
     pub needs: &'static [&'static str],
-    rule: fn(&Operands, &Evidence) -> Found,
+    /// `None` where the curves lack what it takes.
+    rule: fn(&Operands, &Evidence) -> Option<Outcome>,
     words: fn(&Operands) -> String,
 }
 
@@ -173,8 +170,8 @@ impl Kind {
         KINDS.iter().find(|kind| kind.name == name)
     }
 
-    /// Rules.
-    pub fn rule(&self, operands: &Operands, evidence: &Evidence) -> Found {
+    /// Rules; `None` where the curves lack what it takes.
+    pub fn rule(&self, operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
         (self.rule)(operands, evidence)
     }
 
@@ -183,146 +180,6 @@ impl Kind {
         let subject = operands.subject();
         let shows = (self.words)(operands);
         if subject.is_empty() { shows } else { format!("{subject}: {}", shows.trim()) }
-    }
-}
-
-/// Operands of a rule: names and values, and whether only what a user gave is ruled.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Operands {
-    all: BTreeMap<String, String>,
-    /// Only curves of tables that a user gave are ruled; they may be divided by any.
-    given: bool,
-}
-
-/// Names that an operand can have, with those that are terms and those that are numbers.
-const TERMS: &[&str] = &["of", "over", "less", "any"];
-const NUMBERS: &[&str] = &["near", "within", "percent", "low", "high", "value", "at", "factor", "count", "r2", "times", "of-rows"];
-const WORDS: &[&str] = &["each", "names", "others", "between", "to"];
-
-impl Operands {
-    /// Reads `of=time,tcp@1; near=5.5`.
-    ///
-    /// # Errors
-    /// An operand that there is not, or whose value is no term or number.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let mut all = BTreeMap::new();
-        for part in text.split("; ").filter(|part| !part.is_empty()) {
-            let (name, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is no operand; write name=value"))?;
-            let known = match name {
-                _ if TERMS.contains(&name) => Term::parse(value).is_some_and(|term| term.is_known()),
-                _ if NUMBERS.contains(&name) => value.parse::<f64>().is_ok_and(f64::is_finite),
-                _ => WORDS.contains(&name),
-            };
-            if !known {
-                return Err(format!("'{part}' is no operand of a rule"));
-            }
-            all.insert(name.to_owned(), value.to_owned());
-        }
-        Ok(Self { all, given: false })
-    }
-
-    /// The same, for curves of tables that a user gave or for all.
-    pub fn of(&self, given: bool) -> Self {
-        Self { given, ..self.clone() }
-    }
-
-    /// True where it has one of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.all.contains_key(name)
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        self.all.get(name).map(String::as_str)
-    }
-
-    fn number(&self, name: &str) -> Option<f64> {
-        self.text(name)?.parse().ok()
-    }
-
-    fn term(&self, name: &str) -> Option<Term> {
-        Term::parse(self.text(name)?)
-    }
-
-    fn names(&self, name: &str) -> Vec<&str> {
-        self.text(name).map_or_else(Vec::new, |names| names.split(',').collect())
-    }
-
-    fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
-        self.term("of").map_or_else(Vec::new, |term| term.curves(evidence, self.given))
-    }
-
-    /// Every figure that is looked at has both ends.
-    pub fn has_intervals(&self, evidence: &Evidence) -> bool {
-        self.curves(evidence).iter().all(|curve| curve.points.iter().all(|(_, figure)| figure.high.is_finite()))
-    }
-
-    /// The figures, set against their base where there is one.
-    fn picks(&self, evidence: &Evidence) -> Vec<Pick> {
-        let Some(of) = self.term("of") else { return Vec::new() };
-        let picks = scaled(&of.picks(evidence, self.given), self.number("times").unwrap_or(1.0));
-        let base = |name: &str| self.term(name).map(|term| term.picks(evidence, false));
-        match (base("over"), base("less")) {
-            (Some(bases), _) => against(&picks, &bases, Against::Over),
-            (None, Some(bases)) => against(&picks, &bases, Against::Less),
-            (None, None) => picks,
-        }
-    }
-
-    fn unit(&self) -> &'static str {
-        if self.has("over") { "" } else { self.term("of").map_or("", |term| term.unit()) }
-    }
-
-    /// All figures lie on the other side of 1 than the only bound asks for: what is compared is the other way round.
-    pub fn is_reversed(&self, values: &[f64]) -> bool {
-        let compares = self.has("over") || self.text("of").is_some_and(|of| of.starts_with("ratio"));
-        compares
-            && match (self.number("low"), self.number("high")) {
-                (Some(_), None) => values.iter().all(|value| *value < 1.0),
-                (None, Some(_)) => values.iter().all(|value| *value > 1.0),
-                _ => false,
-            }
-    }
-
-    /// What is looked at, in words.
-    fn subject(&self) -> String {
-        let words = |name: &str| self.term(name).map(|term| term.words());
-        let times = self.text("times").map_or_else(String::new, |times| format!("{times} times "));
-        let of = words("of").map(|of| format!("{times}{of}"));
-        let base = words("over").map(|base| format!(" over {base}")).or_else(|| words("less").map(|base| format!(" less {base}")));
-        of.map_or_else(String::new, |of| of + &base.unwrap_or_default())
-    }
-
-    fn each(&self) -> String {
-        match self.text("each") {
-            Some("most") => "most are".to_owned(),
-            Some("any") => "one is".to_owned(),
-            Some(count) => format!("{count} are"),
-            None => String::new(),
-        }
-    }
-
-    /// The range that figures are held against.
-    fn bounds(&self) -> [f64; 2] {
-        if let Some(near) = self.number("near") {
-            let reach = self.number("within").or_else(|| Some(near.abs() * self.number("percent")? / 100.0)).unwrap_or(0.0);
-            return [near - reach, near + reach];
-        }
-        [self.number("low").unwrap_or(f64::NEG_INFINITY), self.number("high").unwrap_or(f64::INFINITY)]
-    }
-
-    fn bounds_words(&self) -> String {
-        let unit = self.unit();
-        if let (Some(near), within) = (self.text("near"), self.text("within")) {
-            return match within {
-                Some(within) => format!("{near}{unit}, ±{within}"),
-                None => format!("{near}{unit}, ±{} %", self.text("percent").unwrap_or("0")),
-            };
-        }
-        match (self.text("low"), self.text("high")) {
-            (Some(low), Some(high)) => format!("from {low} to {high}{unit}"),
-            (Some(low), None) => format!("at least {low}{unit}"),
-            (None, high) => format!("at most {}{unit}", high.unwrap_or_default()),
-        }
     }
 }
 
@@ -388,7 +245,7 @@ fn counted(shown: &[Option<bool>], each: Option<&str>) -> Option<bool> {
     }
 }
 
-fn ruled(operands: &Operands, picks: &[Pick], shows: impl Fn(Figure) -> Option<bool>) -> Found {
+fn ruled(operands: &Operands, picks: &[Pick], shows: impl Fn(Figure) -> Option<bool>) -> Option<Outcome> {
     if picks.is_empty() {
         return None;
     }
@@ -403,7 +260,7 @@ fn ruled(operands: &Operands, picks: &[Pick], shows: impl Fn(Figure) -> Option<b
     })
 }
 
-/// Inside the bounds with all of it, outside with all of it, or neither.
+/// The whole interval lies inside the bounds, or outside; else neither.
 fn inside(of: Figure, [low, high]: [f64; 2]) -> Option<bool> {
     match (of.low >= low && of.high <= high, of.high < low || of.low > high) {
         (true, _) => Some(true),
@@ -412,17 +269,17 @@ fn inside(of: Figure, [low, high]: [f64; 2]) -> Option<bool> {
     }
 }
 
-fn near(operands: &Operands, evidence: &Evidence) -> Found {
+fn near(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let [low, high] = operands.bounds();
     ruled(operands, &operands.picks(evidence), |of| Some(of.high >= low && of.low <= high))
 }
 
-fn between(operands: &Operands, evidence: &Evidence) -> Found {
+fn between(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let bounds = operands.bounds();
     ruled(operands, &operands.picks(evidence), |of| inside(of, bounds))
 }
 
-fn allows(operands: &Operands, evidence: &Evidence) -> Found {
+fn allows(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let readings: Vec<(String, f64)> = match (operands.number("value"), operands.term("any")) {
         (Some(value), _) => vec![(String::new(), value)],
         (None, Some(any)) => any.picks(evidence, false).into_iter().map(|pick| (pick.name, pick.figure.value)).collect(),
@@ -438,7 +295,7 @@ fn allows(operands: &Operands, evidence: &Evidence) -> Found {
     Some(outcome)
 }
 
-fn spread(operands: &Operands, evidence: &Evidence) -> Found {
+fn spread(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let picks = operands.picks(evidence);
     let by = |a: &&Pick, b: &&Pick| a.figure.value.total_cmp(&b.figure.value);
     let (least, most) = picks.iter().min_by(by).zip(picks.iter().max_by(by)).filter(|_| picks.len() > 1)?;
@@ -452,7 +309,7 @@ fn spread(operands: &Operands, evidence: &Evidence) -> Found {
 }
 
 /// One outcome for each curve, and all together.
-fn by_curve(operands: &Operands, evidence: &Evidence, rule: impl Fn(&Curve) -> Option<(Option<bool>, String, f64)>) -> Found {
+fn by_curve(operands: &Operands, evidence: &Evidence, rule: impl Fn(&Curve) -> Option<(Option<bool>, String, f64)>) -> Option<Outcome> {
     let all: Vec<_> = operands.curves(evidence).iter().filter_map(|curve| Some((curve.name.clone(), rule(curve)?))).collect();
     let shown: Vec<Option<bool>> = all.iter().map(|(_, one)| one.0).collect();
     let found = all.iter().map(|(name, (_, found, _))| format!("{name} {found}")).collect::<Vec<_>>().join(", ");
@@ -468,7 +325,7 @@ fn rise(from: Figure, to: Figure) -> Option<bool> {
     if to.low > from.high { Some(true) } else { (to.high <= from.low).then_some(false) }
 }
 
-fn rises(operands: &Operands, evidence: &Evidence) -> Found {
+fn rises(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     by_curve(operands, evidence, |curve| {
         let steps: Vec<Option<bool>> = curve.points.windows(2).map(|pair| rise(pair[0].1, pair[1].1)).collect();
         let (first, last) = (curve.points.first()?, curve.points.last()?);
@@ -478,7 +335,7 @@ fn rises(operands: &Operands, evidence: &Evidence) -> Found {
     })
 }
 
-fn peaks(operands: &Operands, evidence: &Evidence) -> Found {
+fn peaks(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let (at, percent) = (operands.number("at")?, operands.number("percent").unwrap_or(0.0));
     let must_rise = operands.text("to") != Some("any");
     by_curve(operands, evidence, |curve| {
@@ -512,7 +369,7 @@ fn crossings(of: &Curve, over: &Curve) -> Vec<f64> {
     opposite.filter_map(meet).collect()
 }
 
-fn crosses(operands: &Operands, evidence: &Evidence) -> Found {
+fn crosses(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let (near, factor) = (operands.number("near")?, operands.number("factor")?);
     let others = operands.term("over")?.curves(evidence, false);
     by_curve(operands, evidence, |curve| {
@@ -526,7 +383,7 @@ fn crosses(operands: &Operands, evidence: &Evidence) -> Found {
     })
 }
 
-fn step(operands: &Operands, evidence: &Evidence) -> Found {
+fn step(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let (at, cheaper) = (operands.number("at")?, operands.text("to") == Some("cheaper"));
     by_curve(operands, evidence, |curve| {
         curve.points.iter().find(|point| point.0 == at)?;
@@ -538,7 +395,7 @@ fn step(operands: &Operands, evidence: &Evidence) -> Found {
     })
 }
 
-fn notch(operands: &Operands, evidence: &Evidence) -> Found {
+fn notch(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let at = operands.number("at")?;
     by_curve(operands, evidence, |curve| {
         let here = curve.points.iter().position(|point| point.0 == at)?;
@@ -555,7 +412,7 @@ fn notch(operands: &Operands, evidence: &Evidence) -> Found {
     })
 }
 
-fn saturates(operands: &Operands, evidence: &Evidence) -> Found {
+fn saturates(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let percent = operands.number("percent")?;
     by_curve(operands, evidence, |curve| {
         let half = curve.points.last()?.0 / 2.0;
@@ -568,7 +425,7 @@ fn saturates(operands: &Operands, evidence: &Evidence) -> Found {
     })
 }
 
-fn equal_best(operands: &Operands, evidence: &Evidence) -> Found {
+fn equal_best(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     by_curve(operands, evidence, |curve| {
         let equal: f64 = curve.labels.iter().find_map(|label| label.parse().ok())?;
         let here = curve.points.iter().find(|point| point.0 == equal)?.1;
@@ -578,7 +435,7 @@ fn equal_best(operands: &Operands, evidence: &Evidence) -> Found {
     })
 }
 
-fn power_law(operands: &Operands, evidence: &Evidence) -> Found {
+fn power_law(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let at = operands.number("at")?;
     by_curve(operands, evidence, |curve| {
         let goodputs: Vec<(u64, f64)> = curve.points.iter().map(|(size, rate)| (*size as u64, rate.value * size * 8.0)).collect();
@@ -588,7 +445,7 @@ fn power_law(operands: &Operands, evidence: &Evidence) -> Found {
     })
 }
 
-fn line(operands: &Operands, evidence: &Evidence) -> Found {
+fn line(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let least = operands.number("r2")?;
     by_curve(operands, evidence, |curve| {
         let points: Vec<(f64, f64)> = curve.points.iter().map(|(at, one)| (*at, one.value)).collect();
@@ -613,7 +470,7 @@ fn vary(curves: &[Curve]) -> [usize; 2] {
     [curves.iter().map(ends).filter(|(least, most)| *most > least * VARIES).count(), curves.len()]
 }
 
-fn varying(operands: &Operands, evidence: &Evidence) -> Found {
+fn varying(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let [count, all] = vary(&operands.curves(evidence));
     if all == 0 {
         return None;
@@ -638,7 +495,7 @@ fn ranked(curves: &[Curve], of: impl Fn(&Curve) -> Option<f64>) -> Vec<(String, 
 }
 
 /// As a set, the names are the first.
-fn are_first(ranked: &[(String, f64)], names: &[&str], unit: &str) -> Found {
+fn are_first(ranked: &[(String, f64)], names: &[&str], unit: &str) -> Option<Outcome> {
     let first = ranked.get(..names.len())?;
     let found = first.iter().map(|(name, value)| format!("{name} {}{unit}", figure(*value))).collect::<Vec<_>>().join(", ");
     let holds = names.iter().all(|name| first.iter().any(|(first, _)| first == name));
@@ -649,14 +506,14 @@ fn at(curve: &Curve, place: f64) -> Option<f64> {
     curve.points.iter().find(|point| point.0 == place).map(|point| point.1.value)
 }
 
-fn movers(operands: &Operands, evidence: &Evidence) -> Found {
+fn movers(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let ends: Vec<f64> = operands.names("between").iter().filter_map(|end| end.parse().ok()).collect();
     let [from, to] = ends[..] else { return None };
     let moved = ranked(&operands.curves(evidence), |curve| Some((at(curve, from)? - at(curve, to)?).abs()));
     are_first(&moved, &operands.names("names"), operands.unit())
 }
 
-fn dearest(operands: &Operands, evidence: &Evidence) -> Found {
+fn dearest(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let (curves, names) = (operands.curves(evidence), operands.names("names"));
     let sum = |curve: &Curve| Some(curve.points.iter().map(|point| point.1.value).sum());
     if operands.text("each").is_none() {
@@ -672,7 +529,7 @@ fn dearest(operands: &Operands, evidence: &Evidence) -> Found {
     (!first.is_empty()).then(|| Outcome { holds: counted(&shown, operands.text("each")), found, values: Vec::new() })
 }
 
-fn outweighs(operands: &Operands, evidence: &Evidence) -> Found {
+fn outweighs(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let curves = operands.curves(evidence);
     let places: Vec<f64> = curves.first()?.points.iter().map(|point| point.0).collect();
     let sum = |names: &[&str], place: f64| -> f64 {
@@ -686,14 +543,14 @@ fn outweighs(operands: &Operands, evidence: &Evidence) -> Found {
     Some(Outcome { holds: Some(holds), found: found.collect::<Vec<_>>().join(", "), values: shares.iter().map(|share| share.1).collect() })
 }
 
-/// Share of the first so many in the sum of all.
+/// Share of the first `count` in the sum of all.
 fn share_of_first(curves: &[Curve], count: usize) -> Option<f64> {
     let ranked = ranked(curves, |curve| Some(curve.points.iter().map(|point| point.1.value).sum()));
     let sum: f64 = ranked.iter().map(|one| one.1).sum();
     (sum > 0.0 && ranked.len() > count).then(|| ranked[..count].iter().map(|one| one.1).sum::<f64>() / sum)
 }
 
-fn concentrated(operands: &Operands, evidence: &Evidence) -> Found {
+fn concentrated(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let count = operands.number("count")? as usize;
     let one = share_of_first(&operands.curves(evidence), count)?;
     let other = share_of_first(&operands.term("over")?.curves(evidence, false), count)?;
@@ -701,7 +558,7 @@ fn concentrated(operands: &Operands, evidence: &Evidence) -> Found {
     Some(Outcome { holds: Some(one < other), found, values: vec![one, other] })
 }
 
-fn excess(operands: &Operands, evidence: &Evidence) -> Found {
+fn excess(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let picks = operands.picks(evidence);
     let ratio = picks.first()?.figure.value;
     let [low, high] = operands.bounds();

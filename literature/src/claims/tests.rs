@@ -2,7 +2,8 @@
 //! known shape, and tables that nettoll does not carry.
 
 use super::evidence::{Curve, Evidence, Figure, Term};
-use super::rules::{KINDS, Kind, Operands, figure};
+use super::operands::Operands;
+use super::rules::{KINDS, Kind, figure};
 use super::{CLAIMS, all, rule_today, statements};
 use crate::read::csv::parse;
 use crate::statement::{Ruling, Standing, counts};

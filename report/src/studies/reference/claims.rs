@@ -96,7 +96,7 @@ pub fn lines(all: &[Statement], ids: &[&str]) -> Option<Block> {
 }
 
 /// A table of words alone: of stated figures.
-pub fn stated(all: &[literature::Stated]) -> Option<Block> {
+pub fn stated(all: &[literature::StatedFigure]) -> Option<Block> {
     let mut table = Rows::of(all)
         .words("The text states", |one| one.quantity.as_str())
         .column("Figure", Kind::Words, |one| one.figure.as_str())
