@@ -57,7 +57,7 @@ pub struct FrameLimit {
 }
 
 impl FrameLimit {
-    /// So many acknowledgements a segment, whose frames are of the least length and have a
+    /// This number of acknowledgements a segment, whose frames have the least length and a
     /// gap. Their preamble is left out, as in the limit that the mail states; with it the limit
     /// of one for each were 1,098.8 KB/s.
     pub fn per_packet(acknowledgements: f64) -> Self {

@@ -194,7 +194,7 @@ fn hosts(plan: &Plan) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Duration {
     time: Nanos,
-    /// True where nobody knows what the messages take besides.
+    /// True where the time that messages take besides is unknown.
     at_least: bool,
 }
 
@@ -243,7 +243,7 @@ fn flowing(plan: &Plan, payload: impl Fn(&Cell) -> u64) -> Duration {
     Duration { time: Nanos::new(((flowing * 1e9) as u64).saturating_add(overheads.get())), at_least: false }
 }
 
-/// Time of so many instances of every cell.
+/// Time of this number of instances of every cell.
 fn of_instances(plan: &Plan, instances: u32) -> Nanos {
     let block: u64 = plan.cells.iter().map(|cell| (woven::instance_length(cell, plan.arms.len()) + woven::OVERHEAD).get()).sum();
     Nanos::new(block.saturating_mul(instances.into()))

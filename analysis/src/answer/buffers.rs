@@ -106,7 +106,7 @@ fn reached(cell: &BufferCell) -> String {
     format!("{}{share}", rate(&cell.goodput_bit_per_s))
 }
 
-/// What the next smaller pair reaches of it, and what the next larger one gains.
+/// The share of its goodput that the next smaller pair reaches, and the gain of the next larger one.
 fn neighbours(map: &BufferMap, place: usize, cell: &BufferCell) -> String {
     let on = |place: Option<usize>| map.diagonal.get(place?).and_then(|at| map.cells.get(*at));
     let of = |other: &BufferCell| other.goodput_bit_per_s.value / cell.goodput_bit_per_s.value;

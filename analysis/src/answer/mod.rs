@@ -5,7 +5,7 @@
 //! Analysis, RunComparison, Attached, ... -> Answer -> terminal | html | markdown | json
 //! ```
 //!
-//! It is made here for every kind of result; sinks print it and make none of it themselves. Two
+//! It is made here for every kind of result; sinks print it and decide nothing. Two
 //! things are kept apart: a figure that is invalid is not to be used ([`Invalid`]); of valid ones the
 //! [`Grade`] says how well they answer what was asked. Width, a virtual machine and CPUs that
 //! others use widen what is compared side by side and do not make it invalid.
@@ -54,7 +54,7 @@ choice! {
         Rough = "rough",
         /// Not yet.
         Open = "open",
-        /// No figure of it is valid.
+        /// No figure of the result is valid.
         DoNotUse = "do not use",
     }
 }

@@ -25,7 +25,7 @@ pub struct Next {
     /// The command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The time that it takes, by this run's own; `None` where that says nothing of it.
+    /// The time that it takes, by this run's own; `None` where that is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
@@ -75,7 +75,7 @@ pub fn again(analysis: &Analysis, aim: &str, sizes: &[Bytes], more: f64) -> Next
     Next::command(aim, format!("nettoll study --again {}{sizes} --blocks {}", quoted(short(&analysis.run.id)), more as u64), seconds)
 }
 
-/// The blocks that a question of so many lacks.
+/// The blocks that a run lacks of those that an answer needs.
 pub fn missing(analysis: &Analysis, needed: usize) -> Next {
     let more = needed.saturating_sub(analysis.blocks as usize).max(1);
     again(analysis, "have enough blocks for an answer", &[], more as f64)

@@ -91,7 +91,7 @@ fn short(value: f64) -> String {
     if (0.095..0.995).contains(&value) { format!("{value:.2}") } else { digits(value) }
 }
 
-/// Places of rows that are shown of so many: all, or some from the first to the last.
+/// Places of the rows that are shown: all, or some from the first to the last.
 fn places(count: usize, most: usize) -> Vec<usize> {
     match count <= most {
         true => (0..count).collect(),

@@ -77,12 +77,12 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
     let figures = longest(|one| long(&one.figure, BOLD) + LETTER + long(&one.ends, LETTER));
     let width = shape.width();
     // Names that leave no room for the bars stand above them.
-    let beside = shape != Shape::Narrow && names + figures + 2.0 * APART < width * 0.66;
+    let in_line = shape != Shape::Narrow && names + figures + 2.0 * APART < width * 0.66;
     // Those that leave no room for the figures have a line of their own.
     let line = if names + figures + APART > width { 15.0 } else { 0.0 };
     // Few rows fill the room that a chart next to it has.
     let tall = (172.0 / forest.rows.len().max(1) as f64).clamp(28.0, 44.0);
-    let (row, left, right) = if beside { (tall, names + APART, width - figures - APART) } else { (44.0 + line, 4.0, width - 4.0) };
+    let (row, left, right) = if in_line { (tall, names + APART, width - figures - APART) } else { (44.0 + line, 4.0, width - 4.0) };
     let bottom = TOP + row * forest.rows.len() as f64 + 4.0;
     let height = bottom + FOOT;
     let [low, high] = reach(forest);
@@ -107,9 +107,9 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
             @if none + side(forest.sides[1]) <= width { text x=(short(none + 8.0)) y="12" { (forest.sides[1]) " ▸" } }
             @for (place, one) in forest.rows.iter().enumerate() {
                 @let top = TOP + row * place as f64;
-                @let y = if beside { top + row / 2.0 } else { top + 31.0 + line };
-                @let text = if beside { y + 4.0 } else { top + 15.0 };
-                @if beside {
+                @let y = if in_line { top + row / 2.0 } else { top + 31.0 + line };
+                @let text = if in_line { y + 4.0 } else { top + 15.0 };
+                @if in_line {
                     text .ty.strong x=(short(names)) y=(short(text)) { (one.label) }
                     text x=(short(right + APART)) y=(short(text)) { tspan .strong { (one.figure) } " " (one.ends) }
                 } @else {

@@ -39,7 +39,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Width and height of a drawing with so many panels, without names above them.
+    /// Width and height of a drawing by its number of panels, without names above them.
     const fn size(self, panels: usize) -> (f64, f64) {
         let height = if panels > 1 { 330.0 } else { 240.0 };
         (self.width(), height)

@@ -35,7 +35,7 @@ pub struct Item {
 }
 
 /// The curve was published as a drawing only.
-pub const DRAWING: &str = "The curve was published as a drawing only; what the text states of it is marked or said below.";
+pub const DRAWING: &str = "The curve was published as a drawing only. Figures that the text states are marked, or stand below.";
 
 impl Item {
     fn new(name: &'static str, shows: &'static str, then: &'static str, claims: &'static [&'static str]) -> Self {

@@ -43,7 +43,7 @@ impl Of {
         }
     }
 
-    /// A one-byte message that takes so many ms.
+    /// A one-byte message, by its time in ms.
     fn of_byte(self, ms: f64) -> (f64, String) {
         match self {
             Self::Rate => (8e3 / ms, number::bits(8e3 / ms)),
@@ -289,7 +289,7 @@ pub fn items(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Item> {
             .and_drawn([left("16", "Figure 16 today: both ends loaded", "both", "tcp")]),
         Item::new(
             "Figure 17",
-            "TCP over message size beside three pairs of other hosts",
+            "TCP over message size next to three pairs of other hosts",
             "appendix B, table 3 without load, and 40 % that the text states.",
             &["c84-31", "c84-32"],
         )
