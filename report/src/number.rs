@@ -3,6 +3,9 @@
 //! Three significant figures, a unit that keeps the number short, a space
 //! between the two. What is not a number is written as [`NOTHING`].
 
+use analysis::answer::notation::group;
+pub use analysis::answer::notation::whole;
+
 /// Stands where there is no figure.
 pub const NOTHING: &str = "–";
 
@@ -53,11 +56,6 @@ pub fn tick(value: f64, unit: &str) -> String {
 /// A size on an axis: `1,448`, `16K`.
 pub fn size(bytes: u64) -> String {
     if bytes > 0 && bytes.is_multiple_of(1024) { model::Bytes::new(bytes).to_string() } else { whole(bytes) }
-}
-
-/// Every digit, in groups of three: `16,384`.
-pub fn whole(things: u64) -> String {
-    group(&things.to_string())
 }
 
 /// The same of a number that may be negative.
@@ -136,17 +134,6 @@ fn round(value: f64, figures: usize) -> Option<(f64, i32)> {
     let text = format!("{value:.*e}", figures.saturating_sub(1));
     let (_, exponent) = text.split_once('e')?;
     Some((text.parse().ok()?, exponent.parse().ok()?))
-}
-
-fn group(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,15 +1,9 @@
 //! Sentences and words that several sections share.
 
+pub use analysis::answer::notation::{list, plural, verb, way};
 use analysis::result::{Metric, Unit};
-use model::{Api, Receive};
 
 use crate::number;
-
-/// `1 trial`, `2 trials`.
-pub fn plural(count: u64, one: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {one}{s}", number::whole(count))
-}
 
 /// Verb for what a sender does until a message's time has come.
 pub const fn pacing(pacing: model::Pacing) -> &'static str {
@@ -35,15 +29,6 @@ pub fn series(count: u64) -> String {
     format!("{} series", number::whole(count))
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [start @ .., last] => format!("{} and {last}", start.join(", ")),
-    }
-}
-
 /// The sentence with a capital at its start, unless it starts with the name of
 /// a file or of a variable.
 pub fn capital(text: &str) -> String {
@@ -53,14 +38,6 @@ pub fn capital(text: &str) -> String {
     }
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// A way's name: its api, the messages of a call where there are several, and the way of
-/// receiving where it is not the api's own.
-pub fn way(api: Api, receive: Option<Receive>, batch: u32) -> String {
-    let batch = if batch > 1 { format!(" ×{batch}") } else { String::new() };
-    let receive = receive.map(|receive| format!(" → {receive}")).unwrap_or_default();
-    format!("{api}{batch}{receive}")
 }
 
 #[cfg(test)]

@@ -88,14 +88,7 @@ fn several(analysis: &Analysis, answers: &[Answer]) -> Answer {
         None => format!("No arm of {count} is shown to be better than {baseline}{at}{rest}."),
     };
     let brief = first.as_ref().map_or_else(|| "none better".to_owned(), |(name, one, _)| format!("{name}: {}", change(one.change)));
-    let settled = answers.iter().filter(|one| one.grade == Grade::Settled).count();
-    let rough = answers.iter().filter(|one| one.grade != Grade::Open).count();
-    let grade = match (settled, rough) {
-        (all, _) if all == answers.len() => Grade::Settled,
-        (_, 0) => Grade::Open,
-        _ => Grade::Rough,
-    };
-    let reason = format!("{settled} of {} settled", plural(answers.len() as u64, "comparison"));
+    let (grade, reason) = Grade::of_all(answers);
     let gravest = answers.iter().filter_map(|one| one.exit.clone()).max_by_key(|one| match one.code {
         3 => 2,
         4 => 1,

@@ -3,7 +3,7 @@
 use attribution::{Footing, Receipt};
 
 use super::next::{self, Next};
-use super::notation::{amount, plural, signed, time, time_in};
+use super::notation::{amount, plural, signed, time, time_in, verb};
 use super::receipt::{REACHES, SAMPLES, reach};
 use super::{Answer, Direction, Grade, Invalid, Part};
 use crate::attached::{Attached, Change, State, Verdict, Work};
@@ -64,11 +64,12 @@ fn grade(state: &State) -> (Grade, String) {
         None | Some(Footing::Off) if reach <= REACHES[1] => (Grade::Open, format!("{known}; only it and counts can be read")),
         _ if reach > REACHES[1] => (Grade::Open, known),
         Some(Footing::TooFew { .. }) if samples < SAMPLES[0] => {
-            (Grade::Open, format!("{known}; {} are too few for rows", plural(samples, "sample")))
+            (Grade::Open, format!("{known}; {} {} too few for rows", plural(samples, "sample"), verb(samples, "is", "are")))
         }
-        Some(Footing::TooFew { .. }) => {
-            (Grade::Rough, format!("{known}; {} are too few to check the sum of the rows", plural(samples, "sample")))
-        }
+        Some(Footing::TooFew { .. }) => (
+            Grade::Rough,
+            format!("{known}; {} {} too few to check the sum of the rows", plural(samples, "sample"), verb(samples, "is", "are")),
+        ),
         Some(Footing::NoRecords) => (Grade::Rough, format!("{known}; rows are shares of what was sampled")),
         _ if reach > REACHES[0] => (Grade::Rough, known),
         _ => (Grade::Settled, format!("{known}; rows add up")),

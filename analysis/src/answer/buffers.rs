@@ -4,14 +4,11 @@ use model::Bytes;
 use stats::estimate::Estimate;
 
 use super::notation::{amount, digits, plural, size};
-use super::sweep::{caveat, ends};
+use super::sweep::{LEAST_BLOCKS, caveat, ends, too_few};
 use super::{Answer, Direction, Grade, Part, next};
 use crate::metric::Metric;
 use crate::studies::Analysis;
 use crate::studies::buffers::{BufferCell, BufferMap};
-
-/// The least blocks with an interval.
-const LEAST_BLOCKS: u32 = 6;
 
 /// The answer.
 pub fn of(analysis: &Analysis) -> Answer {
@@ -41,7 +38,7 @@ pub fn of(analysis: &Analysis) -> Answer {
     }];
     let next = (grade != Grade::Settled).then(|| match analysis.blocks < LEAST_BLOCKS {
         true => next::missing(analysis, LEAST_BLOCKS as usize),
-        false => next::again(analysis, "narrow the interval of that pair by half", &[], 3.0 * f64::from(analysis.blocks)),
+        false => next::halve(analysis, "narrow the interval of that pair by half"),
     });
     let more = maps.len() - 1;
     let more = if more > 0 { format!(" {} below.", plural(more as u64, "more map")) } else { String::new() };
@@ -50,7 +47,7 @@ pub fn of(analysis: &Analysis) -> Answer {
 
 fn grade(map: &BufferMap, blocks: u32) -> (Grade, String) {
     if blocks < LEAST_BLOCKS {
-        return (Grade::Open, format!("{} give no interval ({LEAST_BLOCKS} needed)", plural(u64::from(blocks), "block")));
+        return too_few(blocks);
     }
     match &map.knee {
         Some(knee) if knee.surely.is_some_and(|surely| surely <= knee.buffer) => {

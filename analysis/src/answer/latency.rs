@@ -60,7 +60,7 @@ pub fn of(analysis: &Analysis) -> Answer {
         true => {
             next::Next::advice("Offer lower rates: requests that were not answered in time are the slowest, and how slow is not known.")
         }
-        false => next::again(analysis, "halve the interval", &[], 3.0 * f64::from(analysis.blocks.max(1))),
+        false => next::halve(analysis, "halve the interval"),
     });
     let brief = format!("p99 {} at {}/s", figure(asked), whole(rate.offered_per_s.round() as u64));
     Answer { parts: parts.collect(), brief, next, caveat: caveat(analysis), ..Answer::new(question, headline, grade, reason) }

@@ -59,6 +59,19 @@ choice! {
     }
 }
 
+impl Grade {
+    /// The grade of several comparisons together, and why.
+    fn of_all(answers: &[Answer]) -> (Self, String) {
+        let settled = answers.iter().filter(|one| one.grade == Self::Settled).count();
+        let grade = match settled {
+            all if all == answers.len() => Self::Settled,
+            0 if answers.iter().all(|one| one.grade == Self::Open) => Self::Open,
+            _ => Self::Rough,
+        };
+        (grade, format!("{settled} of {} settled", notation::plural(answers.len() as u64, "comparison")))
+    }
+}
+
 /// The answer to the question that a result is of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {

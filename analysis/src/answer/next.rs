@@ -75,6 +75,11 @@ pub fn again(analysis: &Analysis, aim: &str, sizes: &[Bytes], more: f64) -> Next
     Next::command(aim, format!("nettoll study --again {}{sizes} --blocks {}", quoted(short(&analysis.run.id)), more as u64), seconds)
 }
 
+/// Four times the blocks, which halve an interval.
+pub fn halve(analysis: &Analysis, aim: &str) -> Next {
+    again(analysis, aim, &[], 3.0 * f64::from(analysis.blocks.max(1)))
+}
+
 /// The blocks that a run lacks of those that an answer needs.
 pub fn missing(analysis: &Analysis, needed: usize) -> Next {
     let more = needed.saturating_sub(analysis.blocks as usize).max(1);

@@ -1,7 +1,10 @@
 //! The one notation of figures in answers: three digits, a range with an en dash, a change with
 //! its sign, an interval in brackets.
 
-use model::{Bytes, Test};
+use model::{Api, Bytes, Receive, Test};
+
+use crate::metric::Metric;
+use crate::verdict::{COMPARED, Design};
 
 /// The least size that a sentence gives in KiB.
 const LEAST_KIB: u64 = 2 << 10;
@@ -65,14 +68,21 @@ pub fn time(ns: f64) -> String {
     format!("{} {unit}", digits(ns / factor))
 }
 
+/// Both ends of a time, which is not negative: a wide interval, as it is computed, may reach below 0.
+pub const fn ends_of_time(time: f64, [low, high]: [f64; 2]) -> [f64; 2] {
+    [if time >= 0.0 { low.max(0.0) } else { low }, high]
+}
+
 /// A time with both ends in its unit: `12.9 µs (11.8–14.1)`.
 pub fn time_in(ns: f64, interval: Option<[f64; 2]>) -> String {
     let (factor, unit) = unit_of(ns);
-    let ends = interval.map_or_else(|| NONE.to_owned(), |[low, high]| format!("{}–{}", digits(low / factor), digits(high / factor)));
+    let end = |ns: f64| if ns == 0.0 { "0".to_owned() } else { digits(ns / factor) };
+    let ends = interval.map_or_else(|| NONE.to_owned(), |ends| ends_of_time(ns, ends).map(end).join("–"));
     format!("{} {unit} ({ends})", digits(ns / factor))
 }
 
-fn unit_of(ns: f64) -> (f64, &'static str) {
+/// The factor and the unit in which a time in ns is written.
+pub fn unit_of(ns: f64) -> (f64, &'static str) {
     // 999.6 ns reads 1.00 µs.
     TIMES.into_iter().rev().find(|(factor, _)| ns.abs() >= factor * 0.999_5).unwrap_or(TIMES[0])
 }
@@ -93,7 +103,7 @@ pub fn digits(value: f64) -> String {
 
 /// A number of things, thousands grouped.
 pub fn whole(things: u64) -> String {
-    grouped(&things.to_string())
+    group(&things.to_string())
 }
 
 /// A number of things with their name: `1 block`, `2 blocks`.
@@ -101,17 +111,27 @@ pub fn plural(count: u64, name: &str) -> String {
     format!("{} {name}{}", whole(count), if count == 1 { "" } else { "s" })
 }
 
+/// A verb by the number of things that do it: `1 block gives`, `2 blocks give`.
+pub const fn verb(count: u64, one: &'static str, several: &'static str) -> &'static str {
+    if count == 1 { one } else { several }
+}
+
 fn grouped(text: &str) -> String {
     let (integer, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, integer) = integer.strip_prefix('-').map_or(("", integer), |digits| ("−", digits));
-    let mut out = String::from(sign);
-    for (place, digit) in integer.chars().enumerate() {
-        if place > 0 && (integer.len() - place).is_multiple_of(3) {
-            out.push(',');
+    format!("{sign}{}{fraction}", group(integer))
+}
+
+/// Digits in groups of three: `16,384`.
+pub fn group(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
         }
-        out.push(digit);
+        text.push(digit);
     }
-    out + fraction
+    text
 }
 
 /// A size in a sentence: in KiB where it is some whole ones.
@@ -169,12 +189,37 @@ pub fn list(all: &[String]) -> String {
 /// A title within a sentence; names such as CPU stay as they are.
 pub fn uncapital(title: &str) -> String {
     let mut letters = title.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => title.to_owned(),
+    }
+}
+
+/// The name of a metric among those that are compared.
+pub fn title(metric: Metric) -> &'static str {
+    COMPARED.iter().find(|one| one.metric == metric).map_or_else(|| metric.title(), |one| one.title)
+}
+
+/// The values that a comparison is made of, by its design: of runs those of each side.
+pub const fn unit(design: Design) -> &'static str {
+    match design {
+        Design::Paired | Design::Separate => "block",
+        Design::Woven => "instance",
+        Design::Runs => "run",
+    }
+}
+
+/// A way's name: its api, the messages of a call where there are several, and the way of
+/// receiving where it is not the api's own.
+pub fn way(api: Api, receive: Option<Receive>, batch: u32) -> String {
+    let batch = if batch > 1 { format!(" ×{batch}") } else { String::new() };
+    let receive = receive.map(|receive| format!(" → {receive}")).unwrap_or_default();
+    format!("{api}{batch}{receive}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{amount, change, digits, duration, size, sizes, span, time, time_in};
+    use super::{amount, change, digits, duration, size, sizes, span, time, time_in, uncapital, verb};
     use model::Bytes;
 
     #[test]
@@ -186,6 +231,9 @@ mod tests {
         assert_eq!([8_540.0, 999.6, 41_600_000.0].map(time), ["8.54 µs", "1.00 µs", "41.6 ms"]);
         assert_eq!(time_in(12_900.0, Some([11_800.0, 14_060.0])), "12.9 µs (11.8–14.1)");
         assert_eq!(time_in(7_140.0, None), "7.14 µs (–)");
+        assert_eq!(time_in(5_300.0, Some([-10_900.0, 21_400.0])), "5.30 µs (0–21.4)");
+        assert_eq!(["Time per message", "CPU of both ends"].map(uncapital), ["time per message", "CPU of both ends"]);
+        assert_eq!([1, 2].map(|count| verb(count, "gives", "give")), ["gives", "give"]);
         assert_eq!([0.312, 58_500.0, f64::NAN].map(digits), ["0.312", "58,500", "–"]);
         assert_eq!([64, 1_024, 1_448, 16_384].map(|bytes| size(Bytes::new(bytes))), ["64 B", "1,024 B", "1,448 B", "16 KiB"]);
         assert_eq!([0.2, 40.0, 150.0, 120.0, 3_900.0].map(duration), ["1 s", "40 s", "2 min 30 s", "2 min", "1 h 5 min"]);

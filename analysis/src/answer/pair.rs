@@ -6,12 +6,12 @@
 use model::Bytes;
 
 use super::next::{self, Next, WANTED, blocks_for};
-use super::notation::{amount, change, list, plural, signed, sizes, span, with_span};
+use super::notation::{self, amount, change, list, plural, signed, sizes, span, unit, verb, with_span};
 use super::places::Places;
 use super::{Answer, Direction, Ending, Grade, Part};
 use crate::metric::Metric;
 use crate::studies::Analysis;
-use crate::verdict::{COMPARED, Compared, Conclusion, Design, FalseAlarm, Judged, MetricComparison, Verdict};
+use crate::verdict::{Compared, Conclusion, Design, FalseAlarm, Judged, MetricComparison, Verdict};
 
 /// Cells that are named one by one; more are counted.
 const MOST_NAMED: usize = 2;
@@ -141,12 +141,9 @@ impl Pair<'_> {
     fn headline(&self, lead: &MetricComparison, seen: &[CellChange]) -> String {
         let [baseline, candidate] = self.names;
         if let Some([blocks, needed]) = self.too_early(seen) {
-            let unit = match lead.comparison.design {
-                Design::Runs => "runs on each side",
-                Design::Woven => "instances",
-                Design::Paired | Design::Separate => "blocks",
-            };
-            return format!("Too early: {blocks} of {needed} {unit}. {candidate} against {baseline}.");
+            let design = lead.comparison.design;
+            let side = if design == Design::Runs { " on each side" } else { "" };
+            return format!("Too early: {blocks} of {}{side}. {candidate} against {baseline}.", plural(needed as u64, unit(design)));
         }
         if self.is_self_test {
             return self.alike(lead, seen);
@@ -395,16 +392,18 @@ impl Pair<'_> {
         match FalseAlarm::of(self.compared) {
             FalseAlarm::ByChance { .. } => format!("{set}, yet a difference is shown: one in 20 such runs has one by chance."),
             FalseAlarm::TooMany { differ, tested, .. } => {
-                format!("{set}, yet {differ} of {} differ: more than chance gives.", plural(tested as u64, self.places.word))
+                let verb = verb(differ as u64, "differs", "differ");
+                format!("{set}, yet {differ} of {} {verb}: more than chance gives.", plural(tested as u64, self.places.word))
             }
             FalseAlarm::Untested | FalseAlarm::None => {
                 let names = format!("{baseline} and {candidate} are set alike");
-                let Some(cpu) = smallest(lead.metric) else { return format!("{names}: {} show nothing.", plural(blocks as u64, "block")) };
+                let values = plural(blocks as u64, unit(lead.comparison.design));
+                let Some(cpu) = smallest(lead.metric) else { return format!("{names}: {values} {} nothing.", show(blocks)) };
                 let time = smallest(Metric::TimePerMessageNs).filter(|_| lead.metric != Metric::TimePerMessageNs);
                 let time = time.map_or_else(String::new, |time| format!(", time from {} %", amount(time)));
                 format!(
-                    "{names}: {} here show {} differences from {} % on{time} (4 runs of 5).",
-                    plural(blocks as u64, "block"),
+                    "{names}: {values} here {} {} differences from {} % on{time} (4 runs of 5).",
+                    show(blocks),
                     plain(lead.metric),
                     amount(cpu)
                 )
@@ -438,15 +437,11 @@ impl Pair<'_> {
 
     fn why_open(&self, lead: &MetricComparison, few: Option<usize>) -> String {
         let blocks = lead.comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().or(few).unwrap_or(0);
-        let unit = match lead.comparison.design {
-            Design::Runs => "run",
-            Design::Woven => "instance",
-            Design::Paired | Design::Separate => "block",
-        };
+        let values = plural(blocks as u64, unit(lead.comparison.design));
         let missed = self.gated().iter().map(|one| one.smallest).filter(|least| least.is_finite()).fold(0.0, f64::max);
         match few.is_none() && missed > 0.0 {
-            true => format!("{} show differences from {} % on in 4 runs of 5", plural(blocks as u64, unit), amount(missed)),
-            false => plural(blocks as u64, unit),
+            true => format!("{values} {} differences from {} % on in 4 runs of 5", show(blocks), amount(missed)),
+            false => values,
         }
     }
 
@@ -485,7 +480,7 @@ impl Pair<'_> {
         let shown: Vec<&CellChange> = seen.iter().filter(|one| one.is_shown()).collect();
         let name = plain(lead.metric);
         if let Some([blocks, needed]) = self.too_early(seen) {
-            return format!("too early: {blocks} of {needed} blocks");
+            return format!("too early: {blocks} of {}", plural(needed as u64, unit(lead.comparison.design)));
         }
         if self.is_self_test {
             return "set alike".to_owned();
@@ -533,11 +528,16 @@ fn span_signed([low, high]: [f64; 2]) -> String {
 }
 
 /// The metric as a verdict names it.
-pub(super) fn title(metric: Metric) -> &'static str {
+fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::CpuPerMessageNs => "CPU of both ends",
-        _ => COMPARED.iter().find(|one| one.metric == metric).map_or_else(|| metric.title(), |one| one.title),
+        _ => notation::title(metric),
     }
+}
+
+/// The verb of what values show.
+const fn show(count: usize) -> &'static str {
+    verb(count as u64, "shows", "show")
 }
 
 /// The metric in a word.

@@ -97,8 +97,7 @@ pub fn of(analysis: &Analysis) -> Answer {
         direction: Direction::Figure,
     };
     let parts = ends.iter().map(part).collect();
-    let next = (grade != Grade::Settled && !receipts.is_empty())
-        .then(|| next::again(analysis, "halve the intervals", &[], 3.0 * f64::from(analysis.blocks.max(1))));
+    let next = (grade != Grade::Settled && !receipts.is_empty()).then(|| next::halve(analysis, "halve the intervals"));
     let others = cells.len().saturating_sub(1);
     let more = if others > 0 { format!(" {} below.", plural(others as u64, "more receipt")) } else { String::new() };
     let next = next

@@ -1,6 +1,7 @@
 //! The answer of runs that are compared with each other.
 
 use super::next::{Next, quoted, short};
+use super::notation::{plural, verb};
 use super::pair::Pair;
 use super::places::Places;
 use super::{Answer, Ending, Grade, Part};
@@ -18,14 +19,8 @@ pub fn between(between: &RunComparison) -> Answer {
     let Some(gravest) = gravest.cloned() else {
         return Answer::new(question, "No runs were compared.", Grade::Open, "no run was compared");
     };
-    let settled = answers.iter().filter(|one| one.grade == Grade::Settled).count();
-    let grade = match settled {
-        all if all == answers.len() => Grade::Settled,
-        0 if answers.iter().all(|one| one.grade == Grade::Open) => Grade::Open,
-        _ => Grade::Rough,
-    };
+    let (grade, reason) = Grade::of_all(&answers);
     let parts: Vec<Part> = answers.iter().flat_map(|one| one.parts.clone()).collect();
-    let reason = format!("{settled} of {} comparisons settled", answers.len());
     Answer { question, grade, reason, parts, ..gravest }
 }
 
@@ -53,7 +48,7 @@ fn one(runs: &RunsCompared) -> Answer {
     let missing = figures.unpaired.iter().map(Vec::len).sum::<usize>();
     if missing > 0 && answer.grade == Grade::Settled && figures.compared.conclusion == Conclusion::Inconclusive {
         answer.grade = Grade::Rough;
-        answer.reason = format!("{missing} cells are in one of the runs only");
+        answer.reason = format!("{} {} in one of the runs only", plural(missing as u64, "cell"), verb(missing as u64, "is", "are"));
     }
     let sides = [&runs.baseline, &runs.candidate].map(|ids| ids.iter().map(|id| quoted(short(id))).collect::<Vec<_>>().join(","));
     answer.next = (answer.grade != Grade::Settled).then(|| match runs.baseline.len().min(runs.candidate.len()) {

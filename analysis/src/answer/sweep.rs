@@ -5,7 +5,7 @@ use stats::estimate::Estimate;
 use stats::median;
 
 use super::next;
-use super::notation::{self, amount, message, plural, size, time, time_in};
+use super::notation::{self, amount, message, plural, size, time, time_in, verb};
 use super::{Answer, Direction, Grade, Part};
 use crate::cells::CellResult;
 use crate::grouping::group_by;
@@ -16,7 +16,7 @@ use crate::studies::Analysis;
 const WIDTHS: [f64; 2] = [1.25, 2.0];
 
 /// The least blocks with an interval.
-const LEAST_BLOCKS: u32 = 6;
+pub const LEAST_BLOCKS: u32 = 6;
 
 /// Series that a headline names.
 const MOST_NAMED: usize = 2;
@@ -40,11 +40,18 @@ fn judged_by(cell: &CellResult) -> Option<(Metric, &Estimate)> {
     all.into_iter().find_map(|metric| Some((metric, cell.metrics.get(&metric).filter(|found| found.value.is_finite())?)))
 }
 
+/// The grade of blocks that are too few for an interval, and why.
+pub fn too_few(blocks: u32) -> (Grade, String) {
+    let blocks = u64::from(blocks);
+    (Grade::Open, format!("{} {} no interval ({LEAST_BLOCKS} needed)", plural(blocks, "block"), verb(blocks, "gives", "give")))
+}
+
 /// The grade of figures by the widths of their intervals, and why.
 pub fn grade(blocks: u32, widths: &[Option<f64>], named: &str) -> (Grade, String) {
     let known: Vec<f64> = widths.iter().copied().flatten().collect();
-    if blocks < LEAST_BLOCKS && known.len() < widths.len() {
-        return (Grade::Open, format!("{} give no interval ({LEAST_BLOCKS} needed)", plural(u64::from(blocks), "block")));
+    let missing = widths.len() - known.len();
+    if blocks < LEAST_BLOCKS && missing > 0 {
+        return too_few(blocks);
     }
     // Without an interval it is as wide as any.
     let all: Vec<f64> = widths.iter().map(|width| width.unwrap_or(f64::INFINITY)).collect();
@@ -52,7 +59,9 @@ pub fn grade(blocks: u32, widths: &[Option<f64>], named: &str) -> (Grade, String
     let reach = |width: f64| amount(width.sqrt() - 1.0);
     let within = match known.iter().copied().reduce(f64::min) {
         None => format!("no interval of {named}"),
-        Some(_) if known.len() < widths.len() => format!("{} of {} figures have no interval", widths.len() - known.len(), widths.len()),
+        Some(_) if missing > 0 => {
+            format!("{missing} of {} {} no interval", plural(widths.len() as u64, "figure"), verb(missing as u64, "has", "have"))
+        }
         Some(_) if known.len() == 1 => format!("{named} known within ±{} %", reach(most)),
         Some(least) => format!("{named} known within ±{} to ±{} %", reach(least), reach(most)),
     };
@@ -147,8 +156,7 @@ pub fn of(analysis: &Analysis) -> Answer {
     );
     let next = (grade != Grade::Settled && !measured.is_empty()).then(|| match analysis.blocks < LEAST_BLOCKS {
         true => next::missing(analysis, LEAST_BLOCKS as usize),
-        // Four times the blocks halve an interval.
-        false => next::again(analysis, "halve that", &[], 3.0 * f64::from(analysis.blocks)),
+        false => next::halve(analysis, "halve that"),
     });
     let question = format!("{}{}", analysis.run.plan.name, tests(analysis));
     Answer { parts, brief, next, caveat: caveat(analysis), ..Answer::new(question, headline, grade, reason) }

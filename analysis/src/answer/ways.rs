@@ -2,7 +2,7 @@
 
 use model::Bytes;
 
-use super::notation::{amount, list, plural, size, time};
+use super::notation::{amount, list, plural, size, time, way};
 use super::sweep::{caveat, ends};
 use super::{Answer, Direction, Grade, Part, next};
 use crate::metric::Metric;
@@ -10,12 +10,9 @@ use crate::studies::Analysis;
 use crate::studies::ways::{Way, WaySeries};
 
 impl Way {
-    /// Its name: its api, the messages of a call where there are several, and the way of
-    /// receiving where it is not the api's own.
+    /// Its name.
     pub fn name(&self) -> String {
-        let batch = if self.batch > 1 { format!(" ×{}", self.batch) } else { String::new() };
-        let receive = self.receive.map(|receive| format!(" → {receive}")).unwrap_or_default();
-        format!("{}{batch}{receive}", self.api)
+        way(self.api, self.receive, self.batch)
     }
 }
 
@@ -50,8 +47,7 @@ pub fn of(analysis: &Analysis) -> Answer {
             format!("{}{share}", series.ways[one.way].name())
         },
     );
-    let next = (grade != Grade::Settled && !judged.is_empty())
-        .then(|| next::again(analysis, "halve the intervals", &[], 3.0 * f64::from(analysis.blocks)));
+    let next = (grade != Grade::Settled && !judged.is_empty()).then(|| next::halve(analysis, "halve the intervals"));
     let spans: Vec<String> = all.iter().map(|series| format!("{} {}", test(series), span(&series.sizes))).collect();
     let question = format!("ways, {}", list(&spans));
     Answer { parts, brief, next, caveat: caveat(analysis), ..Answer::new(question, headline, grade, reason) }

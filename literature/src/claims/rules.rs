@@ -354,7 +354,6 @@ fn peaks(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
 
 /// Places at which two curves cross, the two being apart on either side.
 fn crossings(of: &Curve, over: &Curve) -> Vec<f64> {
-    let at = |curve: &Curve, place: f64| curve.points.iter().find(|point| point.0 == place).map(|point| point.1.value);
     let both: Vec<(f64, f64, f64)> = of.points.iter().filter_map(|(place, one)| Some((*place, one.value, at(over, *place)?))).collect();
     let side = |(_, one, other): &(f64, f64, f64)| Side::of(one / other);
     let apart: Vec<usize> = (0..both.len()).filter(|place| side(&both[*place]) != Side::Same).collect();

@@ -8,6 +8,7 @@ use analysis::verdict::{MetricComparison, Verdict};
 use model::order::Order;
 
 use super::receipt;
+use super::verdict::{is_series, subjects};
 use crate::document::{Block, Cell, Column, Cut, Head, Keeps, Kind, Section, Table};
 use crate::interval;
 use crate::number::NOTHING;
@@ -52,12 +53,7 @@ pub fn section(analysis: &Analysis, answer: &Answer, groups: &[Group]) -> Sectio
 fn unit(values: &[f64]) -> (f64, &'static str) {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.order_by(f64::total_cmp);
-    match sorted.get(sorted.len() / 2).copied().unwrap_or(0.0) {
-        ns if ns < 1e3 => (1.0, "ns"),
-        ns if ns < 1e6 => (1e3, "µs"),
-        ns if ns < 1e9 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    }
+    notation::unit_of(sorted.get(sorted.len() / 2).copied().unwrap_or(0.0))
 }
 
 /// `7.14 (5.99–9.83)`, with a mark where the ends are more than a factor of two apart.
@@ -133,10 +129,7 @@ struct Compared<'a> {
 /// Arms against the first: the metric of the gate, then the time, size by size.
 fn arms(analysis: &Analysis) -> Vec<Block> {
     let verdicts = analysis.verdicts();
-    let series = analysis.cells.windows(2).all(|pair| pair[0].cell.series() == pair[1].cell.series());
-    let place = |cell: usize| {
-        analysis.cells.get(cell).map_or_else(String::new, |found| if series { size(found.cell.size) } else { found.label.clone() })
-    };
+    let (series, names) = (is_series(&analysis.cells), subjects(&analysis.cells));
     let mut rows: Vec<Compared> = Vec::new();
     for verdict in verdicts {
         let gate = verdict.compared.metrics.iter().filter(|metric| metric.gate);
@@ -147,7 +140,7 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
             let cells = found.comparison.cells.iter().enumerate().filter(|(_, judged)| judged.ratio.is_some());
             rows.extend(cells.map(|(cell, _)| Compared {
                 group: group(verdict, found, verdicts.len()),
-                place: place(cell),
+                place: names.get(cell).cloned().unwrap_or_default(),
                 metric: found,
                 cell,
             }));

@@ -180,7 +180,7 @@ fn rows(study: &ReceiptStudy, pair: &Pair, places: [usize; 2]) -> Vec<(String, [
         let column = &pair.ends[end].columns[places[end]];
         let ns = if name == figure::BILLED { column.charged } else { column.unsampled };
         let ns = ns.filter(|ns| ns.value.is_finite())?;
-        let hint = format!("{name} · {}\n{}\n{} ns", pair.ends[end].role, with_margin(&ns), figure::range(&ns, figure::ns));
+        let hint = format!("{name} · {}\n{}\n{} ns", pair.ends[end].role, with_margin(&ns), figure::time_range(&ns, figure::ns));
         Some(Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: text(&ns), hint })
     };
     let unsampled = pair.ends.iter().any(|end| tables::shows_unsampled(end)).then_some(figure::UNSAMPLED);

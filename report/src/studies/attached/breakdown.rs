@@ -18,7 +18,7 @@ pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
     let parts = parts(receipt);
     let sum: f64 = parts.iter().map(|part| part.amount).sum();
     let named: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.figure)).collect();
-    let cpu = format!("{} ({} at 95 %)", time(receipt.cpu.value), figure::range(&receipt.cpu, time));
+    let cpu = format!("{} ({} at 95 %)", time(receipt.cpu.value), figure::time_range(&receipt.cpu, time));
     Block::charts([Chart::Breakdown(Breakdown {
         id: format!("parts-{place}"),
         title: "One request, by layer".to_owned(),

@@ -42,7 +42,7 @@ pub fn answer(program: &str, state: &State) -> Vec<Block> {
     }
     let mut sentences = Vec::new();
     if let Some(cpu) = state.cpu {
-        sentences.push(format!("A request takes {} of CPU time ({} at 95 %).", time(cpu.value), figure::range(&cpu, time)));
+        sentences.push(format!("A request takes {} of CPU time ({} at 95 %).", time(cpu.value), figure::time_range(&cpu, time)));
     }
     sentences.extend(composition(program, state));
     if let Some(receipt) = state.receipt().filter(|receipt| receipt.size.get() > 0) {

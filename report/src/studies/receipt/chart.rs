@@ -74,7 +74,7 @@ fn stack<K: PartialEq + std::fmt::Display>(
             number::whole(column.size.get()),
             number::time(cell.ns.value),
             figure::share(cell.share),
-            figure::range(&cell.ns, figure::ns),
+            figure::time_range(&cell.ns, figure::ns),
         ));
         format!("{} B", number::whole(column.size.get()))
     };

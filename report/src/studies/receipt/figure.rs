@@ -1,5 +1,6 @@
 //! Figures of receipts as they are written.
 
+use analysis::answer::notation::ends_of_time;
 use attribution::Figure;
 
 use crate::interval::reach;
@@ -27,6 +28,11 @@ pub fn plus_minus(figure: &Figure) -> String {
 /// `12.1 to 13.4`, or that there is no interval.
 pub fn range(figure: &Figure, write: fn(f64) -> String) -> String {
     figure.interval.map_or_else(|| "no interval".to_owned(), |[low, high]| format!("{} to {}", write(low), write(high)))
+}
+
+/// The same of a time, which is not negative.
+pub fn time_range(figure: &Figure, write: fn(f64) -> String) -> String {
+    range(&Figure { interval: figure.interval.map(|ends| ends_of_time(figure.value, ends)), ..*figure }, write)
 }
 
 /// A share with one figure behind the point at most: `24%`, `0.3%`.

@@ -54,7 +54,7 @@ impl Line {
 
 /// ns per message, with its share of the CPU time.
 fn time(figure: &Figure, share: Option<f64>) -> Entry {
-    let title = format!("{} ns at 95 %", figure::range(figure, figure::ns));
+    let title = format!("{} ns at 95 %", figure::time_range(figure, figure::ns));
     let share = share.map_or(String::new(), figure::share);
     Entry { value: figure::ns(figure.value), margin: figure::plus_minus(figure), share, title, ..Entry::default() }
 }

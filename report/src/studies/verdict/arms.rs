@@ -9,7 +9,7 @@ use analysis::verdict::{
 use super::words;
 use crate::document::{Block, Section, Table, Tone};
 use crate::studies::cost;
-use crate::words::plural;
+use crate::words::{capital, plural};
 use crate::{interval, number};
 
 /// Everything, arm by arm; `None` without arms.
@@ -19,7 +19,10 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
     let of_each = analysis::answer::arms(analysis);
     let answers = of_each.iter().map(|answer| Some(answer).filter(|_| of_each.len() > 1));
     let blocks: Vec<Block> = analysis.verdicts().iter().zip(answers).map(|(verdict, answer)| one(verdict, answer, &labels)).collect();
-    (!blocks.is_empty()).then(|| Section::named("arms", "Arms", blocks))
+    let reason = analysis::answer::of(analysis).exit.map_or_else(String::new, |exit| format!("{}: ", capital(&exit.reason)));
+    // The section of the answer has the metric of the gate by size.
+    let finding = format!("{reason}every arm with its p, each end, other metrics, and how changes were tested");
+    (!blocks.is_empty()).then(|| Section::named("arms", "Arms", blocks).folded(finding))
 }
 
 fn one(verdict: &ArmVerdict, answer: Option<&Answer>, labels: &[String]) -> Block {

@@ -1,5 +1,6 @@
 //! Charts that answer a comparison: the change of each size against the threshold, and both sides by size.
 
+use analysis::answer::notation;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Interval, Metric};
 use analysis::verdict::{Compared, Comparison, Judged, MetricComparison, Verdict};
 
@@ -20,23 +21,13 @@ const MOST_CURVES: usize = 3;
 /// The arms of a run: the changes of each candidate, then all arms by size.
 pub fn arms(analysis: &Analysis, groups: &[Group]) -> Vec<Chart> {
     let verdicts = analysis.verdicts();
-    let names = subjects(&analysis.cells);
+    let names = words::subjects(&analysis.cells);
     let changes = verdicts.iter().filter_map(|verdict| {
         let sides = [verdict.baseline.as_str(), verdict.candidate.as_str()];
         changes(&verdict.compared, sides, &names, &verdict.alike)
     });
     let curves = groups.iter().enumerate().filter_map(|(place, group)| curves(analysis, verdicts, group, place));
     changes.map(Chart::Forest).chain(curves.take(MOST_CURVES).map(Chart::Figure)).collect()
-}
-
-/// Names of cells among each other: their sizes, where they differ in nothing else.
-fn subjects(cells: &[CellResult]) -> Vec<String> {
-    let alike = cells.windows(2).all(|pair| pair[0].cell.series() == pair[1].cell.series());
-    let size = |bytes: u64| match bytes {
-        bytes if bytes > 0 && bytes.is_multiple_of(1024) => format!("{} KiB", number::whole(bytes / 1024)),
-        bytes => format!("{} B", number::whole(bytes)),
-    };
-    cells.iter().map(|cell| if alike { size(cell.cell.size.get()) } else { cell.label.clone() }).collect()
 }
 
 /// Changes of the first metric of the gate, cell by cell; of one cell those of every metric.
@@ -67,7 +58,11 @@ pub fn changes(compared: &Compared, [baseline, candidate]: [&str; 2], cells: &[S
         title,
         caption: format!("{} Band: ±{}, the threshold.{more}", pairs(&first.comparison), number::percent(first.comparison.threshold)),
         sides: if only { ["less", "more"] } else { sides(first.metric) },
-        axis: if only { "change, log scale".to_owned() } else { format!("change of {}, log scale", lower(first.metric.title())) },
+        axis: if only {
+            "change, log scale".to_owned()
+        } else {
+            format!("change of {}, log scale", notation::uncapital(first.metric.title()))
+        },
         threshold: first.comparison.threshold,
         rows,
     })
@@ -84,15 +79,6 @@ fn take_common(rows: &mut [Change]) -> String {
         row.label = row.label[common.len()..].to_owned();
     }
     format!(", {}", common.trim_end())
-}
-
-/// A title within a sentence; one that begins with an acronym keeps it.
-fn lower(title: &str) -> String {
-    let mut letters = title.chars();
-    match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
-        _ => title.to_owned(),
-    }
 }
 
 /// Values behind each change, and how many were left out.
@@ -127,20 +113,15 @@ fn change(label: String, judged: &Judged) -> Option<Change> {
         Verdict::NotEnoughBlocks { .. } => (Tint::Open, "too few blocks"),
     };
     let interval = ratio.interval.map(|ends| [ends.low - 1.0, ends.high - 1.0]);
-    let ends = interval.map_or("no interval".to_owned(), |[low, high]| format!("{} to {}", bare(low), bare(high)));
+    let ends = interval.map_or("no interval".to_owned(), |[low, high]| format!("{} to {}", notation::signed(low), notation::signed(high)));
     let figure = if tint == Tint::Open { format!("? {said}") } else { signed(share) };
     let hint = format!("{label}\n{}\n{ends}, {said}", signed(share));
     Some(Change { label, value: share, interval, tint, figure, ends, hint })
 }
 
-/// A change as a picture has it, with a true minus and a space that does not break.
+/// A change as a picture has it, with a space that does not break.
 pub fn signed(share: f64) -> String {
-    number::change(share).replace('-', "−").replace(' ', "\u{a0}")
-}
-
-/// The same without its unit.
-fn bare(share: f64) -> String {
-    signed(share).trim_end_matches(['%', '\u{a0}']).to_owned()
+    notation::change(share).replace(' ', "\u{a0}")
 }
 
 /// One series in every arm, by size: the baseline as it was measured, each candidate as the baseline times its
@@ -184,7 +165,7 @@ fn times(baseline: &Estimate, ratio: &Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::{bare, lower, signed, take_common};
+    use super::take_common;
     use crate::document::forest::{Change, Tint};
 
     #[test]
@@ -208,12 +189,5 @@ mod tests {
         assert_eq!(taken(&["64 B", "16 KiB"]).0, "");
         assert_eq!(taken(&["TCP_STREAM 1 B", "UDP_STREAM 1 B"]).0, "");
         assert_eq!(taken(&["64 B"]).0, "");
-    }
-
-    #[test]
-    fn changes_are_written_as_a_person_writes_them() {
-        assert_eq!([signed(1.84), signed(-0.079), signed(0.0)], ["+184\u{a0}%", "−7.9\u{a0}%", "0\u{a0}%"]);
-        assert_eq!([bare(-0.28), bare(0.15)], ["−28", "+15"]);
-        assert_eq!([lower("Time per message"), lower("CPU of both ends")], ["time per message", "CPU of both ends"]);
     }
 }

@@ -12,7 +12,7 @@ mod words;
 pub use arms::section as arms;
 pub(super) use charts::{arms as charts_of_arms, signed};
 pub use words::agreement;
-pub(super) use words::doubt;
+pub(super) use words::{doubt, is_series, subjects};
 
 use analysis::result::Analysis;
 use analysis::runs::RunComparison;

@@ -1,21 +1,25 @@
 //! Verdicts in words.
 
 use analysis::agreement::Agreement;
-use analysis::result::Metric;
-use analysis::verdict::{COMPARED, Comparison, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
+use analysis::answer::notation;
+pub use analysis::answer::notation::{title, unit};
+use analysis::result::{CellResult, Metric};
+use analysis::verdict::{Comparison, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
 use model::order::Order;
 
 use crate::document::{Head, Level, RowKind, Table};
-use crate::words::{capital, plural, writer};
+use crate::words::{capital, plural, verb, writer};
 use crate::{interval, number};
 
-/// What is counted in a design.
-pub const fn unit(design: Design) -> &'static str {
-    match design {
-        Design::Paired | Design::Separate => "block",
-        Design::Woven => "instance",
-        Design::Runs => "run",
-    }
+/// Names of cells among each other: their sizes, where they differ in nothing else.
+pub fn subjects(cells: &[CellResult]) -> Vec<String> {
+    let alike = is_series(cells);
+    cells.iter().map(|cell| if alike { notation::size(cell.cell.size) } else { cell.label.clone() }).collect()
+}
+
+/// Returns whether cells differ in nothing but sizes.
+pub fn is_series(cells: &[CellResult]) -> bool {
+    cells.windows(2).all(|pair| pair[0].cell.series() == pair[1].cell.series())
 }
 
 /// A verdict in few words.
@@ -86,11 +90,6 @@ fn row(label: String, judged: &Judged, write: fn(f64) -> String, design: Design)
     ]
 }
 
-/// Name of a compared metric in a narrow table.
-pub fn title(metric: Metric) -> &'static str {
-    COMPARED.iter().find(|one| one.metric == metric).map_or_else(|| metric.title(), |one| one.title)
-}
-
 /// The table of what is neither better nor worse.
 pub fn means(means: &Means, labels: &[String]) -> Table {
     let write = writer(means.metric);
@@ -121,7 +120,13 @@ pub fn p(p: f64) -> String {
 pub fn agreement(changes: &[Agreement], labels: &[&str], ways: [&str; 2]) -> Vec<String> {
     let differ: Vec<&Agreement> = changes.iter().filter(|change| !change.agrees).collect();
     let agree = changes.len() - differ.len();
-    let first = format!("{agree} of {} agree within their intervals, {} and {}", plural(changes.len() as u64, "change"), ways[0], ways[1]);
+    let first = format!(
+        "{agree} of {} {} within their intervals, {} and {}",
+        plural(changes.len() as u64, "change"),
+        verb(agree as u64, "agrees", "agree"),
+        ways[0],
+        ways[1]
+    );
     let of = |change: &Agreement, place: usize| number::change(change.ratios[place].value - 1.0);
     let differ = differ.into_iter().map(|change| {
         format!(
@@ -200,11 +205,8 @@ pub fn method(comparison: &Comparison) -> String {
         Design::Separate => "labels dealt again over both runs' blocks, on logarithms",
         Design::Runs => "Welch's t on the logarithms of each run's median",
     };
-    let needed = match comparison.design {
-        Design::Paired | Design::Separate => plural(comparison.needed as u64, "block"),
-        Design::Woven => plural(comparison.needed as u64, "instance"),
-        Design::Runs => format!("{} on each side", plural(comparison.needed as u64, "run")),
-    };
+    let side = if comparison.design == Design::Runs { " on each side" } else { "" };
+    let needed = format!("{}{side}", plural(comparison.needed as u64, unit(comparison.design)));
     let method = comparison.cells.iter().find_map(|judged| judged.ratio?.interval).map_or("", |ends| interval::method(ends.method));
     let by = if method.is_empty() { String::new() } else { format!("; intervals by {method}") };
     format!(

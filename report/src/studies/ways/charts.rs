@@ -4,7 +4,7 @@ use analysis::result::ways::{Way, WaySeries};
 use analysis::result::{Estimate, WayStudy};
 use model::order::Order;
 
-use super::{conclusion, name};
+use super::conclusion;
 use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::forest::{Change, Forest, Tint};
 use crate::document::ribbon::{Ribbon, Span};
@@ -58,7 +58,7 @@ fn ends(estimate: &Estimate) -> [f64; 2] {
 
 /// The ways as shares of the base. Neighbours whose intervals overlap have one rank.
 fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option<Forest> {
-    let base = name(series.ways.first()?);
+    let base = series.ways.first()?.name();
     let mut first_of_rank: Option<(usize, f64)> = None;
     let mut rows = Vec::new();
     for (row, place) in order.iter().enumerate() {
@@ -101,11 +101,11 @@ fn change(series: &WaySeries, way: &Way, place: usize, at: usize, rank: usize, r
     let cost = number::time(way.cost_ns[at]?.value).replace(' ', "\u{a0}");
     let share = if place == 0 { String::new() } else { signed(ratio.value - 1.0) };
     let interval = if ratio.interval.is_some() { format!("{} to {}", signed(low), signed(high)) } else { "no interval".to_owned() };
-    let label = format!("{rank}. {}", name(way));
+    let label = format!("{rank}. {}", way.name());
     let hint = if place == 0 {
         format!("{label}\n{cost}\nthe base")
     } else {
-        format!("{label}\n{cost}, {share} against {}\n{interval}", name(&series.ways[0]))
+        format!("{label}\n{cost}, {share} against {}\n{interval}", series.ways[0].name())
     };
     let interval = ratio.interval.map(|_| [low, high]);
     Some(Change { label, value: ratio.value - 1.0, interval, tint, figure: cost, ends: share, hint })
@@ -121,7 +121,7 @@ fn curves(id: String, series: &WaySeries, order: &[usize]) -> Option<Figure> {
         let way = &series.ways[*place];
         let points =
             (0..series.sizes.len()).filter_map(|size| Some((series.sizes[size].get() as f64, label(size, *place), way.cost_ns[size]?)));
-        Trace { base: *place == 0, ..Trace::measured(&name(way), *place, points, 1e-9, number::time) }
+        Trace { base: *place == 0, ..Trace::measured(&way.name(), *place, points, 1e-9, number::time) }
     };
     Some(Figure {
         id: id.into(),
@@ -157,7 +157,7 @@ fn ribbon(id: String, series: &WaySeries, order: &[usize]) -> Option<Ribbon> {
     };
     let starts = std::iter::once((least, known.first()?.1)).chain(changes.iter().map(|(at, _, above)| (*at, *above)));
     let stops = changes.iter().map(|(at, ..)| *at).chain([most]);
-    let span = |((from, way), to): ((f64, usize), f64)| Span { name: name(&series.ways[way]), series: colour(way), from, to };
+    let span = |((from, way), to): ((f64, usize), f64)| Span { name: series.ways[way].name(), series: colour(way), from, to };
     Some(Ribbon {
         id,
         title: format!("Cheapest by size, {}", series.series),

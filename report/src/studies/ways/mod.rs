@@ -11,7 +11,7 @@ use model::Bytes;
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
 use crate::number;
-use crate::words::{self, list};
+use crate::words::list;
 
 /// Makes the section of a study of ways.
 pub fn section(study: &WayStudy) -> Section {
@@ -33,7 +33,7 @@ fn part(series: &WaySeries) -> Part {
         tables: vec![table(series, "CPU of both ends a message", |way, size| interval::narrow(way.cost_ns[size].as_ref(), number::time))],
         ..Part::default()
     };
-    let base = name(&series.ways[0]);
+    let base = series.ways[0].name();
     part.more
         .push(table(series, &format!("As a share of {base}"), |way, size| interval::narrow(way.of_base[size].as_ref(), number::percent)));
     part.more.extend(lines(series));
@@ -44,16 +44,12 @@ fn part(series: &WaySeries) -> Part {
         let title = "Wait of the first message of a batch for the last, messages coming as fast as they were carried";
         part.more.push(table(series, title, |way, size| interval::narrow(way.batch_fills_ns[size].as_ref(), number::time)));
     }
-    // Between two ways that plain sending beats nobody chooses.
+    // Two ways that plain sending beats are no choice.
     let (of_base, others): (Vec<_>, Vec<_>) = series.crossings.iter().partition(|crossing| crossing.ways[0] == 0);
     part.notes.extend(of_base.into_iter().map(|crossing| sentence(series, crossing)));
     let crosses = |crossing: &&Crossing| !crossing.changes.is_empty();
     part.notes.extend(others.into_iter().filter(crosses).map(|crossing| sentence(series, crossing)));
     part
-}
-
-fn name(way: &Way) -> String {
-    words::way(way.api, way.receive, way.batch)
 }
 
 fn conclusion(series: &WaySeries) -> String {
@@ -76,13 +72,13 @@ pub fn cheapest(series: &WaySeries) -> String {
         let way = &series.ways[cheapest.way];
         let saved = (*first..=*last).filter_map(|size| Some(way.of_base[size]?.value)).fold(f64::INFINITY, f64::min);
         let share = if cheapest.way > 0 && saved.is_finite() {
-            format!(" (from {} of {})", number::percent(saved), name(&series.ways[0]))
+            format!(" (from {} of {})", number::percent(saved), series.ways[0].name())
         } else {
             String::new()
         };
-        let ties: Vec<String> = cheapest.ties.iter().map(|tie| name(&series.ways[*tie])).collect();
+        let ties: Vec<String> = cheapest.ties.iter().map(|tie| series.ways[*tie].name()).collect();
         let ties = if ties.is_empty() { String::new() } else { format!(", not shown apart from {}", list(&ties)) };
-        format!("at {at} {}{share}{ties}", name(way))
+        format!("at {at} {}{share}{ties}", way.name())
     };
     spans.iter().map(words).collect::<Vec<_>>().join("; ")
 }
@@ -94,7 +90,7 @@ fn table(series: &WaySeries, title: &str, cell: impl Fn(&Way, usize) -> String) 
         |place: usize, size: usize| if series.cheapest[size].as_ref().is_some_and(|cheapest| cheapest.way == place) { " ◂" } else { "" };
     let row = |(place, way): (usize, &Way)| {
         let cells = (0..series.sizes.len()).map(|size| format!("{}{}", cell(way, size), mark(place, size)));
-        std::iter::once(name(way)).chain(cells).collect()
+        std::iter::once(way.name()).chain(cells).collect()
     };
     Table::of_figures(format!("{title}; ◂ the cheapest of a size"), heads, series.ways.iter().enumerate().map(row).collect())
 }
@@ -105,9 +101,9 @@ fn lines(series: &WaySeries) -> Option<Table> {
     let row = |(way, line): &(&Way, &WayLine)| {
         let share = |estimate| interval::narrow(Some(estimate), number::percent);
         let time = |estimate| interval::narrow(Some(estimate), number::time);
-        vec![name(way), time(&line.message_ns), share(&line.message_of_base), time(&line.byte_ns), share(&line.byte_of_base)]
+        vec![way.name(), time(&line.message_ns), share(&line.message_of_base), time(&line.byte_ns), share(&line.byte_of_base)]
     };
-    let base = name(&series.ways[0]);
+    let base = series.ways[0].name();
     let heads = ["way".to_owned(), "a message".to_owned(), format!("of {base}"), "a byte".to_owned(), format!("of {base}")];
     (known.len() > 1).then(|| {
         let title = "As a line in the size: what a message costs as such, and what each byte adds";
@@ -117,7 +113,7 @@ fn lines(series: &WaySeries) -> Option<Table> {
 
 /// Which of two ways is the cheaper one at which sizes, in a sentence.
 fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
-    let way = |place: usize| name(&series.ways[place]);
+    let way = |place: usize| series.ways[place].name();
     let other = |place: usize| way(crossing.ways[usize::from(crossing.ways[0] == place)]);
     let [first, second] = crossing.ways.map(way);
     let told = crossing.sizes.iter().zip(&crossing.cheaper);
