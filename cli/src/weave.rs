@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use analysis::agreement::agreements;
 use analysis::woven::extent;
 use lab::study::StudyError;
-use model::plan::ApprovedPlan;
-use model::plan::Unfit;
+use model::plan::{ApprovedPlan, Unfit, rather_in_turn};
 use model::run::Status;
 
 use crate::args::StudyArgs;
@@ -32,9 +31,9 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs) -> Result<(ApprovedPlan, Opt
         () if args.plan.is_some() || !args.like.is_empty() || args.extent.is_of_trials() => {
             "lengths or numbers of trials are given (--woven weaves the arms)".to_owned()
         }
-        () => match plan.clone().weave(instances) {
-            Ok(woven) => return Ok((woven, Some(WOVEN.to_owned()))),
-            Err(why) => why.to_string(),
+        () => match rather_in_turn(&plan) {
+            None => return Ok((plan.weave(instances).map_err(StudyError::NotWoven)?, Some(WOVEN.to_owned()))),
+            Some(why) => why.to_string(),
         },
     };
     Ok((plan, Some(in_turn(&why))))
@@ -59,11 +58,11 @@ pub fn check(
     let (other, names) = match plan.woven {
         true => (trials, ["woven", "in turn"]),
         false => {
-            let instances = extent(&trials);
-            match trials.weave(instances) {
-                Ok(woven) => (woven, ["in turn", "woven"]),
-                Err(why) => return not_checked(why),
+            if let Some(why) = rather_in_turn(&trials) {
+                return not_checked(why);
             }
+            let instances = extent(&trials);
+            (trials.weave(instances).map_err(StudyError::NotWoven)?, ["in turn", "woven"])
         }
     };
     output::note(&format!("checking the arms {}", names[1]));

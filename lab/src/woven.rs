@@ -79,7 +79,8 @@ impl<'a> Weaver<'a> {
         }
         let Some(first) = sessions.first_mut() else { return Err(StudyError::NotWoven(Unfit::NoArms)) };
         let arms = ArmController::open(plan, first)?;
-        if arms.changes_machine() {
+        let commands = plan.arms.iter().any(|arm| arm.host_settings().has_commands());
+        if arms.changes_machine() || commands && !first.is_isolated() {
             return Err(StudyError::NotWoven(Unfit::HostWide));
         }
         if first.facts().iter().any(|facts| facts.irq_time_subtracted == Some(true)) {
@@ -172,7 +173,14 @@ impl<'a> Weaver<'a> {
             Err(ArmError::Trial(error)) => outcomes.extend(pairs.iter().map(|_| Err(error.to_string()))),
             Err(error) => return Err(error.into()),
         }
-        for session in &mut self.sessions {
+        for (arm, (pair, outcome)) in pairs.iter().zip(&mut outcomes).enumerate() {
+            let session = &mut self.sessions[*pair];
+            let bound = outcome.as_ref().ok().and_then(|(measured, _)| self.arms.not_bound(arm, measured, swapped));
+            let slot = Slot { cell, arm, pass: Pass::Clean };
+            let concluded = arm::of_trial(self.arms.conclude(session, self.plan, slot, swapped))?;
+            if let (Some(error), true) = (bound.or(concluded), outcome.is_ok()) {
+                *outcome = Err(error.to_string());
+            }
             session.bind(&BTreeMap::new())?;
         }
         let length = SliceTimes::of(planned, self.plan.arms.len()).measured;

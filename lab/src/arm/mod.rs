@@ -22,6 +22,7 @@ use model::order::Gather;
 use model::plan::Factor;
 use model::schedule::Slot;
 use model::socket_option::OptionName;
+use model::trial::Measured;
 use model::warning::Warning;
 use model::{Arm, Cell, Plan, Role};
 
@@ -64,6 +65,18 @@ pub enum ArmError {
         /// The nearest that there is.
         hint: String,
     },
+}
+
+/// The error that fails one trial, where there is one.
+///
+/// # Errors
+/// Those that end the study.
+pub fn of_trial(outcome: Result<(), ArmError>) -> Result<Option<HostError>, ArmError> {
+    match outcome {
+        Ok(()) => Ok(None),
+        Err(ArmError::Trial(error)) => Ok(Some(error)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Makes a study's trials what their arms and cells say.
@@ -164,6 +177,24 @@ impl ArmController {
         let Some(command) = self.arms.get(slot.arm).and_then(|settings| settings.after.as_ref()) else { return Ok(()) };
         let cell = plan.cell_in(&plan.cells[slot.cell], slot.arm).map_err(|error| refused("the plan", error))?;
         run(session, command, plan, slot, &cell, swapped)
+    }
+
+    /// Error of an end that was not bound to the CPUs that its arm names.
+    pub fn not_bound(&self, arm: usize, measured: &Measured, swapped: bool) -> Option<HostError> {
+        let settings = self.settings(arm).filter(|settings| !settings.cpus.is_empty())?;
+        let ends = [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)];
+        ends.into_iter().find_map(|(role, report)| {
+            let name = if (role == Role::Sender) == swapped { "b" } else { "a" };
+            let wanted = settings.cpus.get(name)?;
+            let cpus: Vec<Option<u32>> =
+                if report.flows.is_empty() { vec![report.cpu] } else { report.flows.iter().map(|flow| flow.cpu).collect() };
+            let taken = cpus.iter().all(|cpu| cpu.is_some_and(|cpu| wanted.contains(&cpu)));
+            let words = |cpu: &Option<u32>| cpu.map_or_else(|| "none".to_owned(), |cpu| cpu.to_string());
+            let got = cpus.iter().map(words).collect::<Vec<_>>().join(",");
+            let asked = wanted.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            let error = format!("cpus.{name} did not take effect at the {role}: asked {asked}, bound to {got}");
+            (!taken).then(|| HostError::Refused { name: name.to_owned(), error })
+        })
     }
 
     /// Sets what differs, and what no trial wants any more back.

@@ -8,7 +8,7 @@ use analysis::audit;
 use model::adjust::AppliedSetting;
 use model::plan::HostPlace;
 use model::schedule::{self, Block, Slot};
-use model::trial::{Measured, Outcome, TrialRecord};
+use model::trial::{Outcome, TrialRecord};
 use model::warning::Warning;
 use model::{Cell, Role};
 
@@ -16,7 +16,6 @@ use super::pool::SessionKey;
 use super::{Study, StudyError};
 use crate::arm::{self, ArmError};
 use crate::error::TrialError;
-use crate::remote::HostError;
 use crate::trial::{self, Done, TrialSpec};
 
 impl Study<'_> {
@@ -121,7 +120,7 @@ impl Study<'_> {
             Err(error) => return Err(error.into()),
         };
         if let Ok(done) = &came
-            && let Some(error) = self.not_bound(slot, &done.measured, swapped)
+            && let Some(error) = self.arms.not_bound(slot.arm, &done.measured, swapped)
         {
             came = Err(error.into());
         }
@@ -129,10 +128,8 @@ impl Study<'_> {
         let session = self.sessions.get_mut(key);
         let concluded = self.arms.conclude(session, self.plan, slot, swapped);
         session.bind(&BTreeMap::new())?;
-        match concluded {
-            Err(ArmError::Trial(error)) if came.is_ok() => came = Err(error.into()),
-            Ok(()) | Err(ArmError::Trial(_)) => {}
-            Err(error) => return Err(error.into()),
+        if let (Some(error), true) = (arm::of_trial(concluded)?, came.is_ok()) {
+            came = Err(error.into());
         }
         Ok((prepared, came))
     }
@@ -155,24 +152,6 @@ impl Study<'_> {
             taken.extend(arm.hosts.iter().map(applied));
         }
         Ok((cell, taken))
-    }
-
-    /// Error of an end that was not bound to the CPUs that its arm names.
-    fn not_bound(&self, slot: Slot, measured: &Measured, swapped: bool) -> Option<HostError> {
-        let settings = self.arms.settings(slot.arm).filter(|settings| !settings.cpus.is_empty())?;
-        let ends = [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)];
-        ends.into_iter().find_map(|(role, report)| {
-            let name = if (role == Role::Sender) == swapped { "b" } else { "a" };
-            let wanted = settings.cpus.get(name)?;
-            let cpus: Vec<Option<u32>> =
-                if report.flows.is_empty() { vec![report.cpu] } else { report.flows.iter().map(|flow| flow.cpu).collect() };
-            let taken = cpus.iter().all(|cpu| cpu.is_some_and(|cpu| wanted.contains(&cpu)));
-            let words = |cpu: &Option<u32>| cpu.map_or_else(|| "none".to_owned(), |cpu| cpu.to_string());
-            let got = cpus.iter().map(words).collect::<Vec<_>>().join(",");
-            let asked = wanted.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-            let error = format!("cpus.{name} did not take effect at the {role}: asked {asked}, bound to {got}");
-            (!taken).then(|| HostError::Refused { name: name.to_owned(), error })
-        })
     }
 }
 

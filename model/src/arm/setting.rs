@@ -78,6 +78,11 @@ pub struct HostSettings {
 }
 
 impl HostSettings {
+    /// Returns whether commands run around trials.
+    pub const fn has_commands(&self) -> bool {
+        self.before.is_some() || self.after.is_some()
+    }
+
     pub(super) fn new(settings: &[Setting]) -> Self {
         let mut all = Self::default();
         for setting in settings {

@@ -23,7 +23,7 @@ pub enum Unfit {
     Receipt,
     /// Settings change the whole machine.
     HostWide,
-    /// Commands run around each trial.
+    /// Commands run around each trial, and may change the whole machine.
     Commands,
     /// The link is slow to drain.
     Link,
@@ -54,7 +54,7 @@ impl Unfit {
             Self::Machines => "the hosts are other machines",
             Self::Receipt => "receipts have passes of their own",
             Self::HostWide => "an arm changes the whole machine",
-            Self::Commands => "an arm runs commands around each trial",
+            Self::Commands => "an arm runs commands, which may change the whole machine (--woven weaves it all the same)",
             Self::Link => "the link takes long to drain",
             Self::Connections => "a slice has no beginning of a connection",
             Self::Flows => "a cell has several flows",
@@ -82,11 +82,16 @@ pub fn unfit(plan: &Plan) -> Option<Unfit> {
         (plan.arms.len() > MOST_ARMS, Unfit::ManyArms),
         (plan.fleet.is_some() || !plan.hosts.is_empty() || settings.iter().any(|arm| !arm.hosts.is_empty()), Unfit::Machines),
         (plan.receipt.is_some(), Unfit::Receipt),
-        (settings.iter().any(|arm| arm.before.is_some() || arm.after.is_some()), Unfit::Commands),
         (!matches!(plan.end, PlanEnd::Length(_)), Unfit::Count),
     ];
     let of_cells = || plan.cells_run().iter().find_map(|cell| unfit_cell(plan, cell));
     of_plan.into_iter().find_map(|(is, why)| is.then_some(why)).or_else(of_cells)
+}
+
+/// Why a plan's arms are compared in turn unless the user has them woven; `None` where they are woven.
+pub fn rather_in_turn(plan: &Plan) -> Option<Unfit> {
+    let commands = || plan.arms.iter().any(|arm| arm.host_settings().has_commands()).then_some(Unfit::Commands);
+    unfit(plan).or_else(commands)
 }
 
 fn unfit_cell(plan: &Plan, cell: &Cell) -> Option<Unfit> {
@@ -105,7 +110,7 @@ fn unfit_cell(plan: &Plan, cell: &Cell) -> Option<Unfit> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Unfit, unfit};
+    use super::{Unfit, rather_in_turn, unfit};
     use crate::plan::{Plan, RawPlan, resolve};
 
     fn plan(more: &str) -> Plan {
@@ -125,6 +130,8 @@ mod tests {
         let many: Vec<String> = (0..9).map(|n| format!("\"a{n}\"")).collect();
         let many = plan(&format!("trial = {{ length = \"50ms\" }}\narms = [{}]\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64", many.join(",")));
         assert_eq!(unfit(&many), Some(Unfit::ManyArms));
+        let commands = plan("trial = { length = \"50ms\" }\narms = [\"a\", \"b: before=true\"]\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64");
+        assert_eq!((unfit(&commands), rather_in_turn(&commands)), (None, Some(Unfit::Commands)));
         let slow = plan(&format!(
             "trial = {{ length = \"50ms\" }}\n{arms}\nlink = {{ kind = \"ethernet 10M\" }}\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64"
         ));

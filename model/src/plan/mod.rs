@@ -35,7 +35,7 @@ pub use crate::schedule::LOOKS;
 pub use approval::{Action, ApprovalError, ApprovedPlan};
 pub use cells::{Levels, Override};
 pub use error::PlanError;
-pub use fitness::{Unfit, unfit};
+pub use fitness::{Unfit, rather_in_turn, unfit};
 pub use fleet::{FleetHost, FleetPlan, MOST_HOSTS, MOST_ROUNDS, RETRY_ROUNDS, is_host_name};
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
