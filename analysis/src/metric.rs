@@ -264,7 +264,7 @@ metrics! {
         value: |trial| Some(trial.cell.rate?.messages_per_second(trial.cell.size) * f64::from(trial.cell.flows)) }
     /// Share of the schedule of an offered rate that was not sent in time.
     BehindShare { name: "behind_share", unit: Unit::Share, bound: Bound::Share, better: Some(LowerIsBetter),
-        title: "Of the schedule not sent in time", head: "Not in time", column: ["", "not in time"],
+        title: "Share of the schedule sent late", head: "Sent late", column: ["", "sent late"],
         value: |trial| behind_share(&trial.measured.sender) }
     /// Smoothed difference of the times that neighbouring stamped datagrams took
     /// (RFC 3550, section 6.4.1).
@@ -299,7 +299,7 @@ metrics! {
         value: limit }
     /// Goodput as a share of what the link's rate leaves room for.
     LimitShare { name: "limit_share", unit: Unit::Share, bound: Bound::Received,
-        title: "Of the link's limit", head: "Of it", column: ["of link's", "limit"],
+        title: "Share of the link's limit", head: "Link share", column: ["of link's", "limit"],
         value: bounds::of_the_link }
 }
 

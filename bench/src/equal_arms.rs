@@ -74,7 +74,7 @@ pub fn measure(nettoll: &Path, studies: u32) -> anyhow::Result<Vec<Row>> {
     rows.extend(conclusions.iter().map(|(word, count)| Row::printed(format!("  studies that end {word}"), *count as f64, "", n)));
     rows.extend(by_metric.iter().flat_map(|(metric, counts)| counts.rows(metric)));
     let noise = stats::median::median(&noises).unwrap_or(f64::NAN);
-    rows.push(Row::printed("  a block's ratio scatters by, in the middling cell", noise, "", noises.len()));
+    rows.push(Row::printed("  a block's ratio scatters by, in the median cell", noise, "", noises.len()));
     rows.push(Row::printed("  seconds a study", begun.elapsed().as_secs_f64() / f64::from(studies.max(1)), "s", n));
     Ok(rows)
 }

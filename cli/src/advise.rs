@@ -283,7 +283,7 @@ fn advise(path: &Path, args: &AdviseArgs, mixed: &Mixed) -> Result<Exit, Failure
     {
         let sent = other.workload.as_ref().map_or_else(|| "messages of one size each".to_owned(), Clone::clone);
         let why = format!(
-            "{} sent {sent} and not the workload {name}, and what a mix costs is only told where it was measured: `nettoll advise --workload \
+            "{} sent {sent} and not the workload {name}, and a mix has figures only where it was measured: `nettoll advise --workload \
              {}` measures it, or leave --workload out",
             path.display(),
             args.workload.as_deref().unwrap_or(name),

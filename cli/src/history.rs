@@ -102,7 +102,8 @@ fn settings(plan: &Plan) -> (String, String) {
     let mut hosts: Vec<String> = plan.hosts.iter().map(|(name, place)| format!("{name}={place}")).collect();
     // Pairs that are measured at once disturb each other.
     hosts.extend(plan.fleet.iter().map(|fleet| format!("fleet {} at once: {}", fleet.fingerprint(), fleet.parallel)));
-    (format!("{:?} {:?} after {}", plan.link, plan.end, plan.warmup), hosts.join(" "))
+    let settings = format!("{:?} {:?} after {}", plan.link, plan.end, plan.warmup); // words:allow
+    (settings, hosts.join(" "))
 }
 
 /// The machine or the fleet of a run, in words.

@@ -73,7 +73,7 @@ impl Progress {
             }
             Event::Waiting { host, place } => {
                 let trials = if *place == 1 { "1 trial comes".to_owned() } else { format!("{place} trials come") };
-                self.hold_up(format!("host {host} serves somebody else: {trials} before ours"));
+                self.hold_up(format!("host {host} is busy with another controller: {trials} before ours"));
             }
             Event::Lost { error, attempt, of, .. } => self.hold_up(format!("{error}; looking for it again, attempt {attempt} of {of}")),
             Event::BlockStarted { block } if self.plan.fleet.is_some() => {

@@ -157,7 +157,7 @@ fn dry_run(
     }
     let programs = programs.iter().map(|(_, refusal)| format!("trials will fail: {refusal}"));
     let warnings = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy()));
-    let busy = ahead.busy.iter().map(|host| format!("host {host} serves somebody else now; no more can be told of it"));
+    let busy = ahead.busy.iter().map(|host| format!("host {host} is busy with another controller; its facts are unavailable"));
     let found = ahead.between.iter().map(|pair| progress::found(*pair));
     // Of other machines it is not known beforehand.
     let here = plan.receipt.is_some() && plan.hosts.is_empty() && plan.fleet.is_none();

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use model::frame::{Decoder, FrameError, encode};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -19,7 +20,7 @@ pub enum ChannelError {
     #[error("the other side closed the control connection")]
     Closed,
     /// Nothing came in time.
-    #[error("nothing came on the control connection for {0:?}")]
+    #[error("nothing came on the control connection for {}", Nanos::from(*.0))]
     Silent(Duration),
     /// The system refused.
     #[error("control connection: {0}")]

@@ -138,7 +138,7 @@ fn check(task: &Task) -> Result<(), EndpointError> {
         return refuse("a program for an end that is none of a user's, or none for one that is (a fault of the controller)".to_owned());
     }
     if task.injection.is_some_and(|injection| !injection.is_bounded()) {
-        return refuse(format!("{:?} is more than a proof puts into a trial", task.injection));
+        return refuse("a known cost larger than a proof may put into a trial (a fault of the controller)".to_owned());
     }
     if let Some(mix) = &cell.mix {
         mix.check().map_err(|error| EndpointError::Task(error.to_string()))?;

@@ -38,7 +38,7 @@ pub enum EndpointError {
         limit: Nanos,
     },
     /// A loop did not end.
-    #[error("the traffic did not end within {limit:?} after it was told to: does the other end still take what is sent?")]
+    #[error("the traffic did not end within {} after it was to end: does the other end still read?", Nanos::from(*limit))]
     Stuck {
         /// The time that was waited.
         limit: Duration,
@@ -88,7 +88,7 @@ impl SocketError {
 
     /// Nothing came through within `limit`, though the control connection stands.
     pub fn unheard(tried: impl Into<String>, what: &str, limit: Duration, port: u16, protocol: Protocol) -> Self {
-        let answer = io::Error::new(io::ErrorKind::TimedOut, format!("{what} within {limit:?}"));
+        let answer = io::Error::new(io::ErrorKind::TimedOut, format!("{what} within {}", Nanos::from(limit)));
         let remedy = format!("; control works, data does not: does a firewall between the hosts let {protocol} port {port} through?");
         Self { tried: tried.into(), answer, remedy }
     }

@@ -115,7 +115,8 @@ pub(crate) fn bind_to(cpus: &[u32]) -> io::Result<()> {
         [] => Ok(()),
         _ => sched_setaffinity(Pid::from_raw(0), &set),
     });
-    bound.map_err(|errno| io::Error::other(format!("sched_setaffinity to CPUs {cpus:?}: {errno}")))
+    let refused = |errno| io::Error::other(format!("sched_setaffinity to CPUs {cpus:?}: {errno}")); // words:allow
+    bound.map_err(refused)
 }
 
 /// Binds this thread to the first of the CPUs, so that what the sockets need is

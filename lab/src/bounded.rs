@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
@@ -48,7 +49,7 @@ pub enum Cut {
     #[error("{0}")]
     System(#[from] io::Error),
     /// It took too long.
-    #[error("was not over after {limit:?} and was killed")]
+    #[error("was not over after {} and was killed", Nanos::from(*limit))]
     Time {
         /// The limit.
         limit: Duration,

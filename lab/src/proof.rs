@@ -271,7 +271,7 @@ fn calibrated(session: &mut Session, injection: Injection) -> Result<Result<Nano
         let host = session.host(role, false);
         match host.command(&ToHost::Calibrate { injection, cpu }) {
             Ok(FromHost::Calibrated(cost)) => sum += cost.get(),
-            Ok(other) => return Err(host.unexpected("what a known cost takes", &other)),
+            Ok(other) => return Err(host.unexpected("the price of a known cost", &other)),
             Err(HostError::Refused { error, .. }) => return Ok(Err(error)),
             Err(error) => return Err(error),
         }

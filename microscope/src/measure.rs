@@ -213,7 +213,7 @@ impl Bench<'_> {
         let booted = self.boot(&session.plan(self.asked.messages), session, modules, Some(options))?;
         let output = output::parse(&booted.counted, &functions)?;
         if !booted.log.files.get("/proc/modules").is_none_or(|modules| functions.fits(modules)) {
-            return Err(Failed::Miscounted("modules lie elsewhere than in the boot that told the symbols".to_owned()));
+            return Err(Failed::Miscounted("modules lie elsewhere than in the boot that gave the symbols".to_owned()));
         }
         if let Some(program) = &session.program {
             well_behaved(program, &booted.log, &output.regions)?;

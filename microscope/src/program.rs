@@ -86,7 +86,7 @@ pub fn misbehaved(path: &str, begun: usize, messages: usize, ended: Option<(u32,
         1 if messages == 0 => Some(format!("{path} {how} without a message in its region; marker 3 ends each (docs/microscope.md)")),
         1 => match ended {
             Some((0, _)) => None,
-            _ => Some(format!("{path} {how}: what it counted is not what it is for")),
+            _ => Some(format!("{path} {how}: its counts are not of its purpose")),
         },
         regions => Some(format!("{path} began {regions} regions, and one is counted; {how}")),
     }

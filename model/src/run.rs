@@ -69,7 +69,7 @@ impl Status {
     /// In words, for a report.
     pub fn describe(&self) -> String {
         match self {
-            Self::Running => "not finished (killed, or still under way)".to_owned(),
+            Self::Running => "not finished (killed, or still running)".to_owned(),
             Self::IntervalMet => "stopped because every interval asked for was met".to_owned(),
             Self::Settled => "stopped because every verdict was settled".to_owned(),
             Self::BlocksDone => "all blocks done".to_owned(),

@@ -287,7 +287,7 @@ warnings! {
         severity: 0.1,
         disturbs: true,
     }
-    /// The hypervisor gave the machine's time to somebody else.
+    /// The hypervisor gave the machine's time to another machine.
     Stolen = "stolen" {
         /// Share of all CPU time.
         share: f64,
@@ -385,8 +385,8 @@ warnings! {
     } => {
         words: format!("the {role} did not reach the rate offered: {messages} messages, {:.1} % of the schedule, were not sent in time", share * 100.0),
         in_several(plain): format!("the {role} did not reach the rate offered, up to {} of the schedule was not sent in time", percent(*share)),
-        remedy: "Ask for a lower rate or more flows: what was sent is what could be, not what was offered. \
-                 UDP_RR has 128 requests under way at most with messages of 1 B, 65,536 with 4 B or more (`--size`).",
+        remedy: "Ask for a lower rate or more flows: the figures are of the rate reached, not of the rate offered. \
+                 UDP_RR has at most 128 requests in flight with messages of 1 B, 65,536 with 4 B or more (`--size`).",
         role: *role,
         size: *share,
         severity: clamped(*share),
@@ -451,11 +451,11 @@ warnings! {
     } => {
         words: match role {
             Role::Sender => format!("the kernel copied {} of what the {role} lent it", percent(clamped(*share))),
-            Role::Receiver => format!("the kernel copied {} of what the {role} was to see in place", percent(clamped(*share))),
+            Role::Receiver => format!("the kernel copied {} of the messages that the {role} wanted in place", percent(clamped(*share))),
         },
         in_several(plain): match role {
             Role::Sender => format!("the kernel copied messages that the {role} lent it, up to {}", percent(clamped(*share))),
-            Role::Receiver => format!("the kernel copied what the {role} was to see in place, up to {}", percent(clamped(*share))),
+            Role::Receiver => format!("the kernel copied messages that the {role} wanted in place, up to {}", percent(clamped(*share))),
         },
         remedy: "Loopback and virtual Ethernet always copy: read these figures as the price of asking, and measure on the device that is to carry the traffic.",
         role: *role,
@@ -493,7 +493,7 @@ warnings! {
         host: String,
     } => {
         words: format!("trials of others may have run on host {host} at the same time"),
-        remedy: "Serve one controller at a time (an agent without `--share-host`), or run when nobody else does.",
+        remedy: "Serve one controller at a time (an agent without `--share-host`), or run at another time.",
         name: host.clone(),
         severity: 0.1,
     }

@@ -42,7 +42,7 @@ fn scatter(found: &Components) -> String {
         found.block.map_or("; one cell does not tell blocks from trials".to_owned(), |block| format!(", blocks by {}", percent(block)));
     let of_runs = found.run.map_or(String::new(), |run| format!(", whole runs by {}", percent(run)));
     format!(
-        "Trials of one block scattered by {} in the middling cell and {} in the noisiest{of_blocks}{of_runs} (standard deviations of the time per message, {} of {}).",
+        "Trials of one block scattered by {} in the median cell and {} in the noisiest{of_blocks}{of_runs} (standard deviations of the time per message, {} of {}).",
         percent(found.trial),
         percent(found.worst),
         plural(found.blocks as u64, "block"),
@@ -104,7 +104,7 @@ fn arms(plan: &Plan, found: &Components) -> Vec<String> {
     let mut all = Vec::new();
     if !shown.is_empty() {
         all.push(format!(
-            "Blocks, and the difference between arms that they show in a middling cell in four runs of five: {}.",
+            "Blocks, and the difference between arms that they show in a median cell in four of five runs: {}.",
             shown.join(", ")
         ));
     }
@@ -149,7 +149,7 @@ mod tests {
         let plain = sentences(&plan, &NOISY);
         assert_eq!(plain.len(), 3, "{plain:#?}");
         assert!(
-            plain[0].contains("3.0 % in the middling cell and 12 % in the noisiest, blocks by 0.80 %, whole runs by 1.2 %"),
+            plain[0].contains("3.0 % in the median cell and 12 % in the noisiest, blocks by 0.80 %, whole runs by 1.2 %"),
             "{}",
             plain[0]
         );

@@ -64,7 +64,7 @@ impl DryRun<'_> {
         if !plan.arms.is_empty() {
             let arms = plan.arms.iter().enumerate().map(|(place, arm)| {
                 let baseline = if place == 0 { " (the baseline)" } else { "" };
-                let nothing = if arm.settings.is_empty() { ": nothing besides" } else { "" };
+                let nothing = if arm.settings.is_empty() { ": nothing set" } else { "" };
                 format!("{arm}{nothing}{baseline}")
             });
             let arms = Block::sentences(arms);

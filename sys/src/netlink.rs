@@ -119,8 +119,10 @@ impl Channel {
     /// # Errors
     /// A refusal of the system.
     pub fn open(protocol: Protocol) -> Result<Self, NetlinkError> {
-        let failed =
-            |errno: Errno| NetlinkError::Socket { tried: format!("opening a netlink socket ({protocol:?})"), source: errno.into() };
+        let failed = |errno: Errno| NetlinkError::Socket {
+            tried: format!("opening a netlink socket ({protocol:?})"), // words:allow
+            source: errno.into(),
+        };
         let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol).map_err(failed)?;
         let number = socket.as_raw_fd();
         // The kernel chooses this end's port; its own is 0.

@@ -40,7 +40,7 @@ pub fn errno_name(error: &io::Error) -> String {
     match error.raw_os_error().map(|code| (code, Errno::from_raw(code))) {
         Some((ENOTSUPP, _)) => "ENOTSUPP (not supported by the kernel)".to_owned(),
         None | Some((_, Errno::UnknownErrno)) => error.to_string(),
-        Some((_, errno)) => format!("{errno:?} ({})", errno.desc()),
+        Some((_, errno)) => format!("{errno:?} ({})", errno.desc()), // words:allow
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Problem {
     #[error("'{0}' stands before any rule; put 'rule NAME' above it")]
     OutsideRule(String),
     /// A rule without a name.
-    #[error("the rule has no name; write 'rule NAME', where the name tells what the rule is about")]
+    #[error("the rule has no name; write 'rule NAME', and name it after its subject")]
     NoName,
     /// Two rules of one name.
     #[error("there is a rule '{0}' already; give each a name of its own, since results are listed by it")]

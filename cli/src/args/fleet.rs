@@ -74,7 +74,7 @@ impl FleetArgs {
     }
 }
 
-/// What to do with a fleet besides measuring it.
+/// Tasks of a fleet other than measuring it.
 #[derive(Debug, Subcommand)]
 pub enum FleetTask {
     /// Print a manifest that puts a host of the fleet on every node of a Kubernetes cluster

@@ -10,7 +10,7 @@ use model::quantity::parse_share;
 
 use super::output::{HtmlArgs, RunsArgs};
 
-/// What the microscope is to do.
+/// Task of the microscope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Task {
     /// Count what a message executes

@@ -98,9 +98,9 @@ pub enum Command {
     Workload(Box<WorkloadArgs>),
     /// Rank the ways of sending for a message size and a rate
     Advise(Box<AdviseArgs>),
-    /// Say what the network costs a program that runs
+    /// Measure the network cost of a running program
     Attach(Box<AttachArgs>),
-    /// Find which of many hosts, and which links between them, fall out of the rest
+    /// Find outliers among many hosts and the links between them
     Fleet(Box<FleetArgs>),
     /// Count exactly what a message executes, on any kernel, in an emulated machine
     Microscope(Box<MicroscopeArgs>),
@@ -152,7 +152,7 @@ pub enum Command {
 pub enum Invocation {
     /// Something to do.
     Something(Box<Arguments>),
-    /// Nothing more: help, version or misuse, of which the user has been told.
+    /// Nothing more: help, version or misuse, which was printed.
     Told(Exit),
 }
 
@@ -218,7 +218,7 @@ impl Arguments {
         Ok(read)
     }
 
-    /// In which form failures are to be told.
+    /// The form of failures.
     pub const fn form(&self) -> Form {
         match (self.json, &self.command) {
             (false, _) => Form::Text,

@@ -31,7 +31,7 @@ pub struct OneshotArgs {
     #[arg(short = 'k', long, value_name = "COUNT", value_parser = parse_count, allow_hyphen_values = true, conflicts_with = "time")]
     pub blockcount: Option<u64>,
     /// Message size [default: 128K for TCP streams, 1448 for UDP, 1 for RR and
-    /// CRR, 4 for UDP_RR with -b, which then has up to 65,536 requests under way]
+    /// CRR, 4 for UDP_RR with -b, which then has up to 65,536 requests in flight]
     #[arg(short = 'l', long, value_name = "SIZE", allow_hyphen_values = true)]
     pub size: Option<Bytes>,
     /// Parallel flows, each with a thread
@@ -124,7 +124,7 @@ impl FromStr for Client {
     }
 }
 
-/// What a sender is asked to offer.
+/// The rate that a sender is asked to offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// All that it can.

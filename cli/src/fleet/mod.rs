@@ -30,7 +30,7 @@ use crate::{output, signals};
 /// The plan of a fleet, but for its hosts and rounds.
 const PLAN: &str = include_str!("../../../plans/fleet.toml");
 
-/// Measures pairs of many hosts and says which of them fall out, or does what goes with it.
+/// Measures pairs of many hosts and says which are outliers, or does what goes with it.
 ///
 /// # Errors
 /// Hosts that make no fleet, fewer than two that can be reached, a disk that is full. What was

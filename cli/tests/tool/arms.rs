@@ -211,7 +211,7 @@ fn what_cannot_be_set_is_refused_before_anything_is_measured() -> Result<(), Ski
     assert!(tool.try_stored().is_none(), "nothing was begun");
     let dry = tool.study(PLAN, &[with_arms(&["a", "b: cc=reno, offload.gro=off"]), vec!["--dry-run"]].concat()).done();
     dry.says("2 cells in 2 arms in 2 blocks: 8 trials");
-    dry.says("a: nothing besides (the baseline)");
+    dry.says("a: nothing set (the baseline)");
     dry.says("b: cc=reno, offload.gro=off");
     Ok(())
 }

@@ -54,7 +54,7 @@ fn a_map_that_was_interrupted_in_its_third_block_is_whole_in_the_end() -> Result
     assert!(answer.stdout.lines().all(|line| line.chars().count() <= 80), "{answer:#?}");
     answer.says("Socket buffers: TCP_STREAM (nodelay) of 1,460 B over ethernet 100M");
     answer.says("The kernel gives no send buffer below 4,608");
-    answer.says("Left to itself the kernel comes to");
+    answer.says("Autotuning reaches");
     assert!(tool.stored().text("report.html").contains("<svg class=\"heat\""));
 
     let trials = tool.stored().all_measured();

@@ -209,13 +209,13 @@ fn trial_of<'a>(trials: &'a [TrialRecord], way: &str) -> &'a TrialRecord {
 
 fn a_program_that_fails_is_told_in_words_and_the_study_goes_on() -> Result<(), Skip> {
     let expected: &[(&str, &[&str])] = &[
-        ("exits", &["ended before it was told to (exit code 1)", "no such database"]),
-        ("silent", &["did not say `ready` within 10s"]),
+        ("exits", &["ended before `stop` (exit code 1)", "no such database"]),
+        ("silent", &["did not say `ready` within 10 s"]),
         ("rubbish", &["answered", "hello", "`ready` was due"]),
         ("endless", &["no end of the line"]),
         ("dies", &["signal 9"]),
         ("talks", &["said 'still here'"]),
-        ("deaf", &["did not say `done` within 2s"]),
+        ("deaf", &["did not say `done` within 2 s"]),
         ("backwards", &["counted backwards"]),
         ("pads", &["each message has 64 bytes"]),
         ("idle", &["none arrived"]),
@@ -237,7 +237,7 @@ fn a_program_that_lies_or_lingers_is_told_of() -> Result<(), Skip> {
     let expected = [
         ("doubles", "claim", "OutDatagrams"),
         ("halves", "claim", "says each of its messages has 64 B, but the receiver got"),
-        ("lingers", "program", "did not end within 500ms"),
+        ("lingers", "program", "did not end within 500 ms"),
         ("forks", "program", "processes of its own running, which were killed (2 in all)"),
     ];
     let study = wayward(&expected.map(|(way, ..)| way))?;

@@ -146,7 +146,7 @@ fn assert_readable(tool: &Tool) {
             true => {
                 let report = report.done();
                 let trials = if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
-                report.says(&format!("{trials} measured, 0 failed. Not finished (killed, or still under way)."));
+                report.says(&format!("{trials} measured, 0 failed. Not finished (killed, or still running)."));
             }
             false => report.refused(1, &["a run was killed here before it had begun"]),
         }

@@ -562,7 +562,7 @@ fn what_a_way_cannot_carry_is_refused_in_words() -> Result<(), Skip> {
         (["--api=packet-ring", "--test=UDP_RR"], "packet-ring does not carry UDP_RR, but UDP_STREAM"),
         (["--api=raw", "--test=TCP_STREAM"], "raw does not carry TCP_STREAM, but UDP_STREAM, UDP_RR"),
         (["--api=pipe", "--receive=recv"], "recv takes nothing from a pipe, which carries the messages of pipe, but read can"),
-        (["--api=shm", "--waiting=poll"], "nobody can wait for shared memory by poll; take block or spin"),
+        (["--api=shm", "--waiting=poll"], "shared memory cannot be waited for by poll; take block or spin"),
         (["--api=unix-dgram", "--test=TCP_STREAM"], "unix-dgram does not carry TCP_STREAM, but UDP_STREAM, UDP_RR"),
         (["--api=sender:gso,gso+sender:gso", "--batch=1"], "names an end twice"),
         (["--api=sender:gso,receiver:gro", "--receive=recv"], "name it once"),

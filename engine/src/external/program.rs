@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use model::Program as Words;
 use model::control::ToEndpoint;
 use model::printable::{Keep, printable};
 use model::program::COMPANION;
+use model::{Nanos, Program as Words};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::prctl::set_child_subreaper;
@@ -152,7 +152,7 @@ impl Program {
                     Some(rest) => return Ok(rest.to_owned()),
                     None => return Err(self.fault(format!("answered {} where `{word}` was due", quoted(&line))).into()),
                 },
-                WaitEnd::Time => return Err(self.fault(format!("did not say `{word}` within {limit:?}")).into()),
+                WaitEnd::Time => return Err(self.fault(format!("did not say `{word}` within {}", Nanos::from(limit))).into()),
                 WaitEnd::Host => {}
             }
         }
@@ -238,7 +238,7 @@ impl Program {
     /// # Errors
     /// Its end, where it is not to end by itself or did so with a failure.
     fn note_end(&mut self) -> Result<(), ProgramError> {
-        let told = match self.child.wait() {
+        let status = match self.child.wait() {
             Ok(status) if self.may_end && status.success() => {
                 self.status = Some(status);
                 return Ok(());
@@ -246,7 +246,7 @@ impl Program {
             Ok(status) => words_of(status),
             Err(error) => error.to_string(),
         };
-        Err(self.fault(format!("ended before it was told to ({told})")))
+        Err(self.fault(format!("ended before `stop` ({status})")))
     }
 
     fn last_words(&self) -> String {
@@ -266,7 +266,7 @@ impl Program {
         let over = || PollFd::new(self.ended.as_fd(), PollFlags::POLLIN);
         let millis = END_LIMIT.as_millis() as u16;
         if expected && !matches!(nix::poll::poll(&mut [over()], millis), Ok(1..)) {
-            faults.push(format!("did not end within {END_LIMIT:?} after `stop`, and was killed"));
+            faults.push(format!("did not end within {} after `stop`, and was killed", Nanos::from(END_LIMIT)));
         }
         let left = tree::kill_all(self.child.id());
         if left > 0 && expected {

@@ -14,9 +14,9 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use model::Role;
 use model::control::Task;
 use model::over::Over;
+use model::{Nanos, Role};
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socketpair, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
@@ -76,7 +76,7 @@ fn heard(socket: &Socket, what: &str, patience: &Patience<'_>) -> Result<(), End
     match patience.wait(&[PollFd::new(socket.as_fd(), PollFlags::POLLIN)], Duration::MAX)? {
         Some(_) => Ok(()),
         None => {
-            let answer = io::Error::new(io::ErrorKind::TimedOut, format!("it did not within {JOIN_LIMIT:?}"));
+            let answer = io::Error::new(io::ErrorKind::TimedOut, format!("it did not within {}", Nanos::from(JOIN_LIMIT)));
             Err(SocketError::new(format!("wait for the other end to {what}"), answer).into())
         }
     }

@@ -150,7 +150,7 @@ fn bind_to_asker(socket: &Socket, shown: Proof) -> Result<bool, SocketError> {
         }
         if shown.is(&bytes[..length], Word::Ask) {
             if !bound {
-                socket.connect(&from).map_err(|answer| SocketError::new("connect to whoever showed the cookie", answer))?;
+                socket.connect(&from).map_err(|answer| SocketError::new("connect to the sender of the cookie", answer))?;
                 bound = true;
             }
             // An answer that is lost is asked for once more.

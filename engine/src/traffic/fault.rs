@@ -61,7 +61,8 @@ pub(super) fn not_answered(total: &Counts) -> io::Error {
 /// The receiver has stopped reading.
 pub(super) fn not_taken(queued: i64, limit: std::time::Duration) -> io::Error {
     io::Error::other(format!(
-        "the other end took nothing more for {limit:?}, and {queued} B wait to be sent: has it stopped reading, or does the path drop data?"
+        "the other end took nothing more for {}, and {queued} B wait to be sent: has it stopped reading, or does the path drop data?",
+        Nanos::from(limit)
     ))
 }
 

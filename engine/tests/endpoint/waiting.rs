@@ -38,7 +38,7 @@ fn ends_that_poll_take_every_message() {
                     Ok(cell) => cell,
                     // Not everything past the link can be waited for in every way.
                     Err(refused) if api.over().is_local() => {
-                        assert!(refused.to_string().contains("nobody can wait for"), "{what}: {refused}");
+                        assert!(refused.to_string().contains("cannot be waited for"), "{what}: {refused}");
                         continue;
                     }
                     Err(refused) => panic!("{what}: {refused}"),

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -124,7 +125,8 @@ impl<'a> Admission<'a> {
     /// from makes room, and the door stays shut for a moment.
     fn run_short(&mut self, error: &io::Error) {
         self.log.say(format_args!(
-            "accept a connection: {error}; no more are taken for {REST:?}; raise the limit on open files (ulimit -n) if this goes on"
+            "accept a connection: {error}; no more are taken for {}; raise the limit on open files (ulimit -n) if this goes on",
+            Nanos::from(REST)
         ));
         self.send_one_away("made room: no more connections can be open");
         self.rest = Some(Instant::now() + REST);

@@ -185,7 +185,7 @@ impl Controller<'_> {
     /// Returns what to say when its time is over.
     fn overdue(&self) -> String {
         match self.turn {
-            Turn::Leaving { .. } => format!("the endpoint of its trial did not end within {LEAVING_LIMIT:?}, and is killed"),
+            Turn::Leaving { .. } => format!("the endpoint of its trial did not end within {}, and is killed", Nanos::from(LEAVING_LIMIT)),
             Turn::Has { started: Some(_), .. } => {
                 let longest = Nanos::from(self.longest().unwrap_or_default());
                 format!("it kept the host for {longest}, longer than one trial may take; see --limit-time of the agent")
@@ -232,7 +232,7 @@ impl Controller<'_> {
         let has_turn = matches!(self.turn, Turn::Has { .. });
         if !has_turn && !self.budget.take(Instant::now()) {
             return Err(format!(
-                "it sent more than {AT_ONCE} commands without having the turn, which disturbs whoever has it: ask for the turn first"
+                "it sent more than {AT_ONCE} commands without having the turn, which disturbs the controller that has it: ask for the turn first"
             ));
         }
         match command {
@@ -276,8 +276,7 @@ impl Controller<'_> {
             // They read a lot, or measure what this machine's own loop or a sample costs.
             ToHost::Counters { .. } | ToHost::Facts { .. } | ToHost::SampleCost { .. } if !has_turn => refuse(
                 way,
-                "read counters or facts, or measure a sample: that would disturb the trial of whoever has the host; ask for the turn first (a fault of the \
-                 controller)",
+                "read counters or facts, or measure a sample: that would disturb the trial of another controller; ask for the turn first (a fault of the controller)",
             ),
             ToHost::Stop { mark: OWN_MARK } => Err("it used a mark that is the agent's own".to_owned()),
             ToHost::Hello { .. }

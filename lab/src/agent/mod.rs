@@ -116,7 +116,7 @@ pub enum AgentError {
         answer: io::Error,
     },
     /// This machine gave no random bytes.
-    #[error("this machine gives no random numbers (getrandom), without which nobody can be told from a stranger")]
+    #[error("this machine gives no random numbers (getrandom), so it cannot authenticate a controller")]
     NoRandom,
     /// It cannot wait for connections.
     #[error("wait for connections (poll): {0}")]

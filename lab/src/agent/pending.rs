@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, RefusalMessage, Verdict, Wants};
 use crate::hex::Hex;
+use model::Nanos;
 use model::frame::{Frames, encode};
 use nix::poll::PollFd;
 use serde::Serialize;
@@ -107,8 +108,8 @@ impl Pending {
     pub fn expire(&self) -> Outcome {
         Outcome::Gone(match self.stage {
             Stage::Leaving => None,
-            Stage::Silent => Some(format!("said nothing for {GREETING_LIMIT:?}")),
-            _ => Some(format!("did not end its greeting within {GREETING_LIMIT:?}")),
+            Stage::Silent => Some(format!("said nothing for {}", Nanos::from(GREETING_LIMIT))),
+            _ => Some(format!("did not end its greeting within {}", Nanos::from(GREETING_LIMIT))),
         })
     }
 

@@ -4,6 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
+use model::Nanos;
 use model::adjust::{ArmReply, ArmRequest};
 use model::control::FromHost;
 
@@ -55,7 +56,7 @@ pub fn run_command(command: &str, environment: &[(String, String)], limit: Durat
         Ok(ran) if ran.status.success() => Ok(()),
         Ok(ran) => Err(Refusal::new(format!("the command `{command}` failed ({})", bounded::describe(ran.status)), ran.said, "")),
         Err(Cut::Time { limit, said }) => {
-            Err(Refusal::new(format!("the command `{command}` was not over after {limit:?} and was killed"), said, ""))
+            Err(Refusal::new(format!("the command `{command}` was not over after {} and was killed", Nanos::from(limit)), said, ""))
         }
         Err(cut) => Err(Refusal::new(format!("running `{command}` (sh -c)"), cut, "")),
     }
@@ -106,7 +107,7 @@ mod tests {
     fn what_hangs_is_killed_and_what_runs_in_the_background_is_not_waited_for() {
         let begun = Instant::now();
         let error = run_command("sleep 60", &[], Duration::from_millis(50)).unwrap_err().to_string();
-        assert!(error.contains("was not over after 50ms"), "{error}");
+        assert!(error.contains("was not over after 50 ms"), "{error}");
         run_command("sleep 2 &", &[], COMMAND_LIMIT).unwrap();
         assert!(begun.elapsed() < Duration::from_secs(30));
     }

@@ -87,7 +87,7 @@ impl Journal {
         let found = fs::metadata(directory).map_err(refused("look at the directory", directory))?;
         if let Some(why) = sys::owner::other_writer(&found) {
             let tried = format!("keep a journal in {}", directory.display());
-            return Err(Refusal::new(tried, why, "set XDG_STATE_HOME to a directory of your own that nobody else can write"));
+            return Err(Refusal::new(tried, why, "set XDG_STATE_HOME to a directory that only you can write"));
         }
         if let Some(path) = journals(directory).into_iter().next() {
             let pid = open_own(directory, &path).ok().and_then(|file| read(&file).ok().flatten()).map_or(0, |(head, _)| head.pid);
@@ -185,8 +185,9 @@ pub fn recover(directory: &Path) -> Recovered {
 /// Opens a journal that only this user can have written: its values are
 /// written to the kernel with this process's rights.
 fn open_own(directory: &Path, path: &Path) -> Result<File, String> {
-    let unopened =
-        |answer: io::Error| format!("a journal of host-wide changes cannot be opened ({answer}); run nettoll as whoever ran that study");
+    let unopened = |answer: io::Error| {
+        format!("a journal of host-wide changes cannot be opened ({answer}); run nettoll as the user who ran that study")
+    };
     let file = sys::file::open_no_link(File::options().read(true), path).map_err(unopened)?;
     let found = [("its directory", fs::metadata(directory)), ("the journal", file.metadata())];
     for (what, metadata) in found {
@@ -247,10 +248,9 @@ fn set_back(lines: &[Line], recovered: &mut Recovered) {
         let by_hand = || format!("; by hand: {}, then remove the journal", item.by_hand(before));
         match item.read() {
             Ok(now) if now == before => {}
-            Ok(now) if !ours[item].contains(now.as_str()) => recovered.left.push(format!(
-                "{item} is {now}, which a study that was killed did not set: somebody changed it since, from {before}{}",
-                by_hand()
-            )),
+            Ok(now) if !ours[item].contains(now.as_str()) => recovered
+                .left
+                .push(format!("{item} is {now}, which the killed study did not set: it was changed since, from {before}{}", by_hand())),
             Ok(now) => match item.write(before).and_then(|()| item.read()) {
                 Ok(got) if got == before => recovered.undone.push(format!("{item}: {now} -> {before}")),
                 Ok(got) => recovered.left.push(format!("{item} could not be set back to {before}: it is {got}{}", by_hand())),

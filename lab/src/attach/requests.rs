@@ -11,6 +11,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use model::attach::OwnCount;
 
 use super::AttachError;
@@ -105,7 +106,7 @@ impl Read for Metered<'_> {
         loop {
             // One that answers a byte at a time has no more time for that.
             if Instant::now() >= self.until {
-                return Err(io::Error::other(format!("no whole answer came within {PATIENCE:?}")));
+                return Err(io::Error::other(format!("no whole answer came within {}", Nanos::from(PATIENCE))));
             }
             match self.stream.read(room) {
                 Ok(count) => {
@@ -346,7 +347,7 @@ mod tests {
         assert!(command("yes").contains("wrote more than 65536 bytes and was killed"));
         assert!(command("sh -c 'echo no >&2; exit 3'").contains("the command failed (exit code 3): no"));
         let begun = Instant::now();
-        assert!(command("sleep 60").contains("was not over after 5s and was killed"));
+        assert!(command("sleep 60").contains("was not over after 5 s and was killed"));
         // A byte in each second is an answer that does not end either.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -356,7 +357,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(500));
             }
         });
-        assert!(refusal(Source::Memcached(address)).contains("no whole answer came within 5s"));
+        assert!(refusal(Source::Memcached(address)).contains("no whole answer came within 5 s"));
         drip.join().unwrap();
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }

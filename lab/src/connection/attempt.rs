@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use model::Nanos;
 use model::control::CONTROL_VERSION;
 
 /// One address of an agent that did not serve.
@@ -12,7 +13,7 @@ pub enum AttemptError {
     #[error("{0}; is `nettoll agent` running there, and does a firewall let its port through?")]
     Unreachable(std::io::Error),
     /// No answer to the attempt to connect.
-    #[error("no answer for {0:?}; check the address, the route and firewalls on the way")]
+    #[error("no answer for {}; check the address, the route and firewalls on the way", Nanos::from(*.0))]
     NoAnswer(Duration),
     /// It does not speak as an agent does.
     #[error("what listens there is no nettoll agent: {0}; check the port")]
@@ -21,7 +22,7 @@ pub enum AttemptError {
     #[error("it closed the connection while {0} was awaited; its own log says why")]
     Closed(&'static str),
     /// It took too long.
-    #[error("it took more than {limit:?} for {awaited}; it may be flooded, or the path too slow")]
+    #[error("it took more than {} for {awaited}; it may be flooded, or the path too slow", Nanos::from(*limit))]
     Slow {
         /// The expected message.
         awaited: &'static str,

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use model::Family;
+use model::{Family, Nanos};
 
 /// Time that a name server may take.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         }
         Ok(Ok(_)) => Err("the name has no address".to_owned()),
         Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("the name server gave no answer for {LOOKUP_LIMIT:?}")),
+        Err(_) => Err(format!("the name server gave no answer for {}", Nanos::from(LOOKUP_LIMIT))),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use model::Nanos;
 use model::check::{Area, Check, Need};
 use nix::time::{ClockId, clock_getres, clock_gettime};
 
@@ -25,9 +26,9 @@ pub(super) fn checks() -> Vec<Check> {
 fn monotonic(subject: Subject) -> Check {
     const TRIED: &str = "clock_getres(CLOCK_MONOTONIC)";
     match clock_getres(ClockId::CLOCK_MONOTONIC).map(Duration::from) {
-        Ok(resolution) if resolution <= COARSE => subject.present(format!("resolution {resolution:?}")),
+        Ok(resolution) if resolution <= COARSE => subject.present(format!("resolution {}", Nanos::from(resolution))),
         Ok(resolution) => subject.absent(
-            format!("{TRIED}: {resolution:?}"),
+            format!("{TRIED}: {}", Nanos::from(resolution)),
             "Turn on high-resolution timers (CONFIG_HIGH_RES_TIMERS, no `highres=off` on the kernel's command line).",
         ),
         Err(errno) => subject.absent(said(TRIED, &errno.into()), "A sandbox seems to filter the clock: run nettoll outside it."),

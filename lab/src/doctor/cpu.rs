@@ -17,7 +17,7 @@ pub(super) fn checks() -> Vec<Check> {
     if let Ok(here) = enter(Isolation::None) {
         let facts = gather("here", &here, "lo", &[]);
         let machine = match facts.virtualisation.as_str() {
-            "" => "bare metal, as far as can be told".to_owned(),
+            "" => "bare metal, as far as the kernel says".to_owned(),
             under => format!("under {under}: the hypervisor may take time away, trials say so"),
         };
         checks.push(subject("machine", Need::Useful).present(format!("{}; {machine}", facts.cpu_model)));

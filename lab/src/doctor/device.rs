@@ -4,6 +4,7 @@
 use model::check::{Area, Check, Need};
 use netlink_packet_core::DefaultNla;
 use nix::errno::Errno;
+use sys::errno_name;
 
 use super::answer::{Subject, errno, said};
 use super::scratch::{Findings, Request, discipline, no_impairment, token_bucket, token_tree};
@@ -54,7 +55,7 @@ pub(super) fn queueing(scratch: &Findings) -> Vec<Check> {
             Ok(Some(Err(error))) => subject.absent(said(&tried, error), remedy(known, errno(error))),
             Ok(None) => subject.absent(format!("{tried}: no answer"), format!("Without it, {}.", known.instead)),
             Err(refusal) => {
-                let answer = format!("{tried}: no namespace to try it in ({:?})", errno(&refusal.answer));
+                let answer = format!("{tried}: no namespace to try it in ({})", errno_name(&refusal.answer));
                 subject.absent(answer, "Allow namespaces (see above).")
             }
         }

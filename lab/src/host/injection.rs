@@ -54,7 +54,7 @@ impl Injector {
 
 /// Refuses a cost that is too large.
 fn check(injection: Injection) -> Result<(), Refusal> {
-    let refusal = || Refusal::new(format!("putting {injection:?} into a trial"), "it is too large", "a fault of the controller");
+    let refusal = || Refusal::new("putting a known cost into a trial", "it is too large", "a fault of the controller");
     if injection.is_bounded() { Ok(()) } else { Err(refusal()) }
 }
 

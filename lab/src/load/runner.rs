@@ -20,6 +20,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use sys::errno_name;
 
 use super::job::{Chosen, JOBS, places};
 use super::taken::{self, Mark, Watched, nanos};
@@ -34,7 +35,7 @@ use crate::process::{self, THIS_PROGRAM};
 pub fn run(units: u32, cpus: &[u32]) -> io::Result<()> {
     bind(cpus);
     let place = Place::make()?;
-    let caged = unshare(CloneFlags::CLONE_NEWPID).map_err(|errno| format!("unshare(CLONE_NEWPID): {errno:?} ({})", errno.desc()));
+    let caged = unshare(CloneFlags::CLONE_NEWPID).map_err(|errno| format!("unshare(CLONE_NEWPID): {}", errno_name(&errno.into())));
     let mut command = Command::new(THIS_PROGRAM);
     command.args(["__load", "cage", "--units", &units.to_string()]).arg("--place").arg(place.path());
     // Compilers leave their files here when they are ended.

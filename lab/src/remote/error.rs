@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use engine::channel::ChannelError;
+use model::Nanos;
 use model::control::CONTROL_VERSION;
 
 use crate::connection::ConnectError;
@@ -59,7 +60,7 @@ pub enum HostError {
         error: String,
     },
     /// Neither end said anything in time.
-    #[error("neither end of the trial said anything for {limit:?}, waiting for {awaited}; a stopped process, or a machine far too busy?")]
+    #[error("neither end of the trial said anything for {}, waiting for {awaited}; a stopped process, or a machine far too busy?", Nanos::from(*limit))]
     Silent {
         /// The expected message.
         awaited: &'static str,

@@ -52,7 +52,7 @@ pub enum StudyError {
     #[error("the hosts are not what they were when the run began, so its trials would not compare: {0}; undo that, or run the study again")]
     HostsChanged(String),
     /// The facts of the hosts from the beginning of the run are missing.
-    #[error("the run has trials but no facts of its hosts (hosts/*.json), so nobody can tell whether it may go on; run the study again")]
+    #[error("the run has trials but no facts of its hosts (hosts/*.json), so whether it may go on is unknown; run the study again")]
     NoFacts,
     /// Too few hosts of a fleet are there to begin.
     #[error("of {of} hosts {} there, and a pair takes two; the first that is not: {first}", are(*there))]

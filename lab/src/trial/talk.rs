@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use model::Role;
 use model::control::{FromEndpoint, FromHost, ToHost};
+use model::{Nanos, Role};
 
 use super::Trial;
 use crate::error::TrialError;
@@ -140,8 +140,8 @@ impl Trial<'_> {
 
     /// The error for a trial that takes longer than any may.
     fn over_time(&self, awaited: &str) -> HostError {
-        let tried = format!("the trial was not over after {:?}, waiting for {awaited}", self.limit);
-        Refusal::new(tried, "", "a path far slower than thought? Ask for less in one trial").into()
+        let tried = format!("the trial was not over after {}, waiting for {awaited}", Nanos::from(self.limit));
+        Refusal::new(tried, "", "the path may be slower than expected: ask for less in one trial").into()
     }
 
     pub fn out_of_turn(&mut self, role: Role, awaited: &str, heard: &EndpointMessage) -> HostError {

@@ -103,7 +103,7 @@ fn a_greeting_of_a_byte_at_a_time() -> Result<(), Skip> {
         std::thread::sleep(Duration::from_millis(100));
     }
     assert!(begun.elapsed() < Duration::from_secs(8), "it was not sent away");
-    agent.logs("did not end its greeting within 5s");
+    agent.logs("did not end its greeting within 5 s");
     still_serves(&agent);
     Ok(())
 }
@@ -260,7 +260,7 @@ fn an_agent_that_never_answers() -> Result<(), Skip> {
         drop(controller);
     });
     let error = connect(address, &Credentials::default()).unwrap_err();
-    says(&error.to_string(), &["more than 5s for its answer"]);
+    says(&error.to_string(), &["more than 5 s for its answer"]);
     assert!(error.may_pass());
     held.join().unwrap();
     Ok(())

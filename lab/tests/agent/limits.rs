@@ -110,8 +110,8 @@ fn nothing_is_read_during_anothers_trial() -> Result<(), Skip> {
     says(&first.refused(&facts), &["ask for the turn first"]);
     start(&mut first);
     assert_eq!(second.ask(&ToHost::Turn), FromHost::Waiting { place: 1 });
-    says(&second.refused(&facts), &["would disturb the trial of whoever has the host"]);
-    says(&second.refused(&counters), &["would disturb the trial of whoever has the host"]);
+    says(&second.refused(&facts), &["would disturb the trial of another controller"]);
+    says(&second.refused(&counters), &["would disturb the trial of another controller"]);
     assert!(matches!(first.ask(&facts), FromHost::Facts(_)));
     assert!(matches!(first.ask(&counters), FromHost::Counters(_)));
     Ok(())

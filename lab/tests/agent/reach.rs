@@ -76,7 +76,7 @@ fn a_host_that_does_not_answer() -> Result<(), Skip> {
     let begun = Instant::now();
     let error = connect(NOBODY, &Credentials::default()).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(8));
-    says(&error.to_string(), &["no answer for 5s", "firewalls on the way"]);
+    says(&error.to_string(), &["no answer for 5 s", "firewalls on the way"]);
     Ok(())
 }
 

@@ -191,7 +191,7 @@ fn an_endpoint_that_hangs_does_not_outlive_its_turn() -> Result<(), Skip> {
     assert_eq!(waiting.hear(), Some(MINE));
     assert!(!hanging.iter().any(exists), "host and endpoint are gone, and were waited for");
     match holder.hear() {
-        Some(FromHost::Failed { error }) => says(&error, &["the endpoint of its trial did not end within 5s"]),
+        Some(FromHost::Failed { error }) => says(&error, &["the endpoint of its trial did not end within 5 s"]),
         other => panic!("{other:?}"),
     }
     Ok(())

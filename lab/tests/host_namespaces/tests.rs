@@ -239,7 +239,7 @@ fn a_missing_far_end_is_said() -> Result<(), Skip> {
     let [mut a, _b] = pair(None)?;
     let [end, _] = ends();
     let error = a.must_fail(&TrialSpec::Configure(end));
-    assert!(error.starts_with("waiting for 'near0' to come up: it is still down after 5s"), "{error}");
+    assert!(error.starts_with("waiting for 'near0' to come up: it is still down after 5 s"), "{error}");
     let error = a.must_fail(&TrialSpec::MakeVeth { device: "x0".to_owned(), far_device: "y0".to_owned(), far_pid: 4_194_305 });
     assert!(error.contains("the system answered ESRCH") && error.contains("the other host has ended"), "{error}");
     let error = a.must_fail(&TrialSpec::MakeVeth { device: "near0".to_owned(), far_device: "y0".to_owned(), far_pid: a.pid() });

@@ -19,7 +19,7 @@ pub fn decode(bytes: &[u8]) -> (String, Option<String>) {
         Some("UTF-16BE") => wide(u16::from_be_bytes),
         _ => String::from_utf8_lossy(rest).into_owned(),
     };
-    (text, name.map(|name| format!("the file begins with the mark of {name} and was read as such")))
+    (text, name.map(|name| format!("the file begins with the mark of {name} and was read as {name}")))
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Cell {
             return refused(Factor::Api, &reason);
         }
         if self.mix.is_some() && self.api.over() == Over::Packets && self.api.lends() {
-            let reason = format!("{} lends whole frames, whose heads say how long they are: send a mix of sizes another way", self.api);
+            let reason = format!("{} lends whole frames, whose headers give their lengths: send a mix of sizes another way", self.api);
             return refused(Factor::Api, &reason);
         }
         if self.api == Api::Tun && self.family == Family::V6 {
@@ -134,7 +134,7 @@ impl Cell {
             Waiting::BusyPoll => over.is_local(),
             Waiting::Poll | Waiting::Select | Waiting::Epoll | Waiting::EpollEdge => over == Over::Memory,
         };
-        let reason = format!("nobody can wait for {over} by {}; take block or spin", self.waiting);
+        let reason = format!("{over} cannot be waited for by {}; take block or spin", self.waiting);
         if cannot { Err(LevelError { factor: Factor::Waiting, reason }) } else { Ok(()) }
     }
 

@@ -91,9 +91,7 @@ impl StackCounter {
         let missed: u64 = self.events.iter().filter_map(|(_, event)| event.as_ref().ok()).map(Attached::missed).sum();
         let (no_chain, no_room) = (self.failures.number_at(NO_CHAIN), self.failures.number_at(NO_ROOM));
         if missed + no_chain + no_room > 0 {
-            let answer = format!(
-                "of some events there is no chain: {missed} struck within another, {no_chain} had none, for {no_room} there was no room"
-            );
+            let answer = format!("some events have no chain: {missed} came within another, {no_chain} had none, {no_room} found no room");
             return Err(Refusal::new(MECHANISM, answer, "Repeat the trial with fewer messages"));
         }
         let named: Vec<NamedChain> = self.chains()?.iter().map(|chain| NamedChain::new(chain, symbols)).collect();

@@ -59,7 +59,7 @@ impl SamplerEvents {
         }
         let answer = match online() {
             Ok(now) if now == self.cpus => return,
-            Ok(now) => format!("online at the start: {:?}, at the end: {now:?}", self.cpus),
+            Ok(now) => format!("online at the start: {:?}, at the end: {now:?}", self.cpus), // words:allow
             Err(error) => format!("/sys/devices/system/cpu/online: {}", errno_name(&error)),
         };
         notes.push(Refusal::new("sampling on every CPU", answer, "Repeat the trial without taking CPUs off or on"));

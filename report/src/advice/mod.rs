@@ -125,7 +125,7 @@ fn conclusion(ranking: &Ranking) -> String {
         None => format!("{} costs the least CPU", name(first)),
     };
     if !ties.is_empty() {
-        let all = if ranking.tells_apart() { "" } else { ": nothing is told apart; measure longer (--blocks)" };
+        let all = if ranking.tells_apart() { "" } else { ": no difference is shown; measure longer (--blocks)" };
         text += &format!("; not shown to cost more: {}{all}", list(&ties));
     }
     let saved = first.saved_cpus.filter(|_| !is_send(first));
@@ -143,7 +143,7 @@ fn table(ranking: &Ranking) -> Table {
     Rows::of(&ranking.ways)
         .words(("Way", 9, ["", "Way"]), |way| format!("{}{}", name(way), if way.ties { " ◂" } else { "" }))
         .figures(("CPU of both a message", 9, ["CPU of both", "a message"]), |way| interval::narrow(Some(&way.cost_ns), number::time))
-        .figures(("Of send", 8, ["", "of send"]), share)
+        .figures(("Share of send", 8, ["", "of send"]), share)
         .column_if(has_rate, ("CPUs", 7, ["", "CPUs"]), Kind::Figures, |way| estimate(way.cpus))
         .column_if(has_rate, ("Saves", 6, ["", "saves"]), Kind::Figures, |way| estimate(way.saved_cpus.filter(|_| !is_send(way))))
         .column_if(has_trips, ("Round trip", 5, ["round", "trip"]), Kind::Figures, |way| {

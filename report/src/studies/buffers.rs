@@ -50,7 +50,7 @@ fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
         .tight(false)
         .column(("Goodput", 10, ["", "goodput"]), Kind::Estimates(Shown::Margin), goodput)
         .tight(true)
-        .figures(("Of the limit", 9, ["of the", "limit"]), |(_, cell)| cell.limit_share.map(number::percent))
+        .figures(("Share of the limit", 9, ["of the", "limit"]), |(_, cell)| cell.limit_share.map(number::percent))
         .figures(("On the wire", 4, ["on the", "wire"]), |(_, cell)| cell.wire_bit_per_s.map(number::bits))
         .figures(("Segments an ACK", 3, ["segments", "an ACK"]), |(_, cell)| cell.segments_per_ack.map(ratio))
         .figures(("Sent again", 2, ["sent", "again"]), |(_, cell)| number::whole(cell.resent))
@@ -156,7 +156,7 @@ fn share_of(map: &BufferMap) -> &'static str {
 fn both(map: &BufferMap, cell: &BufferCell) -> String {
     let (sender, receiver) = (&map.senders[cell.sender], &map.receivers[cell.receiver]);
     let ask = |name: &str, level: &BufferLevel| level.asked.map(|asked| format!("{name} {}", number::whole(asked.get())));
-    let seen = cell.in_flight.map(|_| format!("{} packets under way", packets(cell.in_flight)));
+    let seen = cell.in_flight.map(|_| format!("{} packets in flight", packets(cell.in_flight)));
     let asked: Vec<String> = [ask("SO_SNDBUF", sender), ask("SO_RCVBUF", receiver)].into_iter().flatten().collect();
     match seen {
         Some(seen) => format!("{seen}: {}", list(&asked)),
@@ -252,7 +252,7 @@ fn autotuned(map: &BufferMap) -> Option<String> {
     let grown = format!("SO_SNDBUF {} and SO_RCVBUF {} by the end", told(own.got[0]), told(own.got[1]));
     let over =
         own.buffer_over_it.map_or(String::new(), |ratio| format!(" The buffer to use has {} of that.", range(&ratio, number::percent)));
-    Some(format!("Left to itself the kernel comes to {} {} ({grown}).{over}", number::bits(goodput.value), plus_minus(&goodput)))
+    Some(format!("Autotuning reaches {} {} ({grown}).{over}", number::bits(goodput.value), plus_minus(&goodput)))
 }
 
 fn predicted(map: &BufferMap) -> Option<String> {
@@ -293,7 +293,7 @@ fn beyond(map: &BufferMap) -> Option<String> {
 /// Legend of the map.
 fn legend(map: &BufferMap) -> String {
     format!(
-        "Goodput as a share {}. Packets are segments seen under way, the median over trials with the other buffer at its largest; * is a notch, a frame the buffers to use.",
+        "Goodput as a share {}. Packets are segments seen in flight, the median over trials with the other buffer at its largest; * is a notch, a frame the buffers to use.",
         share_of(map)
     )
 }
@@ -326,10 +326,9 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
     Some(Figure {
         id: format!("buffers-{place}").into(),
         title: "Both buffers rising".into(),
-        caption: "Over the packets that were seen under way. Dotted: the model of the same wire, hosts, buffers and acknowledgements."
-            .to_owned(),
+        caption: "Over the packets in flight. Dotted: the model of the same wire, hosts, buffers and acknowledgements.".to_owned(),
         alt: "Goodput against socket buffer in packets. The figures are in the table of the diagonal.".to_owned(),
-        sizes: Some(SizeAxis { title: Some("packets under way"), log: false, ..SizeAxis::over(1, most.ceil() as u64) }),
+        sizes: Some(SizeAxis { title: Some("packets in flight"), log: false, ..SizeAxis::over(1, most.ceil() as u64) }),
         panels: vec![Panel::of("goodput", "bit/s")],
         traces,
     })

@@ -77,7 +77,7 @@ fn table(balance: &Balance) -> Table {
 /// The equation of sent and received, with every loss named.
 pub fn datagrams(balance: &Balance) -> String {
     let share = |count: u64| number::percent(count as f64 / balance.sent as f64);
-    let mut text = format!("Of {} sent, {} arrived", plural(balance.sent, "datagram"), number::whole(balance.received));
+    let mut text = format!("{} sent, {} arrived", plural(balance.sent, "datagram"), number::whole(balance.received));
     if balance.sent > 0 {
         text += &format!(" ({})", share(balance.received));
     }
@@ -100,10 +100,9 @@ pub fn datagrams(balance: &Balance) -> String {
 pub fn roles(analysis: &Analysis, roles: &Roles) -> String {
     match roles {
         Roles::Tested(test) => verdict(analysis, test),
-        Roles::TooFewBlocks { blocks, needed } => format!(
-            "Whether exchanging the hosts' roles matters cannot be told from {}: this run needs {needed}.",
-            plural(*blocks as u64, "block")
-        ),
+        Roles::TooFewBlocks { blocks, needed } => {
+            format!("{} cannot show whether exchanging the hosts' roles matters: this run needs {needed}.", plural(*blocks as u64, "block"))
+        }
     }
 }
 

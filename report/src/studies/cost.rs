@@ -16,12 +16,12 @@ pub const ID: &str = "cost";
 /// The models in sentences, then all coefficients next to each other; `None` without any.
 pub fn section(groups: &[Group]) -> Option<Section> {
     let modelled: Vec<&Group> = groups.iter().filter(|group| !group.models.is_empty()).collect();
-    let lead = "So many nanoseconds for a message as such and so many for each byte of it: a straight line through the measured sizes, several where one would not do, none where it would mislead.";
+    let lead = "A fixed cost per message plus a cost per byte: one line through the measured sizes, several with breakpoints, or none where a line would mislead.";
     let said =
         modelled.iter().map(|group| Block::piece(&*group.name, Block::sentences(sentences(group).iter().map(|text| emphasised(text)))));
     let coefficients = Block::everything("Coefficients of the cost models", [coefficients(&modelled)]);
     let blocks = std::iter::once(Block::Lead(lead.into())).chain(said).chain(coefficients);
-    (!modelled.is_empty()).then(|| Section::new(ID, "What a message costs", [Block::usual(blocks)]).led("Cost").folded(found(&modelled)))
+    (!modelled.is_empty()).then(|| Section::new(ID, "Cost of a message", [Block::usual(blocks)]).led("Cost").folded(found(&modelled)))
 }
 
 /// How many of the quantities are a line.
@@ -47,7 +47,7 @@ fn rows(model: &CostModel) -> Vec<[Cell; 6]> {
     let name = capital(name(model.quantity));
     match &model.outcome {
         FitOutcome::NotALine { .. } => {
-            let why = Text::from("Not a line; why: ").and(Span::Link(ID, "What a message costs".to_owned()));
+            let why = Text::from("Not a line; why: ").and(Span::Link(ID, "Cost of a message".to_owned()));
             vec![[name.into(), Cell::Wide(5, why), Cell::Covered, Cell::Covered, Cell::Covered, Cell::Covered]]
         }
         FitOutcome::Fitted(fit) => {

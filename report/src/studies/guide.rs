@@ -43,7 +43,7 @@ pub fn section(analysis: &Analysis, groups: &[Group]) -> Section {
         (
             streams,
             "limit",
-            "The end whose CPU was busy all the time; “waiting” if neither was, “no CPU” if an end was ready but waited for one, “–” if it cannot be told.",
+            "The end whose CPU was busy all the time; “waiting” if neither was, “no CPU” if an end was ready but waited for one, “–” if it is unknown.",
         ),
         (
             groups.iter().any(|group| group.test.is_stream() && lost_any(group)),

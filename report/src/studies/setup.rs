@@ -108,7 +108,7 @@ fn machine(hosts: &[HostFacts]) -> Vec<Row> {
     let irq = |host: &HostFacts| match host.irq_time_subtracted {
         Some(true) => "taken out of process time",
         Some(false) => "left in process time",
-        None => "could not be told",
+        None => "unknown",
     };
     let row = |name: &str, of: &dyn Fn(&HostFacts) -> String| (name.to_owned(), hosts.iter().map(of).collect());
     let mut rows = vec![

@@ -17,7 +17,7 @@ use crate::{json, words};
 const NOTEWORTHY: f64 = 0.05;
 
 /// Key to the tables.
-const LEGEND: &str = "Foretold from the lines of the cost model, or from the medians of the sizes themselves. The ratio is measured over \
+const LEGEND: &str = "Predicted from the lines of the cost model, or from the medians of the sizes themselves. The ratio is measured over \
                       predicted, with its bootstrap interval over blocks: 1 is a prediction that came true.";
 
 /// The runs that the figures are from.

@@ -12,13 +12,13 @@ fn a_fleet_in_a_terminal_and_a_page() {
     insta::assert_snapshot!("fleet_brief", report::terminal::render(&analysis, Style::PLAIN));
     let page = report::html::render(&analysis);
     insta::assert_snapshot!("fleet_in_a_page", section(&page, "fleet-0"));
-    assert!(section(&page, "fleet").contains("n3 (host) falls out of the rest"), "{}", section(&page, "fleet"));
+    assert!(section(&page, "fleet").contains("n3 (host) differs from the others"), "{}", section(&page, "fleet"));
 }
 
 #[test]
 fn a_fleet_of_equals_names_nobody() {
     let text = report::terminal::render(&fleet(false), Style::PLAIN);
-    assert!(text.contains("No host, pair or direction falls out by 5.0 % or more."), "{text}");
+    assert!(text.contains("No host, pair or direction differs by 5.0 % or more."), "{text}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_disturbed_run_says_so_and_is_not_called_invalid() {
     let text = report::terminal::render(&disturbed(), Style::VERBOSE);
     assert!(text.contains("CPUs were shared in 246 of 246 trials"), "{text}");
     assert!(!report::terminal::render(&sample(), Style::VERBOSE).contains("CPUs were shared"));
-    assert!(text.contains("roles matters cannot be told from"));
+    assert!(text.contains("cannot show whether exchanging the hosts' roles matters"));
 }
 
 #[test]

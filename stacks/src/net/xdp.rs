@@ -14,6 +14,8 @@ use bpf::asm::{Assembler, Label, Reg, Test};
 use bpf::xsk::{self, CHUNK, Descriptor, Mover, Ring};
 use bpf::{FRAME, XdpMode};
 
+use model::Nanos;
+
 use super::arp::{self, Arp, Station};
 use sys::device::{Ethernet, Mac};
 
@@ -199,7 +201,8 @@ impl Xdp {
             }
         }
         Err(StackError::contract(format!(
-            "the other stack, {peer}, did not answer on the link within {FIND_LIMIT:?}: both ends have to be the same"
+            "the other stack, {peer}, did not answer on the link within {}: both ends have to be the same",
+            Nanos::from(FIND_LIMIT)
         )))
     }
 

@@ -115,7 +115,7 @@ pub fn large_answers(observed: &Observed) -> Option<Advice> {
             .to_owned(),
         evidence: vec![
             evidence(busiest),
-            format!("Files take {} of the program's CPU time: what it gives is in its memory.", percent(observed.files)),
+            format!("Files take {} of the program's CPU time: the bytes that it sends are in its memory.", percent(observed.files)),
         ],
         measure: Measure::Cpu,
         now: observed.kernel(observed.cpu_of_exchange),

@@ -77,7 +77,7 @@ impl Refusals {
             all.push(RefusalCount {
                 unavailable: Refusal::new(
                     "further refusals",
-                    format!("more than {MOST} different ones; these are not told apart"),
+                    format!("more than {MOST} different ones; these are counted together"),
                     "Look into trials.jsonl",
                 ),
                 samples: false,

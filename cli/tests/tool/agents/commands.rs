@@ -143,7 +143,7 @@ fn two_studies_take_turns_on_one_machine() -> Result<(), Skip> {
     let text = cells(6, "[[cells]]\ntest = [\"TCP_RR\", \"UDP_RR\"]\nsize = 64\n").replace("30ms", "200ms");
     let studies = [(&net.a, &tools[0]), (&net.c, &tools[1])].map(|(place, tool)| place.start_study(tool, &text, &["--host", &host]));
     let answers = studies.map(|study| ended(study).done());
-    assert!(answers.iter().any(|answer| answer.stderr.contains("serves somebody else")), "{answers:#?}");
+    assert!(answers.iter().any(|answer| answer.stderr.contains("is busy with another controller")), "{answers:#?}");
     // The measured windows of all hosts, on the one clock that this machine has.
     let of = |tool: &Tool| tool.stored().all_measured().into_iter().map(|(_, measured)| measured.receiver.window).collect::<Vec<_>>();
     let mut windows = tools.iter().flat_map(of).collect::<Vec<_>>();

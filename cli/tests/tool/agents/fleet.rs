@@ -76,12 +76,12 @@ fn pairs_are_measured_in_both_directions_and_told_in_every_form() -> Result<(), 
     // The messages took each host's own address, over the router.
     assert!(["na", "nb", "nc"].iter().all(|name| stored.host(name)["device"]["name"] == "eth0"));
     let text = tool.run(&["report", "-v"]).done().stdout;
-    says(&text, &["What falls out", "Hosts against the median host", "% worse than usual", "Racks:"]);
+    says(&text, &["Outliers", "Hosts against the median host", "% worse than usual", "Racks:"]);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let csv = tool.run(&["report", "--csv"]).done().stdout;
     assert_eq!(csv.lines().filter(|line| line.contains("from_na_to_nb_goodput_bit_per_s")).count(), 1, "{csv}");
     says(&csv, &["host_nc_goodput_bit_per_s_ratio", "simulated"]);
-    says(&stored.text("report.html"), &["What falls out", "Heat map"]);
+    says(&stored.text("report.html"), &["Outliers", "Heat map"]);
     tool.run(&["show"]).done().says("fleet");
     tool.run(&["study", "--resume"]).refused(2, &["a run of a fleet", "nettoll fleet --resume"]);
     let complete = net.router.run(&tool, &["fleet", "--resume", "--yes"]).done();
@@ -140,7 +140,7 @@ fn an_allocation_that_ends_leaves_what_was_measured() -> Result<(), Skip> {
     let answer = net.router.run(&tool, &words(&hosts, &["--rounds", "60", "-t", "200ms"]));
     assert_eq!(answer.code, Some(1), "{answer:#?}");
     says(&answer.stderr, &["has the allocation ended", "its finished trials are in"]);
-    says(&answer.stdout, &["What falls out"]);
+    says(&answer.stdout, &["Outliers"]);
     assert!(begun.elapsed().as_secs() < 60);
     let stored = tool.stored();
     let measured = stored.trials().iter().filter(|trial| matches!(trial.outcome, Outcome::Measured(_))).count();

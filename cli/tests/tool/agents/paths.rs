@@ -34,7 +34,7 @@ fn a_firewall_that_drops_data_but_not_control() -> Result<(), Skip> {
     let (stderr, errors) = nothing_works(&net, &tool, B, "[[cells]]\ntest = \"UDP_STREAM\"\nsize = 100", &["--data-port", "11000"]);
     says(&stderr, &["every trial of a block failed", "control works, data does not"]);
     assert_eq!(errors.len(), 1);
-    says(&errors[0], &["cookie", "within 10s", "does a firewall between the hosts let UDP port 11000 through?"]);
+    says(&errors[0], &["cookie", "within 10 s", "does a firewall between the hosts let UDP port 11000 through?"]);
     net.nothing_left(&[&tool]);
     Ok(())
 }

@@ -40,7 +40,7 @@ fn no_route_and_no_answer() -> Result<(), Skip> {
     refused(|form| study("b=198.18.0.1", form), &words);
     let begun = Instant::now();
     let silent = format!("no agent at {SILENT}");
-    study(&format!("b={SILENT}"), &[]).refused(1, &[&silent, "no answer for 5s", "check the address, the route and firewalls on the way"]);
+    study(&format!("b={SILENT}"), &[]).refused(1, &[&silent, "no answer for 5 s", "check the address, the route and firewalls on the way"]);
     assert!(begun.elapsed() < Duration::from_secs(20));
     net.nothing_left(&[&tool]);
     Ok(())

@@ -36,7 +36,7 @@ fn whoever_waits_is_told_its_place() -> Result<(), Skip> {
     let study = net.c.start_study(second, &plan(1), &[&["--host", &host][..], &secrets[1]].concat());
     let mut hand = net.router.nettoll(third, &[&["-c", B, "-t", "0.1", "-i", "0"][..], &secrets[2]].concat());
     let hand = hand.spawn().unwrap();
-    for (answer, words) in [(ended(study).done(), "host b serves somebody else: "), (ended(hand).done(), "host b is busy: ")] {
+    for (answer, words) in [(ended(study).done(), "host b is busy with another controller: "), (ended(hand).done(), "host b is busy: ")] {
         says(&answer.stderr, &[words]);
         assert!(answer.stderr.contains("before"), "{}", answer.stderr);
     }
@@ -59,7 +59,7 @@ fn trials_on_a_shared_host_are_marked() -> Result<(), Skip> {
     let answer = net.c.study(second, &plan(1), &[&["--host", &host, "-v"][..], &secrets[1]].concat()).done();
     // It ran next to the other, which flows on.
     assert!(child.try_wait().unwrap().is_none() || !answer.stderr.contains("busy"));
-    assert!(!answer.stderr.contains("serves somebody else"), "{}", answer.stderr);
+    assert!(!answer.stderr.contains("is busy with another controller"), "{}", answer.stderr);
     for (record, _) in second.stored().all_measured() {
         let marked = |warning: &Warning| matches!(warning, Warning::SharedHost { host } if host == "b");
         assert!(record.warnings.iter().any(marked), "{:?}", record.warnings);

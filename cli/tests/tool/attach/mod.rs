@@ -96,7 +96,7 @@ fn what_is_stored_is_told_again_by_other_commands() -> Result<(), Skip> {
     assert_eq!(json(&["show", "latest", "-J"]), json(&["report", "latest", "-J"]));
     let stored = |name: &str| std::fs::read_to_string(tool.stored().path().join(name)).unwrap();
     let page = stored("report.html");
-    assert!(page.contains("What the network costs"));
+    assert!(page.contains("Network cost of"));
     assert!(!stored("attach.json").contains("\"arguments\""), "they may hold secrets");
     let compared = tool.run(&["compare", "@-2", "@-1", "-J"]);
     if compared.code == Some(2) {

@@ -104,7 +104,7 @@ fn the_script_of_the_docs_measures_all_pairs() -> Result<(), Skip> {
         assert_eq!(stored.host(&host.name)["device"]["name"], "eth0");
     }
     assert_eq!(measured(&tool), whole(&["n1", "n2", "n3", "n4"]));
-    says(&said(&tool), &["What falls out"]);
+    says(&said(&tool), &["Outliers"]);
     assert!(files(&tool).is_empty(), "{:?}", files(&tool));
     cluster.nothing_left();
     Ok(())

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use model::Nanos;
+
 use super::super::AttemptError;
 use super::started::Status;
 
@@ -28,7 +30,8 @@ pub enum CommandError {
     },
     /// Neither a shell nor a nettoll said anything.
     #[error(
-        "neither a shell nor nettoll answered there for {limit:?}{}; a question that nobody can answer, or a job that waits to be started? Try the command by hand: it must give a shell without asking anything",
+        "neither a shell nor nettoll answered there for {}{}; does it ask a question, or wait to be started? Try the command by hand: it must give a shell without asking anything",
+        Nanos::from(*limit),
         quoted(said)
     )]
     Silent {
@@ -38,7 +41,7 @@ pub enum CommandError {
         said: Vec<String>,
     },
     /// The host stopped taking the program.
-    #[error("it took nothing of the program for {limit:?}{}; the path there is down or too slow", quoted(said))]
+    #[error("it took nothing of the program for {}{}; the path there is down or too slow", Nanos::from(*limit), quoted(said))]
     Stuck {
         /// Time waited.
         limit: Duration,

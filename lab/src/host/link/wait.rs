@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use model::control::LinkEnd;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
@@ -40,7 +41,7 @@ pub fn wait_until_ready(end: &LinkEnd, limit: Duration) -> Result<(), Refusal> {
         let Some(missing) = missing(&mut channel, end)? else { return Ok(()) };
         if !news.wait("waiting for news of devices and routes", deadline).map_err(step)? {
             let tried = format!("waiting for '{}' to come up", end.device);
-            return Err(Refusal::new(tried, format!("{missing} after {limit:?}"), "configure both ends at the same time"));
+            return Err(Refusal::new(tried, format!("{missing} after {}", Nanos::from(limit)), "configure both ends at the same time"));
         }
     }
 }

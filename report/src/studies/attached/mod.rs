@@ -58,7 +58,7 @@ pub fn document(attached: &Attached, folded: &[String]) -> Document {
     Document {
         masthead: Masthead {
             brand: "attach".to_owned(),
-            heading: format!("What the network costs {}", run.program),
+            heading: format!("Network cost of {}", run.program),
             answer: Some(analysis::answer::attached(attached)),
             warnings: warnings(attached),
             lines: vec![format!("{} · {}", run.id, words::source(attached)), clock::utc(run.started_ms)],

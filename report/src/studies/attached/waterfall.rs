@@ -32,9 +32,7 @@ pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
             .map(|(name, takes)| (name.to_owned(), time(sum(&paths(receipt, takes, &|_| true))))),
         rows: rows(receipt),
         kinds: kinds(receipt),
-        caption: vec![
-            "Bars are one after another as they are in the stack, not in time. What no way can be told of stands on the left.".to_owned(),
-        ],
+        caption: vec!["Bars are in the order of the stack, not in time. Costs without a direction are on the left.".to_owned()],
     };
     let title = format!("One request of {program}");
     let all = vec![(String::new(), String::new(), true, all)];

@@ -34,7 +34,7 @@ fn summary(analysis: &Analysis, fleet: &FleetResult) -> Section {
     }
     blocks.extend(Block::warnings(words::absent(fleet)));
     blocks.push(Block::Lead(words::method(fleet).into()));
-    Section::new("fleet", "What falls out", blocks)
+    Section::new("fleet", "Outliers", blocks)
 }
 
 fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
@@ -47,7 +47,7 @@ fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
     );
     let mut blocks = vec![Block::Paragraph(usual.into())];
     if !figure.told_apart {
-        let reason = "The trials do not tell hosts apart: it takes at least three hosts, and rounds in which they meet others in turn.";
+        let reason = "The trials cannot separate the hosts: that takes at least three hosts, and rounds in which they meet others in turn.";
         blocks.push(Block::Paragraph(reason.into()));
     }
     if fleet.hosts.len() <= MOST_MAPPED {

@@ -21,7 +21,7 @@ pub fn named(fleet: &FleetResult) -> Table {
         .figures(("95 % interval", 15, ["95 %", "interval"]), |named| interval(&named.change))
         .figures(("Trials", 10, ["", "trials"]), |named| number::whole(named.change.n as u64))
         .table()
-        .labelled("What falls out", "What falls out, and by how much")
+        .labelled("Outliers", "Outliers, and by how much")
 }
 
 /// The hosts, the worst first.
@@ -41,7 +41,7 @@ pub fn hosts(fleet: &FleetResult, figure: &FleetFigure, all: bool) -> Table {
         .figures(("As receiver", 14, ["as", "receiver"]), |host| change(&host.receiver))
         .figures(("Trials", 7, ["", "trials"]), |host| number::whole(host.both.n as u64))
         .table()
-        .titled("Hosts against the median host, the worst first; * falls out")
+        .titled("Hosts against the median host, the worst first; * is an outlier")
 }
 
 /// Pairs against what their hosts' changes add up to.
@@ -56,7 +56,7 @@ pub fn links(fleet: &FleetResult, figure: &FleetFigure) -> Table {
         .figures(("95 % interval", 9, ["95 %", "interval"]), |link| interval(&link.change))
         .figures(("Trials", 7, ["", "trials"]), |link| number::whole(link.change.n as u64))
         .table()
-        .titled("Pairs against what their hosts say, the worst first; * falls out")
+        .titled("Pairs against what their hosts say, the worst first; * is an outlier")
 }
 
 /// Racks by the trials between them.

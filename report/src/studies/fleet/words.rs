@@ -30,7 +30,7 @@ pub fn conclusion(fleet: &FleetResult) -> String {
         return "Nothing was measured.".to_owned();
     }
     if fleet.figures.iter().all(|figure| !figure.told_apart) {
-        return "Whether a host falls out cannot be told from these trials.".to_owned();
+        return "These trials cannot show whether a host is an outlier.".to_owned();
     }
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for named in &fleet.named {
@@ -45,16 +45,15 @@ pub fn conclusion(fleet: &FleetResult) -> String {
     match who.as_slice() {
         [] => {
             let untold = fleet.figures.iter().filter(|figure| !figure.told_apart).count();
-            let untold =
-                if untold > 0 { format!(" Of {untold} of {} figures it cannot be told.", fleet.figures.len()) } else { String::new() };
-            format!("No host, pair or direction falls out by {} or more.{untold}", number::percent(fleet.least))
+            let untold = if untold > 0 { format!(" {untold} of {} figures are undecided.", fleet.figures.len()) } else { String::new() };
+            format!("No host, pair or direction differs by {} or more.{untold}", number::percent(fleet.least))
         }
-        [one] => format!("{one} falls out of the rest."),
+        [one] => format!("{one} differs from the others."),
         _ => {
             let more = who.len().saturating_sub(MOST_NAMES);
             who.truncate(MOST_NAMES);
             who.extend((more > 0).then(|| format!("{more} more")));
-            format!("{} fall out of the rest.", list(&who))
+            format!("{} differ from the others.", list(&who))
         }
     }
 }
@@ -107,7 +106,7 @@ fn names(text: &str, name: &str) -> bool {
 /// How limits were found.
 pub fn method(fleet: &FleetResult) -> String {
     format!(
-        "Changes are from a robust fit (Huber) of effects as sender and as receiver to the logarithms of all trials. What falls out exceeds \
+        "Changes are from a robust fit (Huber) of effects as sender and as receiver to the logarithms of all trials. An outlier exceeds \
          the largest change that chance makes of these rounds, simulated with normal noise and with the trials' own, and {}; of fleets of \
          equals at most {} have anything named. Intervals are ±1.96 simulated standard errors.",
         number::percent(fleet.least),
@@ -128,8 +127,7 @@ pub fn outlook(plan: &Plan) -> Vec<String> {
     let Some(fleet) = &plan.fleet else { return Vec::new() };
     let figures = plan.cells.iter().map(|cell| analysis::studies::fleet::metrics(cell).len()).sum();
     let Some(found) = analysis::fleet::outlook(plan, figures) else {
-        let least =
-            "Hosts cannot be told apart by these rounds: it takes at least three hosts, and three rounds of an even number of them.";
+        let least = "These rounds cannot separate the hosts: that takes at least three hosts, and three rounds of an even number of them.";
         return vec![least.to_owned()];
     };
     let slower = |effect: f64| number::percent((1.0 - (-effect).exp()).max(fleet.least));

@@ -58,7 +58,7 @@ fn sent(series: &OpenLoopSeries) -> Table {
         vec![offered(rate), sent, behind, reached.to_owned()]
     };
     let rows = series.rates.iter().map(row).collect();
-    Table::of_verdicts("What was offered and what was sent", vec!["offered", "sent/s", "not in time", "rate"], rows)
+    Table::of_verdicts("What was offered and what was sent", vec!["offered", "sent/s", "sent late", "rate"], rows)
 }
 
 /// Percentiles and the longest of all.
@@ -114,8 +114,8 @@ fn missing(series: &OpenLoopSeries, analysis: &Analysis) -> Option<String> {
     let rates: Vec<String> = series.rates.iter().filter_map(of).collect();
     (!rates.is_empty()).then(|| {
         format!(
-            "Of the requests that were due, some were never sent or never answered: {}. They count as longer than any round trip of their \
-             trial; ≥ marks what only they could tell.",
+            "Some requests that were due were never sent or never answered: {}. They count as longer than any round trip of their \
+             trial; ≥ marks a percentile that lies among them.",
             rates.join(", ")
         )
     })

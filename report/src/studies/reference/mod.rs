@@ -265,8 +265,8 @@ pub fn buffers(curve: &BufferCurve) -> Table {
         .figures(("On the wire, Mbit/s", 6, ["on the wire,", "Mbit/s"]), |point| {
             point.wire_mbit_per_s.map(|rate| number::significant(rate, 2))
         })
-        .figures(("Of its best", 8, ["of its", "best"]), |point| number::percent(point.share_of_best))
-        .figures(("Of the limit", 8, ["of the", "limit"]), |point| point.share_of_limit.map(number::percent))
+        .figures(("Share of its best", 8, ["of its", "best"]), |point| number::percent(point.share_of_best))
+        .figures(("Share of the limit", 8, ["of the", "limit"]), |point| point.share_of_limit.map(number::percent))
         .figures(("Two lines, KB/s", 7, ["two lines,", "KB/s"]), |point| point.fitted.map(|fitted| number::significant(fitted, 3)))
         .table()
         .labelled(format!("{}: by socket buffer", curve.name), format!("{}: throughput by socket buffer", curve.name))

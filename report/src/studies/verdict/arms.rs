@@ -188,7 +188,7 @@ fn not_compared(series: &SeriesVerdict) -> Option<String> {
 fn self_test(test: &SelfTest) -> Vec<String> {
     let shown = |share: Option<f64>| share.map_or_else(|| "nothing".to_owned(), number::percent);
     let mut notes = vec![format!(
-        "A ratio of one block scatters by {} in the middling cell, {} in the noisiest, {} in the mean of all; a block takes {} s.",
+        "A ratio of one block scatters by {} in the median cell, {} in the noisiest, {} in the mean of all; a block takes {} s.",
         number::percent(test.noise),
         number::percent(test.worst_noise),
         number::percent(test.mean_noise),

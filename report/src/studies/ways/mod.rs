@@ -106,7 +106,7 @@ fn lines(series: &WaySeries) -> Option<Table> {
     let base = series.ways[0].name();
     let heads = ["way".to_owned(), "a message".to_owned(), format!("of {base}"), "a byte".to_owned(), format!("of {base}")];
     (known.len() > 1).then(|| {
-        let title = "As a line in the size: what a message costs as such, and what each byte adds";
+        let title = "As a line in the size: cost of a message, and of each byte";
         Table::of_figures(title.to_owned(), heads.into(), known.iter().map(row).collect())
     })
 }
@@ -121,7 +121,7 @@ fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
     let inside = |size: &Bytes| crossing.changes.iter().any(|change| change.between[0] < *size && *size < change.between[1]);
     let silent = told.clone().filter(|(size, cheaper)| cheaper.is_none() && !inside(size));
     let silent: Vec<String> = silent.map(|(size, _)| number::whole(size.get())).collect();
-    let rest = if silent.is_empty() { String::new() } else { format!("; {} B do not tell them apart{}", list(&silent), most(crossing)) };
+    let rest = if silent.is_empty() { String::new() } else { format!("; {} B show no difference{}", list(&silent), most(crossing)) };
     match (crossing.cheaper.iter().flatten().next(), crossing.changes.as_slice()) {
         (None, _) if crossing.sizes.is_empty() => format!("Blocks are too few to tell {first} and {second} apart."),
         (None, _) => format!("No size tells {first} and {second} apart{}.", most(crossing)),
@@ -208,7 +208,7 @@ mod tests {
             (said(&[Some(1); 3], None, Vec::new()), "At every size from 1 to 4,096 B sendmsg is cheaper than send."),
             (
                 said(&[Some(1), None, Some(1)], Some(0.2), Vec::new()),
-                "At 1 and 4,096 B sendmsg is cheaper than send; 64 B do not tell them apart (either costs at most 20 % more).",
+                "At 1 and 4,096 B sendmsg is cheaper than send; 64 B show no difference (either costs at most 20 % more).",
             ),
             (
                 said(&[Some(1), None, Some(0)], None, vec![change(300.0, 0, Some((200.0, 400.0)))]),
@@ -220,7 +220,7 @@ mod tests {
             ),
             (
                 said(&[Some(1), Some(0), None], Some(0.2), vec![Change { between: [1, 64].map(Bytes::new), ..change(8.0, 0, None) }]),
-                "Above 8.0 B (between 1 and 64 B, without an interval) send is cheaper than sendmsg; 4,096 B do not tell them apart \
+                "Above 8.0 B (between 1 and 64 B, without an interval) send is cheaper than sendmsg; 4,096 B show no difference \
                  (either costs at most 20 % more).",
             ),
             (

@@ -7,7 +7,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant as Clock};
 
-use model::{Protocol, Role};
+use model::{Nanos, Protocol, Role};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{self, DeviceCapabilities, Medium};
 use smoltcp::socket::{tcp, udp};
@@ -176,7 +176,7 @@ impl<B: Below> End<B> {
         let give_up = Clock::now() + JOIN_LIMIT;
         while !(if sends { self.tcp().may_send() } else { self.tcp().may_recv() }) {
             if Clock::now() > give_up {
-                return Err(failed("join the other end", format!("no connection within {JOIN_LIMIT:?}")));
+                return Err(failed("join the other end", format!("no connection within {}", Nanos::from(JOIN_LIMIT))));
             }
             self.poll(Some(WAIT))?;
         }

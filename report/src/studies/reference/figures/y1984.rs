@@ -276,7 +276,7 @@ pub fn items(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Item> {
         Item::new(
             "Figures 13, 14 and 15",
             "throughput and time with a loaded receiver",
-            "appendix B without load; the curves with load were published as drawings only, and the loss of UDP nowhere.",
+            "appendix B without load; the curves with load were published as drawings only, and the loss of UDP not at all.",
             &["c84-28", "c84-29"],
         )
         .drawn([
