@@ -226,11 +226,9 @@ factors! {
     Batch: u32 = "batch" {
         /// 32 for streams over `sendmmsg` and `writev`, and those that begin with `gso`, `uring` or `xdp`, or
         /// received by `recvmmsg`; otherwise 1 | messages that one call hands over, and most datagrams that one
-        /// fetches; 1 to 1,024. A receiver counts a fetch as a call where it is made and its datagrams where
-        /// they are handed out, so that up to `batch` - 1 of them may be counted on the other side of an edge
-        /// of the measured part: its messages are right to less than `batch` (of `gro` to less than 64), those
-        /// of the whole trial exactly. Without meaning where the api takes one a call, and in request/response
-        /// tests, where a request waits for its answer
+        /// fetches; 1 to 1,024. A receiver's messages of the measured part are right to less than `batch` (of
+        /// `gro` to less than 64), those of the whole trial exactly. Without meaning where the api takes one a
+        /// call, and in request/response tests
         flag: Some(Flag::numbers("Messages that one call hands over or fetches, where it takes several: 8,32")),
         place: derived(batch, usual_batch),
         words: |cell| (cell.batch != 1).then(|| format!("batches of {}", cell.batch)),
@@ -407,40 +405,35 @@ factors! {
     }
     /// Receive checksumming of the link's devices.
     OffloadRx: bool = "offload.rx" {
-        /// as the link has it | receive checksumming of the link's devices at both ends: `true` or `"on"`,
-        /// `false` or `"off"`
+        /// as the link has it | receive checksumming, as `offload.tx`
         flag: Some(Flag::list("Receive checksumming: on, off or on,off").long("offload-rx")),
         place: feature(Rx),
         words: |cell| feature(cell, Offload::Rx),
     }
     /// Scatter-gather of the link's devices.
     OffloadSg: bool = "offload.sg" {
-        /// as the link has it | scatter-gather of the link's devices at both ends: `true` or `"on"`, `false` or
-        /// `"off"`
+        /// as the link has it | scatter-gather, as `offload.tx`
         flag: Some(Flag::list("Scatter-gather: on, off or on,off").long("offload-sg")),
         place: feature(Sg),
         words: |cell| feature(cell, Offload::Sg),
     }
     /// TCP segmentation offload of the link's devices.
     OffloadTso: bool = "offload.tso" {
-        /// as the link has it | TCP segmentation offload of the link's devices at both ends: `true` or `"on"`,
-        /// `false` or `"off"`
+        /// as the link has it | TCP segmentation offload, as `offload.tx`
         flag: Some(Flag::list("TCP segmentation offload: on, off or on,off").long("offload-tso")),
         place: feature(Tso),
         words: |cell| feature(cell, Offload::Tso),
     }
     /// Generic segmentation offload of the link's devices.
     OffloadGso: bool = "offload.gso" {
-        /// as the link has it | generic segmentation offload of the link's devices at both ends: `true` or
-        /// `"on"`, `false` or `"off"`
+        /// as the link has it | generic segmentation offload, as `offload.tx`
         flag: Some(Flag::list("Generic segmentation offload: on, off or on,off").long("offload-gso")),
         place: feature(Gso),
         words: |cell| feature(cell, Offload::Gso),
     }
     /// Generic receive offload of the link's devices.
     OffloadGro: bool = "offload.gro" {
-        /// as the link has it | generic receive offload of the link's devices at both ends: `true` or `"on"`,
-        /// `false` or `"off"`
+        /// as the link has it | generic receive offload, as `offload.tx`
         flag: Some(Flag::list("Generic receive offload: on, off or on,off").long("offload-gro")),
         place: feature(Gro),
         words: |cell| feature(cell, Offload::Gro),
