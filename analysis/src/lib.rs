@@ -17,7 +17,6 @@ pub mod audit;
 pub mod conservation;
 pub mod cost;
 pub mod exact;
-pub mod expectation;
 pub mod fleet;
 pub mod history;
 pub mod proof;

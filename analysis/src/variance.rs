@@ -10,16 +10,12 @@ use std::collections::BTreeMap;
 use model::Cell;
 use model::order::Gather;
 use model::plan::PlanEnd;
-use stats::median;
 use stats::power::found_in_four_of_five;
+use stats::{binomial, median, normal};
 
-use crate::expectation::half_width;
 use crate::metric::Metric;
 use crate::table::{CellTrials, TrialTable};
 use crate::verdict::{self, Options};
-
-/// The variance of a median over that of a mean, of many normal values.
-const MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
 /// A standard deviation as the signed-rank test sees it: its mean's error is √(π/3) times
 /// that of a mean of normal values.
@@ -157,13 +153,13 @@ impl Components {
         let trials: Vec<f64> = left.values().filter_map(|left| median::deviation(left)).map(|trial| trial * taken).collect();
         let (trial, worst) = (median::median(&trials)?, trials.iter().copied().fold(0.0, f64::max));
         let mood = of_blocks.iter().sum::<f64>() / of_blocks.len() as f64;
-        let block = (cells.len() > 1).then(|| (mood - MEDIAN * trial * trial / cells.len() as f64).max(0.0).sqrt());
+        let block = (cells.len() > 1).then(|| (mood - median::OVER_MEAN * trial * trial / cells.len() as f64).max(0.0).sqrt());
         let of_block = block.unwrap_or_default().powi(2) + trial * trial;
         let per_run = blocks as f64 / runs.len() as f64;
         let run = (runs.len() > 1).then(|| {
             let of_cell = |place: usize| variance(&offsets.iter().map(|run| run[place]).collect::<Vec<_>>());
             let between = median::median(&(0..cells.len()).map(of_cell).collect::<Vec<_>>()).unwrap_or_default();
-            (between - MEDIAN * of_block / per_run).max(0.0).sqrt()
+            (between - median::OVER_MEAN * of_block / per_run).max(0.0).sqrt()
         });
         Some(Self { runs: runs.len(), blocks, run, block, trial, worst, metrics: 1, law: LengthLaw::Untested })
     }
@@ -220,7 +216,7 @@ impl Components {
     /// The true difference of so many runs on each side of `blocks` each, as a share, that
     /// is shown in four comparisons of five in one cell; `None` where runs are not known.
     pub fn runs_show(&self, runs: usize, blocks: u32, options: &Options) -> Option<f64> {
-        let of_median = MEDIAN * self.of_value(1.0).powi(2) / f64::from(blocks);
+        let of_median = median::OVER_MEAN * self.of_value(1.0).powi(2) / f64::from(blocks);
         let error = (2.0 * (self.run?.powi(2) + of_median) / runs as f64).sqrt();
         let freedom = 2.0 * (runs as f64 - 1.0);
         Some(found_in_four_of_five(error, options.confidence, freedom, options.threshold.ln_1p()).exp_m1())
@@ -233,9 +229,24 @@ fn variance(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
 }
 
+/// The half-width of a median's interval, as a share of the median, to be
+/// expected of `blocks` blocks when trials of a cell scatter normally with
+/// standard deviation `noise` (a share of their mean, much below 1). `None`
+/// when there are too few blocks for any interval.
+///
+/// The interval runs between the k-th smallest and the k-th largest of n
+/// trials; their expected values are Blom's approximation to normal order
+/// statistics, at p = (k - 3/8) / (n + 1/4) (Blom 1958, "Statistical Estimates
+/// and Transformed Beta-Variables").
+pub fn half_width(blocks: u32, confidence: f64, noise: f64) -> Option<f64> {
+    let (rank, _) = binomial::median_rank(blocks as usize, confidence)?;
+    let p = (rank as f64 - 0.375) / (f64::from(blocks) + 0.25);
+    Some(-normal::quantile(p) * noise)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Components, LengthLaw, RunLogs};
+    use super::{Components, LengthLaw, RunLogs, half_width};
     use crate::verdict::Options;
     use rand_chacha::ChaCha8Rng;
     use stats::noise::{generator, normal};
@@ -316,5 +327,18 @@ mod tests {
         let runs = |runs| KNOWN.runs_show(runs, 20, &options).unwrap();
         assert!(runs(3) > runs(5) && runs(5) > 0.02, "{} {}", runs(3), runs(5));
         assert!(KNOWN.blocks_for_equivalence(&options).is_some_and(|blocks| blocks > 10));
+    }
+
+    #[test]
+    fn nine_blocks_of_5_percent_noise_give_about_5_percent() {
+        // The expected second of nine normal values is -0.932 (Harter 1961, table 1).
+        let expected = half_width(9, 0.95, 0.05).unwrap();
+        assert!((expected - 0.932 * 0.05).abs() < 0.001, "{expected}");
+    }
+
+    #[test]
+    fn more_blocks_tell_more_and_five_tell_nothing() {
+        assert_eq!(half_width(5, 0.95, 0.05), None);
+        assert!(half_width(100, 0.95, 0.05) < half_width(30, 0.95, 0.05));
     }
 }

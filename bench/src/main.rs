@@ -24,7 +24,6 @@ mod links;
 mod loop_cost;
 mod many;
 mod ours;
-mod packs;
 mod pairs;
 mod proof;
 mod repeated;
@@ -167,7 +166,7 @@ const BENCHMARKS: [Benchmark; 25] = [
     alone("ways", "ways of many messages a call, against the same calls in C", "lower end of 99 % <= 1.03, half-width <= 3 %", |on| {
         many::measure(&on.ways, on.pairs(220))
     }),
-    alone("packs", "gso with gro against send, 1,024 B over veth", "lower end of 95 % >= 5", |on| packs::measure(on.pairs(60))),
+    alone("packs", "gso with gro against send, 1,024 B over veth", "lower end of 95 % >= 5", |on| many::packs(on.pairs(60))),
     alone("congestion", "TCP goodput and CPU per byte by reno, cubic, bbr, against iperf3", ">= 0.97, <= 1.0", |on| {
         congestion::measure(on.pairs(150))
     }),

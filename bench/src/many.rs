@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use model::plan::Level;
 use model::{Api, Cell, Protocol};
 
-use crate::bare::Bare;
+use crate::bare::{Bare, Trial};
 use crate::bars::Row;
 use crate::cpu_per_message::{ENDS, Pick};
 use crate::{ours, pairs};
@@ -20,6 +20,9 @@ const HALF_WIDTH: f64 = 0.03;
 /// Messages of a call, as nettoll has it where nobody says.
 const BATCH: u32 = 32;
 const SIZES: [u64; 2] = [64, 1_024];
+const PACKED_SIZE: u64 = 1_024;
+/// The bar: a message by `send` costs at least so many by `gso`.
+const LEAST_SAVING: f64 = 5.0;
 /// The loops, and what each is compiled with.
 const LOOPS: [(Api, &str); 4] = [(Api::Sendmmsg, ""), (Api::Gso, ""), (Api::Uring, "liburing"), (Api::Xdp, "libxdp")];
 
@@ -42,7 +45,7 @@ pub fn measure(loops: &Path, count: u32) -> anyhow::Result<Vec<Row>> {
 }
 
 /// A stream of datagrams by a way.
-pub fn cell(api: Api, size: u64) -> anyhow::Result<Cell> {
+fn cell(api: Api, size: u64) -> anyhow::Result<Cell> {
     Ok(ours::stream(Protocol::Udp, size, size).with(&[Level::Api(api.into())])?)
 }
 
@@ -63,4 +66,18 @@ fn one_size(bare: &Bare, api: Api, size: u64, count: u32) -> anyhow::Result<Vec<
             .against(format!("lower end of 99 % <= {BAR}, half-width <= {HALF_WIDTH}"), ratio.low <= BAR && half_width <= HALF_WIDTH))
     };
     ENDS.into_iter().map(row).collect()
+}
+
+/// What packets of many datagrams save: GSO with GRO against a call a message, both ends together.
+pub fn packs(count: u32) -> anyhow::Result<Vec<Row>> {
+    let session = RefCell::new(ours::session()?);
+    let run = |api: Api| ours::run_cell(&mut session.borrow_mut(), cell(api, PACKED_SIZE)?);
+    let pairs = pairs::run(count, || run(Api::Send), || run(Api::Gso))?;
+    let together = |trial: &Trial| trial.sender.cpu_per_message() + trial.receiver.cpu_per_message();
+    let ratio = pairs::ratio(&pairs, together, 0.95)?;
+    Ok(vec![
+        Row::printed(format!("CPU per message of both ends, {PACKED_SIZE} B over veth, send / gso with gro"), ratio.value, "x", ratio.n)
+            .within(ratio.low, ratio.high)
+            .against(format!("lower end of 95 % >= {LEAST_SAVING}"), ratio.low >= LEAST_SAVING),
+    ])
 }

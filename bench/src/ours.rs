@@ -1,6 +1,5 @@
 //! nettoll's own trials, as a study would run them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -8,10 +7,11 @@ use anyhow::Context;
 use lab::connection::Credentials;
 use lab::event::Quiet;
 use lab::session::Session;
-use model::plan::{ApprovedPlan, Blocks, Link, LinkKind, OnLoss, PlanEnd};
+use model::plan::{ApprovedPlan, PlanEnd};
 use model::trial::Measured;
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Test};
 use serde_json::Value;
+use testkit::made;
 
 use crate::bare::{End, LENGTH_MS, Trial, WARMUP_MS};
 
@@ -23,35 +23,13 @@ pub fn session() -> anyhow::Result<Session> {
     Ok(session)
 }
 
-fn link() -> Link {
-    Link { kind: LinkKind::Veth, mtu: Some(1_500), offloads: BTreeMap::new() }
-}
-
 /// A plan of one cell.
 pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
     Plan {
-        name: "bench".to_owned(),
-        title: String::new(),
-        description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(length_ms)),
-        least: Nanos::default(),
         warmup: Nanos::from_millis(warmup_ms),
-        blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
-        link: link(),
-        hosts: BTreeMap::new(),
-        reference: None,
-        on_loss: OnLoss::GoOn,
-        data_port: None,
-        progress: None,
-        cpus: BTreeMap::new(),
-        receipt: None,
-        arms: Vec::new(),
-        woven: false,
-        host_wide: false,
-        fleet: None,
-        roles: model::schedule::Roles::Balanced,
-        seed: 1,
-        cells: vec![cell],
+        blocks: made::blocks(1),
+        ..made::plan("bench", vec![cell])
     }
 }
 

@@ -137,11 +137,6 @@ impl Assembler {
         self.push(0x0f, to, from, 0, 0);
     }
 
-    /// `to -= from`.
-    pub fn subtract(&mut self, to: Reg, from: Reg) {
-        self.push(0x1f, to, from, 0, 0);
-    }
-
     /// `to <<= bits`.
     pub fn shift_left(&mut self, to: Reg, bits: i32) {
         self.push(0x67, to, Reg::R0, 0, bits);

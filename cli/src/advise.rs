@@ -9,7 +9,6 @@ use analysis::advice::{self, Observed};
 use analysis::ranking::{Failures, rank};
 use analysis::workload::Workload;
 use lab::attach::replay::blocks;
-use lab::connection::Credentials;
 use model::plan::raw::RawTrial;
 use model::plan::{ApprovedPlan, Factor, Level, Levels, LinkKind, PlanEnd, RawPlan, resolve};
 use model::run::Status;
@@ -69,7 +68,7 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
             (single.carry_over(plan)?, mixed)
         }
     };
-    let credentials = Credentials { arrival: args.arrival.arrival(), ..args.trust.load()? };
+    let credentials = args.access.credentials()?;
     if args.dry_run {
         measure::dry_run(&plan, &credentials, args.json)?;
         return Ok(Exit::Done);

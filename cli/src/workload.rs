@@ -6,7 +6,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::report::workload::Origin;
 use analysis::result::Analysis;
 use analysis::workload::{StreamTrials, Workload, WorkloadStudy, predict, sizes_for};
-use lab::connection::Credentials;
 use model::cell::default_read_size;
 use model::plan::{ApprovedPlan, PlanEnd, RawPlan, resolve};
 use model::run::Status;
@@ -203,7 +202,7 @@ fn extend(plan: &mut Plan, args: &WorkloadArgs) {
 
 /// Runs a plan; where its run is, and how it ended. `None` of a dry run.
 fn measured(plan: &ApprovedPlan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
-    let credentials = Credentials { arrival: args.arrival.arrival(), ..args.trust.load()? };
+    let credentials = args.access.credentials()?;
     if args.dry_run {
         measure::dry_run(plan, &credentials, args.json)?;
         return Ok(None);

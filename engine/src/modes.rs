@@ -2,7 +2,7 @@
 
 use model::Nanos;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeVal;
+use sys::clock::of_timeval;
 
 /// What getrusage(2) says of a process. Where the kernel counts by ticks it scales the
 /// ticks in either mode to the precise sum of both.
@@ -15,10 +15,8 @@ pub struct Modes {
 impl Modes {
     /// Those of this process so far; `None` where they cannot be read.
     pub fn of_process() -> Option<Self> {
-        let nanos =
-            |time: TimeVal| Nanos::new((time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_usec() as u64 * 1_000));
         let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-        Some(Self { user: nanos(usage.user_time()), system: nanos(usage.system_time()) })
+        Some(Self { user: of_timeval(usage.user_time()), system: of_timeval(usage.system_time()) })
     }
 
     /// What came since an earlier reading.

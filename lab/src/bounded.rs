@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -115,15 +115,6 @@ fn hear(pipe: &mut Option<File>, kept: &mut Vec<u8>, most: usize) {
     for _ in 0..READS {
         let Some(Ok(read @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut room)) else { return };
         kept.extend_from_slice(&room[..read.min(most.saturating_sub(kept.len()))]);
-    }
-}
-
-/// How a command ended, in words.
-pub fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (_, Some(signal)) => format!("signal {signal}"),
-        _ => status.to_string(),
     }
 }
 

@@ -68,7 +68,7 @@ pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
         Ok(entered) => entered,
         Err(error) => return tell(&FromHost::Failed { error: error.to_string() }),
     };
-    tell(&FromHost::Hello { version: CONTROL_VERSION, pid: std::process::id(), boot: facts::boot_id() })?;
+    tell(&FromHost::Hello { version: CONTROL_VERSION, pid: std::process::id(), boot: sys::process::boot_id() })?;
     if version != CONTROL_VERSION {
         return Ok(());
     }

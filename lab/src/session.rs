@@ -1,6 +1,5 @@
 //! The two hosts of a study and the way between them.
 
-mod bare;
 mod cpus;
 mod cross_traffic;
 mod join;
@@ -28,10 +27,10 @@ use crate::event::Listener;
 use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost, scoped};
 
-pub(crate) use bare::Bare;
 pub use cross_traffic::{Flows, Pair};
 pub(crate) use join::{JoinFailure, KnownHost};
 pub(crate) use network::device_towards;
+pub(crate) use pair::Bare;
 pub use setting::Setting;
 
 /// Time that a receiver waits for more after the sender's end, and a requester

@@ -65,13 +65,13 @@ macro_rules! apis {
             /// `vmsplice` into a pipe and `splice` from it into the socket: two calls a message.
             one_message::Splice = "splice" { carries: Test::STREAMS, lends: true, linux: "2.6.17", change: "messages that lie in whole pages and stay as they are, and a pipe" },
             /// `send` on a socket of MPTCP.
-            other_transport::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "a socket of IPPROTO_MPTCP, at both ends" },
+            one_message::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "a socket of IPPROTO_MPTCP, at both ends" },
             /// `send` on a socket of SCTP; `--nodelay` is its own option, and it has a congestion control
             /// of its own.
-            other_transport::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, linux: "2.6", change: "a socket of IPPROTO_SCTP, at both ends" },
+            one_message::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, linux: "2.6", change: "a socket of IPPROTO_SCTP, at both ends" },
             /// `send` on a TCP socket whose bytes the kernel encrypts (AES-128-GCM, TLS 1.2), with keys
             /// that nettoll sets in place of a handshake.
-            other_transport::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, at both ends" },
+            one_message::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, at both ends" },
             /// `send` of a packet of IP on a raw socket, with headers that nettoll makes, past the sender's
             /// UDP; what fits the MTU.
             raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, linux: "any", change: "CAP_NET_RAW, and the headers of IP and UDP before each message" },
@@ -98,14 +98,14 @@ macro_rules! apis {
             xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
                 linux: "4.18", change: "what xdp needs, a card whose driver takes frames without a copy, and frames that stay as they are until it has read them" },
             /// `send` on a UNIX stream socket.
-            other_transport::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
+            one_message::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
             /// `send` on a UNIX datagram socket.
-            other_transport::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, linux: "any", change: "both ends on one machine, and a UNIX datagram socket between them" },
+            one_message::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, linux: "any", change: "both ends on one machine, and a UNIX datagram socket between them" },
             /// `send` on a UNIX seqpacket socket.
-            other_transport::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS,
+            one_message::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS,
                 linux: "2.6.4", change: "both ends on one machine, and a UNIX seqpacket socket between them" },
             /// `send` on a VSOCK connection to the machine's own address.
-            other_transport::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
+            one_message::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
             /// `write` into a pipe.
             one_message::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, receive: [Read, Read], linux: "any", change: "both ends on one machine, and a pipe from one to the other" },
             /// A copy into a ring in memory that both ends have; `futex` to wait alone.

@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use analysis::expectation;
 use analysis::stopping::Claim;
 use analysis::variance::Components;
+use analysis::variance::half_width;
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
@@ -337,7 +337,7 @@ fn expected_after(plan: &Plan) -> Vec<u32> {
 fn expected_widths(plan: &Plan, blocks: u32) -> Vec<(f64, f64)> {
     // Looking more than once costs width.
     let found_at = Claim::new(&plan.blocks).found_at();
-    NOISE.iter().filter_map(|&noise| Some((noise, expectation::half_width(blocks, found_at, noise)?))).collect()
+    NOISE.iter().filter_map(|&noise| Some((noise, half_width(blocks, found_at, noise)?))).collect()
 }
 
 fn expected(plan: &Plan, blocks: u32) -> String {

@@ -3,6 +3,9 @@
 use crate::binomial;
 use crate::estimate::{Estimate, Interval, Method};
 
+/// The variance of a median over that of a mean, of many normal values.
+pub const OVER_MEAN: f64 = std::f64::consts::FRAC_PI_2;
+
 /// The median of values in rising order: the middle one, or the mean of the
 /// middle two. `None` of nothing.
 pub fn of_sorted(sorted: &[f64]) -> Option<f64> {

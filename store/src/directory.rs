@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use model::host::HostFacts;
 use model::json::{self, Layout};
-use model::run::Run;
+use model::run::{Run, SUMMARY_FORMAT, Summary};
 use model::trial::TrialRecord;
 use serde::Serialize;
 
@@ -19,6 +19,9 @@ use crate::line::LONGEST_LINE;
 /// Attempts to draw a name before giving up. Two runs of one study must
 /// begin in the same second to need a second draw.
 const DRAWS: u32 = 64;
+
+/// The longest summary that is read.
+const LONGEST_SUMMARY: u64 = 64 << 10;
 
 /// A run directory that is being written. One process owns it.
 #[derive(Debug)]
@@ -233,4 +236,28 @@ pub fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u8>, Sto
 
 pub(crate) fn unwritable(what: &'static str) -> impl FnOnce(serde_json::Error) -> StoreError {
     move |error| StoreError::Unwritable { what, reason: error.to_string() }
+}
+
+/// Writes the summary of the run in `directory`, as of its trials now, in one step.
+///
+/// # Errors
+/// When the system refuses; an earlier summary stays.
+pub fn write_summary(directory: &Path, summary: Summary) -> Result<PathBuf, StoreError> {
+    let summary = Summary { format: SUMMARY_FORMAT, of_bytes: trials_length(directory).unwrap_or(0), ..summary };
+    let path = directory.join(layout::SUMMARY);
+    file::replace(&path, &pretty("a summary", &summary)?)?;
+    Ok(path)
+}
+
+/// Reads the summary of the run in `directory`. `None` where there is none, or where it is of
+/// another version, damaged, or of fewer or more trials than there are: it is made again with
+/// the report.
+pub fn read_summary(directory: &Path) -> Option<Summary> {
+    let text = sys::file::read_text(&directory.join(layout::SUMMARY), LONGEST_SUMMARY).ok()?;
+    let summary: Summary = serde_json::from_slice(text.as_bytes()).ok()?;
+    (summary.format == SUMMARY_FORMAT && Some(summary.of_bytes) == trials_length(directory)).then_some(summary)
+}
+
+fn trials_length(directory: &Path) -> Option<u64> {
+    fs::metadata(directory.join(layout::TRIALS)).ok().map(|found| found.len())
 }

@@ -84,14 +84,16 @@ fn stamp(ms: u64) -> String {
 /// Returns whether `name` can be part of a file name as it is: what a plan's name and
 /// a host's name may hold.
 pub fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(plain)
+    !name.is_empty() && name.len() <= 100 && has_plain_letters(name)
 }
 
 /// Returns whether `name` can name a file of stacks.
 pub fn is_stacks(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    name.ends_with(".folded") && name.len() <= LONGEST_STACKS && !name.starts_with('.') && name.chars().all(plain)
+    name.ends_with(".folded") && name.len() <= LONGEST_STACKS && has_plain_letters(name)
+}
+
+fn has_plain_letters(name: &str) -> bool {
+    !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 #[cfg(test)]

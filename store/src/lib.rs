@@ -32,11 +32,10 @@ mod find;
 mod reader;
 mod reopen;
 mod slices;
-mod summary;
 mod trials;
 
 pub use attached::{AttachedDirectory, parse_window, read_attached, write_advice};
-pub use directory::{RunDirectory, write_report, write_stacks};
+pub use directory::{RunDirectory, read_summary, write_report, write_stacks, write_summary};
 pub use error::StoreError;
 pub use exact::{create_exact, is_exact, read_exact, write_exact};
 pub use find::{beside, find};
@@ -45,5 +44,4 @@ pub use line::{BadLine, LONGEST_LINE};
 pub use reader::{Listed, RunReader, is_attached, latest, list, parse_facts, parse_run, paths};
 pub use reopen::Reopened;
 pub use slices::{SliceBlock, append_slices};
-pub use summary::{read_summary, write_summary};
 pub use trials::Trials;

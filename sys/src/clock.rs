@@ -1,6 +1,7 @@
 //! The clocks of this host.
 
 use model::Nanos;
+use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
 /// This host's monotonic clock, on which messages, samples and events are stamped.
@@ -26,6 +27,11 @@ pub fn thread_cpu() -> Nanos {
 pub fn read(clock: ClockId) -> Nanos {
     let time = clock_gettime(clock).unwrap_or_else(|_| std::time::Duration::ZERO.into());
     Nanos::new(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+/// A time of the kernel's, such as one of getrusage(2).
+pub const fn of_timeval(time: TimeVal) -> Nanos {
+    Nanos::new((time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_usec() as u64 * 1_000))
 }
 
 /// Looks at the monotonic clock until `time` has passed.

@@ -1,9 +1,25 @@
 //! Processes and their threads as `/proc` shows them (proc(5)): what is gone has nothing.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 /// Length of a tick of `/proc/PID/stat` in ns: `USER_HZ` is 100 on every machine that nettoll runs on.
 pub const TICK: u64 = 10_000_000;
+
+/// The id of this start of the machine; empty where the kernel has none.
+pub fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |text| text.trim().to_owned())
+}
+
+/// How a process ended, in words: `exit code 1`, `signal 9`.
+pub fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => status.to_string(),
+    }
+}
 
 /// The part of `/proc/PID/stat` that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

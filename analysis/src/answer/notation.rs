@@ -1,6 +1,7 @@
 //! The one notation of figures in answers: three digits, a range with an en dash, a change with
 //! its sign, an interval in brackets.
 
+pub use model::words::{group, list};
 use model::{Api, Bytes, Receive, Test};
 
 use crate::metric::Metric;
@@ -122,18 +123,6 @@ fn grouped(text: &str) -> String {
     format!("{sign}{}{fraction}", group(integer))
 }
 
-/// Digits in groups of three: `16,384`.
-pub fn group(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A size in a sentence: in KiB where it is some whole ones.
 pub fn size(bytes: Bytes) -> String {
     match bytes.get() {
@@ -174,15 +163,6 @@ pub const fn short_test(test: Test) -> &'static str {
         Test::TcpRr => "TCP round trips",
         Test::UdpRr => "UDP round trips",
         Test::TcpCrr => "TCP connections",
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn list(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

@@ -17,7 +17,6 @@ mod false_alarm;
 mod gate;
 mod judged;
 mod means;
-mod scatter;
 mod selftest;
 mod series;
 mod sides;
@@ -32,10 +31,9 @@ pub use false_alarm::FalseAlarm;
 pub use gate::{COMPARED, GATE, GateMetric};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Shift, means};
-pub use scatter::RunScatter;
 pub use selftest::{Outlook, SelfTest, blocks_for_equivalence, detectable, self_test};
 pub use series::{Doubt, Shape, Side, correlation, doubts};
-pub use sides::{CoefficientsOutcome, Compared, MetricComparison, Pair, SeriesVerdict};
+pub use sides::{CoefficientsOutcome, Compared, MetricComparison, Pair, RunScatter, SeriesVerdict};
 
 pub(crate) use compare::hypotheses;
 pub(crate) use sides::{Sides, compare_gate, compare_sides};
@@ -71,12 +69,6 @@ pub enum Design {
 }
 
 impl Design {
-    /// Returns whether drift of the machine hits both arms alike. Where it does
-    /// not, every report of the comparison has to say so.
-    pub const fn protects_from_drift(self) -> bool {
-        self.is_paired()
-    }
-
     /// Returns whether a block, or an instance, has a value of each arm.
     pub const fn is_paired(self) -> bool {
         matches!(self, Self::Paired | Self::Woven)

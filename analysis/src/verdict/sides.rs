@@ -10,8 +10,8 @@ use model::order::Gather;
 use serde::Serialize;
 
 use super::{
-    BlockPoints, Coefficients, Comparison, Conclusion, Design, Direction, Doubt, Form, MEANS, Means, Options, Question, RunScatter,
-    SelfTest, Side, Values, coefficients, compare_all, conclude, doubts, means,
+    BlockPoints, Coefficients, Comparison, Conclusion, Design, Direction, Doubt, Form, MEANS, Means, Options, Question, SelfTest, Side,
+    Values, coefficients, compare_all, conclude, doubts, means,
 };
 use crate::cost::fit::in_words;
 use crate::cost::{CostModel, FitOutcome, Quantity};
@@ -22,7 +22,6 @@ use stats::cost::design::Point;
 use stats::median;
 
 use super::gate::{COMPARED, GATE};
-use super::scatter::scatter;
 
 /// One metric on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,6 +41,18 @@ pub struct MetricComparison {
     /// The values that were compared, cell by cell; of a paired or woven design.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Vec<Pair>>,
+}
+
+/// How runs of one side scatter among themselves, in the median cell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RunScatter {
+    /// Runs of the baseline and of the candidate.
+    pub runs: [usize; 2],
+    /// Standard deviation of runs beyond what their blocks explain, as a share; 0 where
+    /// blocks explain the whole scatter.
+    pub between: f64,
+    /// Standard deviation of the blocks of one run, as a share.
+    pub within: f64,
 }
 
 /// One block of a cell in both arms.
@@ -311,4 +322,32 @@ fn middle(trials: &[Figures], metric: Metric) -> Option<f64> {
 fn pairs(values: &Values) -> Vec<Pair> {
     let common: BTreeSet<u32> = values.baseline.keys().filter(|block| values.candidate.contains_key(block)).copied().into_set();
     common.into_iter().map(|block| Pair { block, baseline: values.baseline[&block], candidate: values.candidate[&block] }).collect()
+}
+
+/// The scatter of one metric; `None` where no cell has two runs on a side.
+fn scatter(cells: &[[Vec<&[Figures]>; 2]], metric: Metric) -> Option<RunScatter> {
+    let (between, within): (Vec<f64>, Vec<f64>) = cells.iter().filter_map(|sides| of_cell(sides, metric)).unzip();
+    let runs = [0, 1].map(|side| cells.iter().map(|sides| sides[side].len()).max().unwrap_or_default());
+    Some(RunScatter { runs, between: median::median(&between)?.sqrt(), within: median::median(&within)?.sqrt() })
+}
+
+/// Variances between the runs of a cell, and between the blocks of its runs.
+fn of_cell(sides: &[Vec<&[Figures]>; 2], metric: Metric) -> Option<(f64, f64)> {
+    let (mut squares, mut freedom) = (0.0, 0.0);
+    let (mut within, mut sampling) = (Vec::new(), Vec::new());
+    for side in sides {
+        let runs = side.iter().filter_map(|trials| {
+            let logs: Vec<f64> = trials.iter().filter_map(|trial| Some(trial.get(metric)?.ln())).filter(|log| log.is_finite()).collect();
+            let variance = median::deviation(&logs)?.powi(2);
+            Some((median::median(&logs)?, variance, logs.len() as f64))
+        });
+        let runs: Vec<(f64, f64, f64)> = runs.collect();
+        let mean = runs.iter().map(|run| run.0).sum::<f64>() / runs.len() as f64;
+        squares += runs.iter().map(|run| (run.0 - mean).powi(2)).sum::<f64>();
+        freedom += runs.len().saturating_sub(1) as f64;
+        within.extend(runs.iter().map(|run| run.1));
+        sampling.extend(runs.iter().map(|run| median::OVER_MEAN * run.1 / run.2));
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    (freedom > 0.0).then(|| ((squares / freedom - mean(&sampling)).max(0.0), mean(&within)))
 }

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use model::{Bytes, Nanos};
 
-use super::agent::TrustArgs;
 use super::extent::parse_length;
 use super::output::RunsArgs;
-use super::study::{ArrivalArgs, LinkArgs, RemoteArgs};
+use super::study::{AccessArgs, LinkArgs, RemoteArgs};
 
 /// `nettoll advise`.
 #[derive(Debug, Args)]
@@ -55,12 +54,9 @@ pub struct AdviseArgs {
     /// Hosts that are other machines
     #[command(flatten)]
     pub remote: RemoteArgs,
-    /// How nettoll gets to hosts that are started by a command
+    /// How nettoll comes to other machines
     #[command(flatten)]
-    pub arrival: ArrivalArgs,
-    /// What keeps strangers out of agents
-    #[command(flatten)]
-    pub trust: TrustArgs,
+    pub access: AccessArgs,
     /// JSON on standard output, also for failures
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use lab::connection::Credentials;
 use model::Nanos;
 use model::plan::MOST_ROUNDS;
 use model::quantity::parse_share;
 
-use super::agent::TrustArgs;
 use super::extent::{parse_length, parse_warmup};
 use super::factors::FactorArgs;
 use super::output::{FormatArgs, HtmlArgs, RunsArgs};
-use super::study::ArrivalArgs;
+use super::study::AccessArgs;
 
 /// `nettoll fleet`.
 #[derive(Debug, Args)]
@@ -50,28 +48,15 @@ pub struct FleetArgs {
     /// Levels in place of the plan's
     #[command(flatten)]
     pub factors: FactorArgs,
-    /// How nettoll comes to hosts that a command starts
+    /// How nettoll comes to other machines
     #[command(flatten)]
-    pub arrival: ArrivalArgs,
-    /// What keeps strangers out of agents
-    #[command(flatten)]
-    pub trust: TrustArgs,
+    pub access: AccessArgs,
     /// The page
     #[command(flatten)]
     pub html: HtmlArgs,
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,
-}
-
-impl FleetArgs {
-    /// What lets nettoll in, and how it comes there.
-    ///
-    /// # Errors
-    /// A file that cannot serve.
-    pub fn credentials(&self) -> Result<Credentials, lab::refusal::Refusal> {
-        Ok(Credentials { arrival: self.arrival.arrival(), ..self.trust.load()? })
-    }
 }
 
 /// Tasks of a fleet other than measuring it.

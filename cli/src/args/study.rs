@@ -80,12 +80,9 @@ pub struct StudyArgs {
     /// Hosts that are other machines
     #[command(flatten)]
     pub remote: RemoteArgs,
-    /// How nettoll comes to hosts that a command starts
+    /// How nettoll comes to other machines
     #[command(flatten)]
-    pub arrival: ArrivalArgs,
-    /// What keeps strangers out of agents
-    #[command(flatten)]
-    pub trust: TrustArgs,
+    pub access: AccessArgs,
     /// The page
     #[command(flatten)]
     pub html: HtmlArgs,
@@ -100,7 +97,7 @@ impl StudyArgs {
     /// # Errors
     /// A file that cannot serve.
     pub fn credentials(&self) -> Result<Credentials, lab::refusal::Refusal> {
-        Ok(Credentials { arrival: self.arrival.arrival(), ..self.trust.load()? })
+        self.access.credentials()
     }
 }
 
@@ -182,10 +179,33 @@ pub struct RemoteArgs {
     pub data_port: Option<u16>,
 }
 
+/// Flags by which nettoll comes to other machines.
+#[derive(Debug, Args)]
+pub struct AccessArgs {
+    /// How nettoll comes to hosts that a command starts
+    #[command(flatten)]
+    arrival: ArrivalArgs,
+    /// What keeps strangers out of agents
+    #[command(flatten)]
+    trust: TrustArgs,
+}
+
+impl AccessArgs {
+    /// What lets nettoll in, and how it comes there.
+    ///
+    /// # Errors
+    /// A file that cannot serve.
+    pub fn credentials(&self) -> Result<Credentials, lab::refusal::Refusal> {
+        let ArrivalArgs { deploy, remote_program } = &self.arrival;
+        let arrival = Arrival { deploy: *deploy, program: remote_program.clone(), ..Arrival::default() };
+        Ok(Credentials { arrival, ..self.trust.load()? })
+    }
+}
+
 /// Flags for hosts that a command starts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hosts")]
-pub struct ArrivalArgs {
+struct ArrivalArgs {
     /// Leave nettoll in the user's cache on hosts that a command starts, so that
     /// it is copied once; without it, it is copied each time and leaves nothing
     #[arg(long)]
@@ -194,13 +214,6 @@ pub struct ArrivalArgs {
     /// this program
     #[arg(long, value_name = "PATH", conflicts_with = "deploy")]
     remote_program: Option<String>,
-}
-
-impl ArrivalArgs {
-    /// What they say.
-    pub fn arrival(&self) -> Arrival {
-        Arrival { deploy: self.deploy, program: self.remote_program.clone(), ..Arrival::default() }
-    }
 }
 
 /// Flags that replace lengths and numbers.

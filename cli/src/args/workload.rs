@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use model::Nanos;
 
-use super::agent::TrustArgs;
 use super::extent::{parse_length, parse_warmup};
 use super::output::{HtmlArgs, RunsArgs};
-use super::study::{ArrivalArgs, LinkArgs};
+use super::study::{AccessArgs, LinkArgs};
 
 /// `nettoll workload`.
 #[derive(Debug, Args)]
@@ -48,12 +47,9 @@ pub struct WorkloadArgs {
     /// The link
     #[command(flatten)]
     pub link: LinkArgs,
-    /// How nettoll comes to hosts that a command starts
+    /// How nettoll comes to other machines
     #[command(flatten)]
-    pub arrival: ArrivalArgs,
-    /// What keeps strangers out of agents
-    #[command(flatten)]
-    pub trust: TrustArgs,
+    pub access: AccessArgs,
     /// The page
     #[command(flatten)]
     pub html: HtmlArgs,

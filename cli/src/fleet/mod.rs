@@ -45,7 +45,7 @@ pub fn run(args: &FleetArgs) -> Result<Exit, Failure> {
     }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let plan = plan(args, started_ms)?;
-    let credentials = args.credentials()?;
+    let credentials = args.access.credentials()?;
     let interrupted = signals::listen()?;
     if args.dry_run {
         let mut listener = Patient(interrupted);
@@ -73,7 +73,7 @@ pub fn run(args: &FleetArgs) -> Result<Exit, Failure> {
 /// Goes on with the run in a directory.
 fn go_on(path: &Path, args: &FleetArgs) -> Result<Exit, Failure> {
     args.html.place("report.html")?;
-    let credentials = args.credentials()?;
+    let credentials = args.access.credentials()?;
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
     let resumed = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::fleet::resume(plan, &credentials, past, listener);

@@ -1,7 +1,6 @@
 //! `nettoll microscope`.
 
 mod flags;
-mod held;
 mod planned;
 mod sides;
 mod timed;
@@ -15,12 +14,13 @@ use std::thread;
 
 use anyhow::Context;
 use attribution::exact::Measured;
-use microscope::cache::Cache;
+use microscope::cache::{Cache, CacheEntry};
 use microscope::emulator::Emulator;
 use microscope::kernel::Kernel;
 use microscope::program::Program;
 use microscope::scenario::{self, Scenario};
 use microscope::{Counting, Failed, Request, measure};
+use model::Bytes;
 use report::microscope::Detail;
 
 use crate::args::{MicroscopeArgs, Task};
@@ -60,7 +60,7 @@ fn carry_out(args: &MicroscopeArgs) -> Result<Exit, Failure> {
         Task::Count => count(&cache, args),
         Task::Diff => sides::compare(&cache, args),
         Task::BisectStep => sides::bisect_step(&cache, args),
-        Task::Cache => held::run(&cache, args),
+        Task::Cache => list_cache(&cache, args),
     }
 }
 
@@ -85,6 +85,31 @@ fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     output::show(&report::microscope::document(&measured, &[], shown, crate::version::SHORT), args.verbose)?;
     output::write(&format!("\nReport: {}", place.unwrap_or_else(|| stored.join("report.html")).display()))?;
     Ok(Exit::Done)
+}
+
+/// Lists what the cache holds, after pruning it where that is asked for.
+fn list_cache(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
+    let dropped = match args.prune {
+        Some(most) => cache.prune(most.get())?,
+        None => Vec::new(),
+    };
+    let held = cache.held();
+    if args.json {
+        let value = serde_json::json!({ "directory": cache.root(), "held": held, "dropped": dropped });
+        output::write(&format!("{value:#}"))?;
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    dropped.iter().for_each(|one| text += &format!("dropped {}\n", line(one)));
+    held.iter().for_each(|one| text += &format!("{}\n", line(one)));
+    let all: u64 = held.iter().map(|one| one.bytes).sum();
+    text += &format!("{} in {}", Bytes::new(all), cache.root().display());
+    output::write(&text)?;
+    Ok(Exit::Done)
+}
+
+fn line(one: &CacheEntry) -> String {
+    format!("{:<9} {:<44} {:>8}, last used {} min ago", one.kind, one.name, Bytes::new(one.bytes).to_string(), one.idle_s / 60)
 }
 
 /// Writes `KERNEL.MESSAGE.folded` for each message.

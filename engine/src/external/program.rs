@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use model::{Nanos, Program as Words};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::prctl::set_child_subreaper;
+use sys::process;
 
 use super::lines::{self, Endless, Lines};
 use super::tree;
@@ -243,7 +244,7 @@ impl Program {
                 self.status = Some(status);
                 return Ok(());
             }
-            Ok(status) => words_of(status),
+            Ok(status) => process::ending(status),
             Err(error) => error.to_string(),
         };
         Err(self.fault(format!("ended before `stop` ({status})")))
@@ -304,14 +305,6 @@ pub fn quoted(text: &str) -> String {
     let short: String = text.chars().take(SHOWN).collect();
     let cut = if short.len() < text.len() { "..." } else { "" };
     format!("'{}{cut}'", printable(&short.replace('\n', "; "), Keep::Nothing))
-}
-
-fn words_of(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        _ => status.to_string(),
-    }
 }
 
 /// A descriptor that is readable once a process has ended.

@@ -8,7 +8,6 @@ mod options;
 mod passed;
 mod udp;
 mod unproven;
-mod vsock;
 
 use std::io;
 use std::net::SocketAddr;

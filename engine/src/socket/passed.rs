@@ -23,12 +23,17 @@ use nix::unistd::geteuid;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::cookie::{self, Proof, SHOWN, Word};
-use super::{JOIN_LIMIT, Patience, listens, role_of, shown, vsock};
-use crate::api::{Passed, shared};
+use super::{JOIN_LIMIT, Patience, listens, role_of, shown};
+use crate::api::{KernelRefusal, Passed, shared};
 use crate::error::{EndpointError, SocketError};
 
 /// Time that a caller may take to show the cookie.
 const SHOW_LIMIT: Duration = Duration::from_secs(2);
+/// The machine's own address (`VMADDR_CID_LOCAL`).
+const LOCAL: u32 = libc::VMADDR_CID_LOCAL;
+/// The longest that a connection may take: where the kernel has no loopback of VSOCK, the
+/// request leaves a guest for a host that does not answer.
+const VSOCK_LIMIT: Duration = Duration::from_secs(1);
 /// Bytes that name a machine, for as long as it runs: a UUID in text.
 const MACHINE: usize = 36;
 
@@ -67,8 +72,7 @@ pub(super) fn exchange(connections: &[Socket], task: &Task, patience: &Patience<
 
 /// The boot of this machine that its kernel names; zeros where it names none.
 fn machine() -> [u8; MACHINE] {
-    let text = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.first_chunk().copied().unwrap_or([0; MACHINE])
+    sys::process::boot_id().as_bytes().first_chunk().copied().unwrap_or([0; MACHINE])
 }
 
 /// Waits until something has come over a socket.
@@ -143,7 +147,7 @@ fn make(over: Over, role: Role, joined: OwnedFd, ring: usize) -> io::Result<(End
             return Ok((End { socket, passed: None }, Some(theirs), Some(joined)));
         }
         Over::Vsock => {
-            let (socket, theirs) = vsock::pair()?;
+            let (socket, theirs) = vsock_pair()?;
             return Ok((End { socket, passed: None }, Some(theirs), Some(joined)));
         }
         Over::Pipe => {
@@ -160,6 +164,32 @@ fn make(over: Over, role: Role, joined: OwnedFd, ring: usize) -> io::Result<(End
         }
     };
     Ok((End { socket: joined, passed: Some(passed.into()) }, Some(theirs), None))
+}
+
+/// Two ends of a VSOCK connection from this machine to itself (vsock(7)).
+///
+/// # Errors
+/// A kernel without VSOCK or its loopback.
+fn vsock_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let lack = "this kernel has no loopback of VSOCK (CONFIG_VSOCKETS_LOOPBACK), or has not loaded it (`modprobe vsock_loopback`)";
+    let refused = |answer| KernelRefusal::error(lack, answer);
+    let open = || Socket::new(Domain::VSOCK, Type::STREAM, None).map_err(refused);
+    let listener = open()?;
+    listener.bind(&SockAddr::vsock(libc::VMADDR_CID_ANY, libc::VMADDR_PORT_ANY)).map_err(refused)?;
+    listener.listen(1).map_err(refused)?;
+    let (_, port) = listener.local_addr()?.as_vsock_address().ok_or_else(|| io::Error::other("the listener has no VSOCK address"))?;
+    let here = open()?;
+    here.connect_timeout(&SockAddr::vsock(LOCAL, port), VSOCK_LIMIT).map_err(refused)?;
+    listener.set_nonblocking(true)?;
+    // Another program of this machine may come first, and its bytes would be taken for messages.
+    let own = here.local_addr()?.as_vsock_address();
+    loop {
+        let (there, from) = listener.accept().map_err(refused)?;
+        if from.as_vsock_address().map(|(_, port)| port) == own.map(|(_, port)| port) {
+            there.set_nonblocking(false)?;
+            return Ok((here.into(), there.into()));
+        }
+    }
 }
 
 /// Comes to the other end's door for a flow and takes what is passed there.

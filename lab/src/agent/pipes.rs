@@ -38,8 +38,6 @@ use crate::{process, tool};
 
 /// Time that a controller may take to greet.
 const GREETING_LIMIT: Duration = Duration::from_secs(60);
-/// Where the kernel keeps what is the same for all processes of one start of a machine.
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Serves until the controller is gone.
 ///
@@ -169,8 +167,7 @@ fn more(link: &mut Link, bytes: &mut Vec<u8>, deadline: Instant) -> io::Result<b
 /// The same for all hosts of one machine, so that every controller asks machines for their
 /// turn in one order; random where the kernel does not say.
 fn machine_id() -> [u8; 16] {
-    let text = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
-    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    let digits: String = sys::process::boot_id().chars().filter(char::is_ascii_hexdigit).collect();
     u128::from_str_radix(&digits, 16).map_or_else(|_| random().unwrap_or_default(), u128::to_be_bytes)
 }
 

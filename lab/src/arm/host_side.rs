@@ -7,6 +7,7 @@ use std::time::Duration;
 use model::Nanos;
 use model::adjust::{ArmReply, ArmRequest};
 use model::control::FromHost;
+use sys::process::ending;
 
 use super::adjust::Adjuster;
 use super::item::may_write;
@@ -54,7 +55,7 @@ pub fn run_command(command: &str, environment: &[(String, String)], limit: Durat
     shell.args(["-c", command]).envs(environment.iter().map(|(name, value)| (name, value)));
     match bounded::run(&mut shell, &Limits { time: limit, bytes: None, stop: None }) {
         Ok(ran) if ran.status.success() => Ok(()),
-        Ok(ran) => Err(Refusal::new(format!("the command `{command}` failed ({})", bounded::describe(ran.status)), ran.said, "")),
+        Ok(ran) => Err(Refusal::new(format!("the command `{command}` failed ({})", ending(ran.status)), ran.said, "")),
         Err(Cut::Time { limit, said }) => {
             Err(Refusal::new(format!("the command `{command}` was not over after {} and was killed", Nanos::from(limit)), said, ""))
         }

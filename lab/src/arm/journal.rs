@@ -13,9 +13,9 @@ use model::order::Order;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
+use sys::process::boot_id;
 
 use super::item::Item;
-use crate::host::facts::boot_id;
 use crate::refusal::{self, Refusal};
 
 /// The version of a journal.

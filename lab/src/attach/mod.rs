@@ -31,6 +31,7 @@ use profile::messages::{Detail, MessageRecorder};
 use profile::own_code::{BOUNDS, Names};
 use profile::sampler::cost;
 use sys::cpu::online;
+use sys::process::ending;
 
 use crate::bounded::{self, Limits};
 
@@ -260,7 +261,7 @@ fn switch_to(words: &str, stop: &AtomicBool) -> Result<(), AttachError> {
     let limits = Limits { time: SWITCH, bytes: None, stop: Some(stop) };
     let ran = bounded::run(Command::new(&split[0]).args(&split[1..]), &limits).map_err(|cut| failed(cut.to_string()))?;
     if !ran.status.success() {
-        return Err(failed(format!("{}: {}", bounded::describe(ran.status), ran.said)));
+        return Err(failed(format!("{}: {}", ending(ran.status), ran.said)));
     }
     std::thread::sleep(SETTLE);
     Ok(())

@@ -15,6 +15,8 @@ use model::Nanos;
 use model::attach::OwnCount;
 
 use super::AttachError;
+use sys::process::ending;
+
 use crate::bounded::{self, Limits};
 
 /// The longest answer of a server that is read, in bytes.
@@ -217,7 +219,7 @@ impl<'a> Counter<'a> {
                 let limits = Limits { time: PATIENCE, bytes: Some(PRINTED), stop: Some(self.stop) };
                 let ran = bounded::run(Command::new(&words[0]).args(&words[1..]), &limits).map_err(io::Error::other)?;
                 if !ran.status.success() {
-                    return Err(io::Error::other(format!("the command failed ({}): {}", bounded::describe(ran.status), ran.said)));
+                    return Err(io::Error::other(format!("the command failed ({}): {}", ending(ran.status), ran.said)));
                 }
                 let text = String::from_utf8_lossy(&ran.out);
                 let number = text.split_ascii_whitespace().find_map(|word| word.parse().ok());

@@ -15,7 +15,6 @@ pub mod job;
 pub mod runner;
 mod scratch;
 mod taken;
-pub mod unit;
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -134,7 +133,7 @@ pub fn play(words: &[String]) -> io::Result<()> {
         ["cage", "--units", count, "--place", place, "--not-caged", answer] => {
             runner::cage(units(count)?, place.as_ref(), Some(answer.to_owned()))
         }
-        ["unit", directory] => unit::run(directory.as_ref()),
+        ["unit", directory] => job::run(directory.as_ref()),
         _ => Err(io::Error::other("__load is for nettoll's own use: load a host with the factor 'load' of a study")),
     }
 }

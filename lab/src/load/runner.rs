@@ -20,10 +20,11 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use sys::clock::of_timeval;
 use sys::errno_name;
 
 use super::job::{Chosen, JOBS, places};
-use super::taken::{self, Mark, Watched, nanos};
+use super::taken::{self, Mark, Watched};
 use super::{STEP, say};
 use crate::process::{self, THIS_PROGRAM};
 
@@ -152,7 +153,7 @@ fn replaced() -> Vec<Replaced> {
 
 /// CPU time of everything that has ended below this process.
 fn cpu_of_children() -> Nanos {
-    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Nanos::default(), |usage| nanos(usage.user_time()) + nanos(usage.system_time()))
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Nanos::default(), |usage| of_timeval(usage.user_time()) + of_timeval(usage.system_time()))
 }
 
 /// Ends whatever units had started, which falls to this process, until there is none.

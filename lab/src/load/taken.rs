@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use model::Nanos;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeVal;
+use sys::clock::of_timeval;
 use sys::process::{Scheduling, Stat, TICK, children};
 
 /// Times that a unit is asked again that has not yet said what its last job took, a
@@ -59,12 +59,7 @@ pub struct Watched {
 /// A system that does not tell.
 pub fn say_ended() -> std::io::Result<String> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    Ok(format!(". {} {}", nanos(usage.user_time()).get(), nanos(usage.system_time()).get()))
-}
-
-/// A time of the kernel's.
-pub const fn nanos(time: TimeVal) -> Nanos {
-    Nanos::new((time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_usec() as u64 * 1_000))
+    Ok(format!(". {} {}", of_timeval(usage.user_time()).get(), of_timeval(usage.system_time()).get()))
 }
 
 impl Watched {

@@ -1,11 +1,14 @@
 //! The two hosts that nettoll makes on this machine, and the link between them.
 
+use std::fs::File;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use model::control::{FromHost, LinkEnd, ToHost, WireEnd, WireTask};
 use model::plan::{Link, LinkKind};
 use model::warning::Warning;
 use model::{Family, Refusal};
+use nix::sched::{CloneFlags, setns};
 
 use super::{Found, Pair, Way, Ways};
 use crate::host::link::{FAR_MAC, LOOPBACK, NEAR_MAC, end_shape};
@@ -177,6 +180,40 @@ fn link_end(link: &Link, at: usize) -> LinkEnd {
         offloads: link.offloads.clone(),
         charged: link.kind.is_charged(),
         shape: end_shape(&link.kind, at),
+    }
+}
+
+/// Two hosts in network namespaces of their own. Dropped, they are gone.
+pub(crate) struct Bare {
+    _hosts: [RemoteHost; 2],
+    namespaces: [File; 2],
+    /// The first host's address.
+    pub address: IpAddr,
+}
+
+impl Bare {
+    /// Makes them, and the link.
+    ///
+    /// # Errors
+    /// What the system refused. Without root, threads cannot enter the namespaces.
+    pub fn make(link: &Link) -> Result<Self, HostError> {
+        let found = make(link, 0, 0)?;
+        let tried = || format!("making two hosts joined by '{}'", link.kind);
+        let refused = |answer: String| HostError::from(Refusal::new(tried(), answer, "run as root"));
+        let address = found.ways[0].get(Family::V4).filter(|_| found.isolated).map(|way| way.own.ip());
+        let address = address.ok_or_else(|| refused("this machine allows no namespaces".to_owned()))?;
+        let [a, b] = found.hosts;
+        let open = |host: &RemoteHost| File::open(format!("/proc/{}/ns/net", host.pid())).map_err(|error| refused(error.to_string()));
+        let namespaces = [open(&a)?, open(&b)?];
+        Ok(Self { _hosts: [a, b], namespaces, address })
+    }
+
+    /// Takes the calling thread to a host, 0 or 1.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn enter(&self, host: usize) -> io::Result<()> {
+        setns(&self.namespaces[host], CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::cell::{Factor, Level};
 use crate::nearest;
 use crate::quantity::Bytes;
 use crate::traffic::Protocol;
+use crate::words::{group, list};
 
 /// A name in braces, and its words of a plan.
 type Word = (&'static str, fn(&Plan) -> String);
@@ -100,7 +101,7 @@ const fn levels_of(factor: Factor) -> &'static str {
 fn said(level: &Level) -> String {
     match level {
         Level::Size(size) | Level::ReadSize(size) | Level::Sndbuf(size) | Level::Rcvbuf(size) => bytes(*size),
-        Level::Count(count) => thousands(*count),
+        Level::Count(count) => group(&count.to_string()),
         other => other.value().to_string(),
     }
 }
@@ -164,7 +165,7 @@ fn extent(plan: &Plan) -> String {
     match plan.end {
         PlanEnd::Length(length) => length.to_string(),
         PlanEnd::Messages(1) => "1 message".to_owned(),
-        PlanEnd::Messages(count) => format!("{} messages", thousands(count)),
+        PlanEnd::Messages(count) => format!("{} messages", group(&count.to_string())),
         PlanEnd::Bytes(size) => bytes(size),
     }
 }
@@ -184,22 +185,7 @@ fn bytes(size: Bytes) -> String {
         n if n > 0 && n.is_multiple_of(1 << 20) => format!("{} MiB", n >> 20),
         // 1,024 B is a size among others, 16 KiB one that nobody counts in bytes.
         n if n >= 1 << 13 && n.is_multiple_of(1 << 10) => format!("{} KiB", n >> 10),
-        n => format!("{} B", thousands(n)),
-    }
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let comma = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
-    digits.chars().enumerate().map(|(place, digit)| if comma(place) { format!(",{digit}") } else { digit.to_string() }).collect()
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        n => format!("{} B", group(&n.to_string())),
     }
 }
 

@@ -154,7 +154,7 @@ fn separate_runs_are_compared_as_two_samples() {
     let separate = Options { design: Design::Separate, ..Options::default() };
     let comparison = compare(&[cell.clone(), cell.clone()], Direction::LowerIsBetter, &separate);
     assert_eq!((comparison.design, comparison.overall.verdict), (Design::Separate, Verdict::Worse));
-    assert!(!comparison.design.protects_from_drift() && Options::default().design.protects_from_drift());
+    assert!(!comparison.design.is_paired() && Options::default().design.is_paired());
     assert!((comparison.cells[0].ratio.unwrap().value - 1.1).abs() < 0.02);
     assert!(matches!(lower(&[cell]).overall.verdict, Verdict::NotEnoughBlocks { blocks: 0, missing: 6 }));
 }

@@ -10,10 +10,20 @@ pub mod xdp;
 pub mod zerocopy;
 
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// Returns whether something can be read without waiting.
 fn is_readable(socket: RawFd) -> bool {
+    poll(socket, 0)
+}
+
+/// Waits until something can be read, for `patience` at most and 1 ms at least.
+fn readable_within(socket: RawFd, patience: Duration) -> bool {
+    poll(socket, libc::c_int::try_from(patience.as_millis()).unwrap_or(libc::c_int::MAX).max(1))
+}
+
+fn poll(socket: RawFd, limit_ms: libc::c_int) -> bool {
     let mut entry = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry, which outlives the call.
-    unsafe { libc::poll(&raw mut entry, 1, 0) > 0 }
+    unsafe { libc::poll(&raw mut entry, 1, limit_ms) > 0 }
 }

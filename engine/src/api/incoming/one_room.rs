@@ -72,20 +72,20 @@ impl<F: Fetch> Incoming for OneRoom<F> {
 }
 
 /// Plain `recv(2)`.
-pub type Recv = OneRoom<RecvCall>;
+pub type Recv = OneRoom<RecvCall<0>>;
 
-/// The call.
+/// `recv(2)` with these flags as well.
 #[derive(Debug)]
-pub struct RecvCall;
+pub struct RecvCall<const FLAGS: libc::c_int>;
 
-impl Fetch for RecvCall {
+impl<const FLAGS: libc::c_int> Fetch for RecvCall<FLAGS> {
     fn open(_: &Place<'_>) -> io::Result<Self> {
         Ok(Self)
     }
 
     #[inline(always)]
     fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
-        receive_with(socket, room, flags)
+        receive_with(socket, room, flags | FLAGS)
     }
 }
 
@@ -158,22 +158,7 @@ impl Fetch for RecvmsgCall {
 
 /// `recv(2)` with `MSG_WAITALL`. What has come by the time limit of a call, or before the
 /// end of the stream, is returned as it is.
-pub type Waitall = OneRoom<WaitallCall>;
-
-/// The call.
-#[derive(Debug)]
-pub struct WaitallCall;
-
-impl Fetch for WaitallCall {
-    fn open(_: &Place<'_>) -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
-        receive_with(socket, room, flags | libc::MSG_WAITALL)
-    }
-}
+pub type Waitall = OneRoom<RecvCall<{ libc::MSG_WAITALL }>>;
 
 /// `recv(2)` on a socket with `SO_RCVLOWAT` of the read size. The kernel keeps it to half
 /// of the receive buffer, which it enlarges where its size was not set
@@ -204,22 +189,7 @@ impl Fetch for LowatCall {
 
 /// `recv(2)` with `MSG_TRUNC`: the kernel hands over no bytes of a TCP stream and counts
 /// them as taken. What is left is the cost without the receiver's copy.
-pub type Trunc = OneRoom<TruncCall>;
-
-/// The call.
-#[derive(Debug)]
-pub struct TruncCall;
-
-impl Fetch for TruncCall {
-    fn open(_: &Place<'_>) -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> CallOutcome {
-        receive_with(socket, room, flags | libc::MSG_TRUNC)
-    }
-}
+pub type Trunc = OneRoom<RecvCall<{ libc::MSG_TRUNC }>>;
 
 /// `read(2)` from the pipe that joins the ends.
 pub type Read = OneRoom<ReadCall>;

@@ -17,6 +17,7 @@ use std::time::Duration;
 use model::Cell;
 use sys::{Access, Mapping};
 
+use super::readable_within;
 use crate::api::frame::{self, ETHERNET};
 use crate::api::outgoing::raw::{bind_to_device, fits, packet_socket};
 use crate::api::route::{self, Route};
@@ -225,11 +226,8 @@ impl Packet {
 
     /// Waits for the next block.
     fn wait(&mut self) -> bool {
-        let mut entry = libc::pollfd { fd: self.socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let limit = libc::c_int::try_from(self.patience.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
         self.calls += 1;
-        // SAFETY: one entry, which outlives the call.
-        unsafe { libc::poll(&raw mut entry, 1, limit) > 0 }
+        readable_within(self.socket.as_raw_fd(), self.patience)
     }
 }
 

@@ -22,6 +22,7 @@ use bpf::{FRAME, ProgramKind, XdpMode};
 use model::Cell;
 
 use super::packet::throw_away;
+use super::readable_within;
 use crate::api::frame::{self, ETHERNET};
 use crate::api::frames::{self, Frames, ROOM};
 use crate::api::outgoing::raw::fits;
@@ -200,11 +201,8 @@ impl<M> ByProgram<M> {
     }
 
     fn wait(&mut self) -> bool {
-        let mut entry = libc::pollfd { fd: self.frames.socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let limit = libc::c_int::try_from(self.patience.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
         self.calls += 1;
-        // SAFETY: one entry, which outlives the call.
-        unsafe { libc::poll(&raw mut entry, 1, limit) > 0 }
+        readable_within(self.frames.socket.as_raw_fd(), self.patience)
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use model::end::ZeroCopy;
 use sys::{Access, Mapping, page_size};
 
-use super::is_readable;
 use super::one_room::receive_with;
+use super::{is_readable, readable_within};
 use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Place};
 
 /// Of the kernel's include/uapi/linux/tcp.h.
@@ -96,14 +96,6 @@ impl Zerocopy {
         let moved = receive_with(self.socket, &mut self.room[..limit], libc::MSG_DONTWAIT);
         self.took(moved, true)
     }
-
-    /// Waits for what is to come.
-    fn wait(&self) -> bool {
-        let mut entry = libc::pollfd { fd: self.socket, events: libc::POLLIN, revents: 0 };
-        let limit = libc::c_int::try_from(self.patience.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
-        // SAFETY: one entry, which outlives the call.
-        unsafe { libc::poll(&raw mut entry, 1, limit) > 0 }
-    }
 }
 
 impl Incoming for Zerocopy {
@@ -112,7 +104,7 @@ impl Incoming for Zerocopy {
             let left = std::mem::take(&mut self.to_copy).min(limit);
             return self.copy(left);
         }
-        if !(is_readable(self.socket) || wait && self.wait()) {
+        if !(is_readable(self.socket) || wait && readable_within(self.socket, self.patience)) {
             return CallOutcome::NOTHING;
         }
         // Less than a page cannot be mapped.

@@ -4,7 +4,6 @@ mod completions;
 pub mod gso;
 pub mod many_messages;
 pub mod one_message;
-pub mod other_transport;
 pub mod packet_ring;
 pub mod raw;
 pub mod shm;

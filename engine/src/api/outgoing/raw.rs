@@ -112,7 +112,7 @@ impl HeadsIncluded for RawSocket {
         let to = route::ends(flow)?[1];
         let domain = if to.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
         // Of this protocol nothing is ever received.
-        let socket = open_socket(domain, libc::SOCK_RAW, libc::IPPROTO_RAW, "socket SOCK_RAW")?;
+        let socket = open_socket(domain, libc::IPPROTO_RAW, "socket SOCK_RAW")?;
         let mut goal = to;
         goal.set_port(0);
         socket2::SockRef::from(&socket).connect(&goal.into())?;
@@ -136,20 +136,12 @@ impl HeadsIncluded for PacketSocket {
 /// # Errors
 /// A refusal of the system, with what it takes.
 pub fn packet_socket() -> io::Result<OwnedFd> {
-    open_socket(libc::AF_PACKET, libc::SOCK_RAW, 0, "socket AF_PACKET")
+    open_socket(libc::AF_PACKET, 0, "socket AF_PACKET")
 }
 
-/// A raw socket of IPv4.
-///
-/// # Errors
-/// A refusal of the system, with what it takes.
-pub fn raw_socket() -> io::Result<OwnedFd> {
-    open_socket(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_RAW, "socket SOCK_RAW")
-}
-
-fn open_socket(domain: libc::c_int, kind: libc::c_int, protocol: libc::c_int, what: &str) -> io::Result<OwnedFd> {
+fn open_socket(domain: libc::c_int, protocol: libc::c_int, what: &str) -> io::Result<OwnedFd> {
     // SAFETY: the call reads no memory.
-    let socket = unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol) };
+    let socket = unsafe { libc::socket(domain, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol) };
     if socket < 0 {
         let answer = io::Error::last_os_error();
         return Err(KernelRefusal::error(format!("{what} needs CAP_NET_RAW in the host's network namespace"), answer));

@@ -7,6 +7,7 @@ mod network;
 use std::collections::BTreeMap;
 
 use model::host::{FACTS_FORMAT, HostFacts};
+use sys::process::boot_id;
 
 use super::entered::Entered;
 use super::text::read_or_empty;
@@ -14,11 +15,6 @@ use super::text::read_or_empty;
 pub use machine::{cpu_model, memory};
 pub use network::network_lines;
 pub(super) use network::read_sysctls;
-
-/// Returns which start of the machine this is; empty where the kernel does not say.
-pub fn boot_id() -> String {
-    read_or_empty("/proc/sys/kernel/random/boot_id")
-}
 
 /// Gathers the facts of the host called `name`, whose link is `device` and
 /// whose endpoints are bound to `endpoint_cpus`. The results of the start-up
