@@ -5,14 +5,7 @@
 # named and counted. `make test` needs none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin:/sbin
-
-# The same build as that of scripts/test.sh.
-export RUSTC_WRAPPER=clippy-driver
-CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/test
-export CARGO_TARGET_DIR
-export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG:-0}
-export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
+. scripts/build.sh
 
 # Boots of a few seconds each; a machine on which they take longer is not held up for it.
 LIMIT=${LIMIT:-600}
