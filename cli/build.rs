@@ -82,7 +82,7 @@ fn said(command: &mut Command) -> Option<String> {
 struct Git(Option<PathBuf>);
 
 impl Git {
-    /// A copy of the sources inside somebody else's tree has no commit.
+    /// A copy of the sources inside another's tree has no commit.
     fn at(root: &Path) -> Self {
         let root = root.canonicalize().ok().filter(|root| {
             let top = said(Command::new("git").args(["rev-parse", "--show-toplevel"]).current_dir(root));

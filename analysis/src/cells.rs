@@ -43,7 +43,7 @@ pub struct CellResult {
     /// needs no common clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_least: Option<Latency>,
-    /// Reason why the cell was no faster; `None` when it cannot be told.
+    /// Reason why the cell was no faster; `None` when it is unknown.
     pub limit: Option<Limit>,
 }
 

@@ -57,7 +57,7 @@ fn pairs(fleet: &FleetPlan, seed: u64) -> Vec<stats::fleet::Round> {
 }
 
 /// Returns what the rounds of a plan find at each noise of [`NOISE`] in 9 of 10 fleets, where
-/// `figures` are judged side by side; `None` where its rounds cannot tell hosts apart.
+/// `figures` are judged side by side; `None` where its rounds cannot separate hosts.
 pub fn outlook(plan: &Plan, figures: usize) -> Option<Vec<Foreseen>> {
     let fleet = plan.fleet.as_ref()?;
     let both_ways = pairs(fleet, plan.seed).into_iter().flatten().flat_map(|(a, b)| [(a, b), (b, a)]);

@@ -133,7 +133,7 @@ pub struct HistoryCollector {
 }
 
 impl HistoryCollector {
-    /// Of a metric, without runs.
+    /// The history of a metric, without runs.
     pub fn new(metric: Metric) -> Self {
         Self { metric, runs: Vec::new(), cells: Vec::new(), places: HashMap::new() }
     }
@@ -197,7 +197,7 @@ impl HistoryCollector {
 }
 
 impl History {
-    /// Number of runs from which on a change can be told.
+    /// Number of runs from which on a change can be shown.
     pub const LEAST_RUNS: usize = LEAST;
 }
 

@@ -317,7 +317,7 @@ impl Metric {
     /// The direction in which it is better; `None` of one that is neither: how
     /// busy an end is, how often it was woken and how many frames a message took
     /// are means, not ends, and what was offered and how well clocks agree are
-    /// nobody's merit.
+    /// no end's merit.
     pub const fn better(self) -> Option<Direction> {
         self.row().better
     }
@@ -410,7 +410,7 @@ fn busy(end: &EndReport) -> Option<f64> {
     Some(cpu(end) / 1e9 / seconds(end)? / cpus(end))
 }
 
-/// Of a wait that began before the window, which the kernel books whole when it is over,
+/// The part of a wait that began before the window, which the kernel books whole when it is over,
 /// no more than the window.
 pub fn waited(end: &EndReport) -> Option<f64> {
     Some((end.run_delay?.as_secs_f64() / seconds(end)? / threads(end)).min(1.0))

@@ -107,7 +107,7 @@ impl Failures {
 }
 
 /// Ranks the ways of each test of a run at the message size nearest to `size`, for `rate`
-/// messages a second. Of the sizes of a test the one nearest by ratio is taken.
+/// messages a second. The size of a test that is nearest by ratio is taken.
 pub fn rank(analysis: &Analysis, failures: &Failures, size: Option<Bytes>, rate: Option<f64>) -> Vec<Ranking> {
     let all = analysis.ways().map_or(&[][..], |ways| &ways.series);
     let one_way = |series: &&WaySeries| members(analysis, series).next().is_some_and(|cell| cell.test.is_stream());

@@ -1,6 +1,6 @@
 //! Separate runs, compared with the first, or several of a kind with several others.
 //!
-//! A change of the machine between them cannot be told from a difference of the
+//! A change of the machine between them cannot be distinguished from a difference of the
 //! runs: there is no drift protection, and every verdict is to be read with that. Where
 //! there are several runs on each side, each of them counts as one value, so that what a
 //! run has by chance is part of the test.

@@ -38,12 +38,12 @@ pub struct Components {
     pub runs: usize,
     /// Blocks of all of them.
     pub blocks: usize,
-    /// Of whole runs, beyond what their blocks explain; `None` of one run.
+    /// Scatter of whole runs, beyond what their blocks explain; `None` of one run.
     pub run: Option<f64>,
-    /// Of blocks, all cells of which are hit alike; `None` of one cell, in which it
-    /// cannot be told from that of trials.
+    /// Scatter of blocks, all cells of which are hit alike; `None` of one cell, in which it
+    /// cannot be distinguished from that of trials.
     pub block: Option<f64>,
-    /// Of trials of one cell within a block, in the middling cell.
+    /// Scatter of trials of one cell within a block, in the median cell.
     pub trial: f64,
     /// In the noisiest cell.
     pub worst: f64,
@@ -185,7 +185,7 @@ impl Components {
     }
 
     /// How many times as long as those measured, of `length`, trials are cheapest where
-    /// each takes `overhead` besides: √(overhead · trials' variance / (length · blocks'
+    /// each takes `overhead` more: √(overhead · trials' variance / (length · blocks'
     /// variance)), Kalibera and Jones' optimal repetitions of a level; from an eighth to
     /// eight times.
     pub fn cheapest(&self, length: f64, overhead: f64) -> f64 {
@@ -195,7 +195,7 @@ impl Components {
     }
 
     /// The true difference of two arms, as a share, that so many blocks show in four runs
-    /// of five in the middling cell, where so many `cells` and `arms` share the error:
+    /// of five in the median cell, where so many `cells` and `arms` share the error:
     /// what hits a block hits both. `None` where there are too few blocks.
     pub fn arms_show(&self, blocks: u32, cells: usize, arms: usize, options: &Options) -> Option<f64> {
         let tested = verdict::hypotheses(cells) * self.metrics * arms.saturating_sub(1).max(1);

@@ -37,7 +37,7 @@ pub struct Difference<K> {
     /// The second less the first.
     pub difference: Figure,
     /// Probability of a difference this large by chance; `None` where the
-    /// errors cannot be told.
+    /// errors are unknown.
     pub p: Option<f64>,
     /// The same with all rows taken into account (Holm).
     pub p_adjusted: Option<f64>,

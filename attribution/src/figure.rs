@@ -20,7 +20,7 @@ pub enum ErrorMethod {
     /// From the number of samples alone: trials differ less than that, or they
     /// are too few to tell how much they differ.
     Binomial,
-    /// It cannot be told from one trial.
+    /// It cannot be distinguished from one trial.
     Unknown,
 }
 
@@ -29,7 +29,7 @@ pub enum ErrorMethod {
 pub struct Figure {
     /// The figure.
     pub value: f64,
-    /// Its standard error; `None` where it cannot be told.
+    /// Its standard error; `None` where it is unknown.
     pub error: Option<f64>,
     /// Degrees of freedom behind the error; infinite where it is binomial.
     #[serde(skip)]
@@ -41,7 +41,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure from its variance; `None` where that cannot be told.
+    /// A figure from its variance; `None` where that is unknown.
     pub fn new(value: f64, variance: Option<f64>, freedom: f64, method: ErrorMethod) -> Self {
         let error = variance.filter(|variance| variance.is_finite() && *variance >= 0.0).map(f64::sqrt);
         let interval = error.map(|error| {
@@ -64,7 +64,7 @@ impl Figure {
         Self { value: reduced(self.value), interval: self.interval.map(|ends| ends.map(reduced)), ..self }
     }
 
-    /// The variance; `None` where it cannot be told.
+    /// The variance; `None` where it is unknown.
     pub fn variance(&self) -> Option<f64> {
         self.error.map(|error| error * error)
     }
@@ -141,7 +141,7 @@ pub fn share(ratio: Ratio, sampling: Sampling) -> Figure {
 }
 
 /// The product of two independent figures, by the delta method: the variance
-/// is a²·var(b) + b²·var(a). Where one error cannot be told, neither can the
+/// is a²·var(b) + b²·var(a). Where one error is unknown, neither can the
 /// product's.
 pub fn product(a: Figure, b: Figure) -> Figure {
     let terms = a.variance().zip(b.variance()).map(|(of_a, of_b)| [b.value * b.value * of_a, a.value * a.value * of_b]);

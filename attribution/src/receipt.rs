@@ -114,10 +114,10 @@ pub struct OffCpu {
     /// Asleep; `None` if not measured.
     pub blocked: Option<Figure>,
     /// Share of other programs in the time that its CPUs were busy, 0 to 1; `None` where the end
-    /// alone was sampled, or other programs could not be told from idle time.
+    /// alone was sampled, or other programs could not be distinguished from idle time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<f64>,
-    /// True where other programs could not be told from idle time.
+    /// True where other programs could not be distinguished from idle time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub others_unknown: bool,
     /// Work of softirqs while its CPUs were otherwise idle. No process is billed for it: it is no part of the CPU time.

@@ -12,7 +12,7 @@ pub struct Symbol<'a> {
 impl<'a> Symbol<'a> {
     /// Takes `name.isra.0 [module]` apart.
     ///
-    /// Whatever follows the first full stop is a compiler's (`.isra.0`,
+    /// The part behind the first full stop is a compiler's (`.isra.0`,
     /// `.constprop.0`, `.part.0`, `.cold`, `.llvm.123`): C names have none. A
     /// stop at the start is kept, since it is part of the name on some
     /// machines. `__pi_` marks aliases of position-independent code on arm64, and
@@ -58,7 +58,7 @@ impl<'a> Symbol<'a> {
 const BEFORE: &str = " < ";
 
 /// Functions in which interrupts come on again. A timer's interrupt that was due while they
-/// were off strikes here, so its time is that of the region before, which the caller tells.
+/// were off fires here, so its time is that of the region before, which the caller tells.
 const INTERRUPTS_ON: [&str; 7] = [
     "_raw_spin_unlock_irqrestore",
     "_raw_spin_unlock_irq",

@@ -1,4 +1,4 @@
-//! The transport providers against the kernel's sockets: what a message costs as such and what each byte
+//! The transport providers against the kernel's sockets: the cost of a message and of each byte
 //! adds, as ratios.
 
 use std::path::Path;

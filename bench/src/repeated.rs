@@ -74,7 +74,7 @@ fn crossing(nettoll: &Path, name: &str, cells: &str, blocks: u32) -> anyhow::Res
 enum Found {
     /// They cross once, at this size in bytes with its interval.
     At { above: u64, size: f64, low: f64, high: f64 },
-    /// They do not; the cheaper ones of the sizes that tell them apart, and by which share one may cost more
+    /// They do not; the cheaper ones of the sizes that distinguish them, and by which share one may cost more
     /// at the others.
     None { cheaper: Vec<u64>, at_most: Option<f64> },
     /// Anything else.

@@ -38,7 +38,7 @@ impl Filter {
         self.namespace.is_some()
     }
 
-    /// Leaves the current task in `R7`, thread below and process above, whoever it is; jumps to
+    /// Leaves the current task in `R7`, thread below and process above; jumps to
     /// `others` if this namespace has no id for it. Uses 8 bytes of stack at -8 and destroys
     /// `R0` to `R5`.
     pub fn emit_current(self, asm: &mut Assembler, others: Label) {

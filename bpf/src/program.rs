@@ -241,7 +241,7 @@ impl Program {
 
 impl Attached {
     /// Number of times that the program did not run because it was running already, on the
-    /// same CPU, when its event struck again. 0 on kernels that do not tell.
+    /// same CPU, when its event fired again. 0 on kernels that do not tell.
     pub fn missed(&self) -> u64 {
         let mut info = [0_u64; INFO_WORDS];
         let length = size_of_val(&info) as u32;

@@ -176,7 +176,7 @@ impl<T: RingEntry> Ring<T> {
         unsafe { self.place(number).read() }
     }
 
-    /// Writes what a place is to hold, by its number since the beginning.
+    /// Writes the content of a place, by its number since the beginning.
     #[inline]
     pub fn write(&self, number: u32, held: T) {
         // SAFETY: the place lies within the ring; the kernel reads it when it is told of it.
@@ -225,7 +225,7 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T, what: &str) -> io::R
 /// A refusal of the system.
 ///
 /// # Safety
-/// The memory is there for as long as the socket is open, and whoever reads or writes a frame there
+/// The memory is there for as long as the socket is open, and a reader or writer of a frame there
 /// knows that the kernel does not do so at the same time.
 pub unsafe fn register(socket: &OwnedFd, memory: NonNull<u8>, length: usize) -> io::Result<()> {
     let request = Register { address: memory.as_ptr() as u64, length: length as u64, chunk: CHUNK as u32, headroom: 0 };

@@ -15,7 +15,7 @@ use crate::args::{AgentArgs, CertificatesArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Serves controllers until it is told to end.
+/// Serves controllers until it is asked to end.
 ///
 /// # Errors
 /// A reason that keeps it from serving, or from serving safely.

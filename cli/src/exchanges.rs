@@ -38,7 +38,7 @@ pub fn read(file: &Path) -> Result<ProgramWorkload, Failure> {
 const BLOCKS: u32 = 12;
 const LENGTH: Nanos = Nanos::from_millis(200);
 
-/// Sends what a program was seen to exchange, and tells what it costs.
+/// Sends a program's observed exchanges, and prints their cost.
 ///
 /// `page`: one was asked for, which mixes alone have.
 ///

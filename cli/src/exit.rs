@@ -65,7 +65,7 @@ pub struct Failure {
     form: Form,
 }
 
-/// In which form a failure is told.
+/// The form of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A line on standard error.
@@ -82,7 +82,7 @@ impl Failure {
         Self { exit: Exit::Misuse, message: worded(&message.to_string()), form: Form::Text }
     }
 
-    /// To be told in this form, unless one was chosen before.
+    /// To be printed in this form, unless one was chosen before.
     pub fn in_form(mut self, form: Form) -> Self {
         if self.form == Form::Text {
             self.form = form;

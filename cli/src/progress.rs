@@ -24,7 +24,7 @@ pub struct Progress {
     plan: Plan,
     /// Trials so far; tells how well the cells are known.
     seen: Observer,
-    /// The block under way.
+    /// The block that runs.
     block: Option<Block>,
     /// Slices so far, of woven arms.
     woven: Option<WovenObserver>,

@@ -10,7 +10,7 @@ use crate::args::ReferenceArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Lists the published studies, or analyses one with whatever is to be compared with it.
+/// Lists the published studies, or analyses one with the tables and runs compared with it.
 ///
 /// # Errors
 /// A study that there is not, a file or run that cannot be read.

@@ -54,7 +54,7 @@ pub struct Answer<'a> {
     pub show_rules: bool,
     /// The metrics that the conclusion on arms follows from.
     pub gate: &'a [Metric],
-    /// Whether arms are told as Markdown, and nothing else.
+    /// Whether arms are printed as Markdown, and nothing else.
     pub markdown: bool,
     /// Whether the page is written to a file of the user's as well.
     pub html: &'a HtmlArgs,

@@ -127,7 +127,7 @@ impl Copier {
     }
 }
 
-/// The shortest mean time of a call: whatever disturbs a run makes it longer.
+/// The shortest mean time of a call: a disturbance makes it longer.
 pub fn time_of(mut call: impl FnMut()) -> f64 {
     const RUNS: u32 = 40;
     const CALLS: u32 = 100;

@@ -29,7 +29,7 @@ pub struct Intervals {
     missing: u64,
 }
 
-/// The interval at which a task wants to be told, if at all.
+/// The interval at which a task wants reports, if at all.
 pub fn interval(task: &Task) -> Option<Duration> {
     task.progress.map(|interval| Duration::from(interval).max(SHORTEST))
 }

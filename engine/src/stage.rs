@@ -13,7 +13,7 @@ use crate::edge::EdgeReader;
 pub use crate::part::Part;
 use crate::woven::Seat;
 
-/// What a receiver has read off its messages in its measured part so far.
+/// The marks that a receiver has read off its messages in its measured part so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WaySoFar {
     /// As in [`model::end::OneWay::jitter`].

@@ -15,7 +15,7 @@ pub fn read(socket: &OwnedFd) -> Option<TcpInfo> {
     Some(parse(bytes.get(..length)?))
 }
 
-/// Segments and bytes that a sender has under way.
+/// Segments and bytes that a sender has in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnderWay {
     /// Segments that were sent and not yet acknowledged (`tcpi_unacked`).
@@ -24,7 +24,7 @@ pub struct UnderWay {
     pub acknowledged: u64,
 }
 
-/// Asks the kernel what is under way; `None` when the connection is not, or no
+/// Asks the kernel what is in flight; `None` when the connection is not, or no
 /// more, open for data both ways (the end of a stream is a segment, too), or the
 /// kernel (before Linux 4.1) has no such thing. It allocates nothing.
 pub fn under_way(socket: &OwnedFd) -> Option<UnderWay> {

@@ -43,7 +43,7 @@ pub struct Led {
     /// Edges of the measured part of all flows; `None` where
     /// each of them counts to its own end.
     pub edges: Option<(Edge, Edge)>,
-    /// Progress that was told on the way.
+    /// Progress that was reported on the way.
     pub progress: Intervals,
 }
 

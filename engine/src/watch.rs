@@ -1,4 +1,4 @@
-//! A thread that looks at what a sender of a TCP stream has under way.
+//! A thread that looks at what a sender of a TCP stream has in flight.
 //!
 //! A thread of its own asks the kernel now and then, so that the traffic thread
 //! does nothing for it: it neither reads a clock more nor shares a lock. What the
@@ -38,7 +38,7 @@ pub struct Watch {
 /// Result of the looks, and their cost.
 #[derive(Debug, Clone, Copy)]
 pub struct WatchReport {
-    /// Most that any one flow had under way.
+    /// Most that any one flow had in flight.
     pub in_flight: InFlight,
     /// CPU time of the looks.
     pub cpu: Nanos,
@@ -71,7 +71,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Takes the flows that are worth it; `None` where nobody wants to know, or
+    /// Takes the flows that are worth it; `None` where no report wants them, or
     /// the system has no more files. They must not have been handed to their
     /// threads yet, which close them here.
     pub fn for_flows(task: &Task, flows: &[FlowEnd]) -> Option<Self> {
@@ -81,7 +81,7 @@ impl Watched {
     }
 
     /// Begins to look, on the CPUs that the calling thread may use; `None` where
-    /// the system starts no thread: then nobody looked, and the report says so.
+    /// the system starts no thread; the report says so.
     pub fn start(self) -> Option<Watch> {
         let over = Arc::new(AtomicBool::new(false));
         let heard = Arc::clone(&over);
@@ -128,7 +128,7 @@ mod tests {
 
     use super::{WatchReport, Watched};
 
-    /// A connection of which ten bytes are under way, as far as one can tell, or not.
+    /// A connection of which ten bytes are in flight, as far as one can tell, or not.
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(2);
 pub struct Limits<'a> {
     /// Time to its end.
     pub time: Duration,
-    /// Bytes on its standard output; `None` throws away whatever it writes there.
+    /// Bytes on its standard output; `None` throws its output away.
     pub bytes: Option<usize>,
     /// It is ended early where this is set.
     pub stop: Option<&'a AtomicBool>,

@@ -219,7 +219,7 @@ impl RefusalMessage {
         Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), refused, busy: false }
     }
 
-    /// The refusal of this build, for whoever had better come again.
+    /// The refusal of this build, for a controller that may come again.
     pub fn busy(tool: &str, refused: String) -> Self {
         Self { busy: true, ..Self::new(tool, refused) }
     }

@@ -145,7 +145,7 @@ impl RemoteHost {
         self.clock.rtt().into()
     }
 
-    /// Asks for the host's time `times` times at once, unless answers are under way; a process of this
+    /// Asks for the host's time `times` times at once, unless answers are in flight; a process of this
     /// machine reads this process's clock and is not asked. [`hear_clocks`] takes the answers.
     ///
     /// # Errors
@@ -319,7 +319,7 @@ impl RemoteHost {
         self.tell(command)
     }
 
-    /// Sends commands that will be asked for in this order, so that their answers are under way.
+    /// Sends commands that will be asked for in this order, so that their answers are in flight.
     ///
     /// # Errors
     /// See [`HostError`].
@@ -354,7 +354,7 @@ impl RemoteHost {
         told.map_err(|answer| self.lost(answer))
     }
 
-    /// The answer to the command that was told last.
+    /// The answer to the last command.
     ///
     /// # Errors
     /// See [`HostError`].

@@ -39,7 +39,7 @@ pub use setting::Setting;
 /// datagrams; a queue of a few round trips does.
 const ROUNDS_OF_SILENCE: u32 = 4;
 
-/// Time that a relay may take to deliver what is under way at the end of a trial.
+/// Time that a relay may take to deliver what is in flight at the end of a trial.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 /// And how often it is asked.
 const SETTLE_STEP: Duration = Duration::from_millis(1);
@@ -296,7 +296,7 @@ impl Session {
     }
 
     /// The facts of both hosts as they are now. Of an agent they are asked for
-    /// in this controller's turn, so that they disturb nobody's trial.
+    /// in this controller's turn, so that they disturb no other's trial.
     ///
     /// # Errors
     /// See [`TrialError`].
@@ -378,7 +378,7 @@ impl Session {
     }
 
     /// Returns the addresses of hosts a and b that messages take, in each family, where
-    /// nettoll had to find them: behind a command nobody named any.
+    /// nettoll had to find them: behind a command none was named.
     pub fn found_addresses(&self) -> Vec<[IpAddr; 2]> {
         let found = |host: &RemoteHost| host.agent().is_some_and(|agent| agent.at.agent().is_none() && agent.at.data().is_none());
         if !self.hosts.iter().any(found) {
@@ -412,8 +412,8 @@ impl Session {
         }
     }
 
-    /// The same once nothing is under way on it any more, as far as that is
-    /// soon: what is still to come would be in nobody's count.
+    /// The same once nothing is in flight on it any more, as far as that is
+    /// soon: what is still to come would be in no count.
     ///
     /// # Errors
     /// See [`HostError`].

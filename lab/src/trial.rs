@@ -82,7 +82,7 @@ pub(crate) struct TrialSpec<'a> {
     pub pass: Pass,
     /// When it ends.
     pub end: TrialEnd,
-    /// Settings of its arm besides the cell.
+    /// Settings of its arm other than the cell.
     pub arm: Option<&'a HostSettings>,
     /// Seed of what it leaves to chance.
     pub seed: u64,

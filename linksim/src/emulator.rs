@@ -57,7 +57,7 @@ impl End {
 }
 
 /// The fate of the frames that one end handed over. Every frame is in one of
-/// `refused`, `aborted`, `lost` and `delivered`, or under way.
+/// `refused`, `aborted`, `lost` and `delivered`, or in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Frames handed over.
@@ -111,7 +111,7 @@ struct Side<T> {
     tally: Tally,
 }
 
-/// An emulated link: a wire with the frames that are under way on it.
+/// An emulated link: a wire with the frames that are in flight on it.
 pub struct LinkEmulator<T> {
     wire: Wire,
     sides: [Side<T>; 2],
@@ -154,7 +154,7 @@ impl<T> LinkEmulator<T> {
         self.sides[end.index()].queued
     }
 
-    /// True where nothing is under way.
+    /// True where nothing is in flight.
     pub fn is_idle(&self) -> bool {
         self.events.is_empty()
     }

@@ -21,7 +21,7 @@ pub const LEAST_FRAME: u32 = 64;
 pub const OVERHEAD: u32 = PREAMBLE + GAP + CHECK;
 /// Cost of the least frame.
 pub const LEAST_COST: u32 = PREAMBLE + LEAST_FRAME + GAP;
-/// The IP packet that an Ethernet carries unless told otherwise.
+/// The IP packet that an Ethernet carries by default.
 pub const USUAL_MTU: u32 = 1500;
 
 const TCP_HEADER: u32 = 20;

@@ -1,6 +1,6 @@
 //! Emulated links: frames and their cost, the limit of a link, and a wire between
 //! two hosts as a discrete-event model. The relay in the data path, the report of
-//! a transfer and the analysis of a trial reckon with the same rules; nothing here
+//! a transfer and the analysis of a trial compute with the same rules; nothing here
 //! reads a clock, a socket or a file.
 //!
 //! ```text

@@ -89,7 +89,7 @@ pub struct Transfer {
     pub segments: u64,
     /// Acknowledgements.
     pub acknowledgements: u64,
-    /// The most segments under way at one time.
+    /// The most segments in flight at one time.
     pub most_in_flight: u64,
     /// Collisions.
     pub collisions: u64,

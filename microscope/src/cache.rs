@@ -43,10 +43,10 @@ pub struct CacheEntry {
     pub idle_s: u64,
 }
 
-/// A folder under way that could not be locked is changed when a boot or a download begins, each of which
+/// A folder in progress that could not be locked is changed when a boot or a download begins, each of which
 /// takes less.
 const ABANDONED: Duration = Duration::from_secs(900);
-/// The file in a folder under way that its process holds locked.
+/// The file in a folder in progress that its process holds locked.
 const LOCK: &str = "lock";
 
 /// Room for the lists of packages of one release, without which nothing can be fetched.
@@ -217,7 +217,7 @@ impl Cache {
 }
 
 impl Cache {
-    /// Drops what runs that were killed left behind. A folder under way stays: its process holds it locked,
+    /// Drops what runs that were killed left behind. A folder in progress stays: its process holds it locked,
     /// or, where it could not lock it, runs or has changed it lately.
     fn sweep(&self) {
         for name in self.names("scratch") {
@@ -234,7 +234,7 @@ impl Cache {
         }
     }
 
-    /// Drops this process's own folders under way: it ends now.
+    /// Drops this process's own folders in progress: it ends now.
     pub fn drop_own(&self) {
         let own = format!("{}-", process::id());
         for name in self.names("scratch").into_iter().filter(|name| name.starts_with(&own)) {
@@ -250,7 +250,7 @@ fn lock(folder: &Path, make: bool) -> Option<Flock<File>> {
     Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
 }
 
-/// A folder under way.
+/// A folder in progress.
 #[derive(Debug)]
 pub struct Scratch {
     folder: PathBuf,

@@ -1,7 +1,7 @@
 //! An initramfs: an archive in cpio's "newc" form, as the kernel unpacks it
 //! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
-/// An archive under way.
+/// An archive that is written.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,

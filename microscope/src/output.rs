@@ -80,7 +80,7 @@ pub struct Output {
     pub regions: Vec<Counted>,
 }
 
-/// Reads a plugin's file; `functions` is what the plugin was given.
+/// Reads a plugin's file; `functions` are those that the plugin was given.
 ///
 /// # Errors
 /// A line that cannot be understood, or what does not fit the symbols.

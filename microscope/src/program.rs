@@ -71,7 +71,7 @@ fn examine(bytes: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Tells in words what a program did in place of one region of messages. `begun` is the
+/// Says what a program did in place of one region of messages. `begun` is the
 /// number of regions that it began, `ended` its exit code with what it wrote.
 pub fn misbehaved(path: &str, begun: usize, messages: usize, ended: Option<(u32, &str)>) -> Option<String> {
     let last =

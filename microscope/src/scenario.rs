@@ -20,7 +20,7 @@ pub struct Scenario {
     /// Modules of the kernel that it needs, in the order in which they are loaded.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// Steps of the probe before the first message, besides loopback.
+    /// Steps of the probe before the first message, next to loopback.
     #[serde(default)]
     pub setup: Vec<String>,
     /// What the probe sends: words such as `kind=udp family=6`.

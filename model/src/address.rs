@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::choice::{choice, stored_as_text};
 
-/// The port that an agent listens on unless told otherwise: the year of the
+/// The port that an agent listens on by default: the year of the
 /// first of the studies nettoll descends from, out of the way of the other
 /// tools of this kind.
 pub const AGENT_PORT: u16 = 10_984;

@@ -166,7 +166,7 @@ impl Arm {
         })
     }
 
-    /// Returns what it sets besides the cell.
+    /// Returns what it sets other than the cell.
     pub fn host_settings(&self) -> HostSettings {
         HostSettings::new(&self.settings)
     }

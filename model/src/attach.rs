@@ -1,4 +1,4 @@
-//! What is stored about a program of somebody else that was observed while it ran.
+//! What is stored about a program of another user that was observed while it ran.
 //!
 //! An attached run has windows instead of trials: stretches of time in which one kind of look
 //! is taken at the program. `attach.json` holds an [`Attachment`], `windows.jsonl` a
@@ -20,7 +20,7 @@ use crate::run::Status;
 /// The version of `attach.json` and of a line of `windows.jsonl` that this build writes and reads.
 pub const ATTACH_FORMAT: u32 = 1;
 
-/// What is refused where children can be told only when a window begins.
+/// The refusal where children are known only when a window begins.
 pub const CHILDREN: &str = "children from their first instruction";
 
 choice! {
@@ -424,7 +424,7 @@ pub struct Device {
     pub connections: u64,
     /// Payload bytes of these that peers acknowledged, over their lives.
     pub acknowledged: u64,
-    /// What it could do for a sender and is told not to.
+    /// What it could do for a sender and is set not to.
     pub off: Vec<Offload>,
 }
 

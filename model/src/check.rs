@@ -82,7 +82,7 @@ impl Check {
     }
 
     /// A check that did not. Neither text may be empty: an absence without a
-    /// reason and a way on helps nobody.
+    /// reason and a way on helps no user.
     pub fn absent(area: Area, name: &str, need: Need, answer: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { area, name: name.to_owned(), need, state: State::Absent { answer: answer.into(), remedy: remedy.into() } }
     }

@@ -55,7 +55,7 @@ pub struct Task {
     /// Shows that both ends belong to this trial: each flow begins with a hash of
     /// it from the side that connects, and another from the side that answers. No
     /// message is sent to an address that has not shown one, and nothing at all
-    /// to whoever comes and has not.
+    /// to a stranger that has not.
     pub cookie: Cookie,
     /// End of the measured part.
     pub end: TrialEnd,
@@ -166,7 +166,7 @@ impl std::fmt::Debug for Cookie {
     }
 }
 
-/// Limits of a host for one trial. Whatever goes beyond is ended and said.
+/// Limits of a host for one trial. A trial that goes beyond is ended, and that is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// From its preparation to its report.
@@ -413,7 +413,7 @@ pub struct WireTask {
     /// Largest IP packet, where it is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
-    /// Seed of whatever is left to chance.
+    /// Seed of all that is left to chance.
     pub seed: u64,
     /// Its ends, in turn of either side.
     pub ends: Vec<WireEnd>,

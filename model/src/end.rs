@@ -51,8 +51,8 @@ pub struct EndReport {
     /// of `tcp`, or of a [`Progress`], came since. `None` where `tcp` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_at_start: Option<TcpInfo>,
-    /// Data that a sender of a TCP stream had under way, sampled while it sent;
-    /// `None` where nobody looked.
+    /// Data that a sender of a TCP stream had in flight, sampled while it sent;
+    /// `None` where it was not sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
     /// Round-trip times in nanoseconds, an HdrHistogram V2 in base64.
@@ -116,7 +116,7 @@ pub struct ExternalEnd {
     pub faults: Vec<String>,
 }
 
-/// Sends from a program's own pages, as far as the kernel has told of them.
+/// Sends from a program's own pages, as far as the kernel has reported them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZeroCopy {
     /// Sends that it is done with.
@@ -164,9 +164,9 @@ pub struct FlowReport {
 /// The two ends of a flow, as the kernel of the reporting one has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowAddresses {
-    /// Of the end that reports.
+    /// Address of the end that reports.
     pub local: SocketAddr,
-    /// Of the other.
+    /// Address of the other.
     pub remote: SocketAddr,
 }
 

@@ -48,7 +48,7 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
     Ok(bytes)
 }
 
-/// Cuts a stream of bytes into frames, whatever they hold.
+/// Cuts a stream of bytes into frames of any content.
 #[derive(Debug)]
 pub struct Frames {
     pending: Vec<u8>,

@@ -37,7 +37,7 @@ pub struct HostFacts {
     /// Memory in bytes.
     pub memory: u64,
     /// Virtualisation: `kvm`, `docker`, ...; empty on bare metal
-    /// or where it cannot be told.
+    /// or where it is unknown.
     pub virtualisation: String,
     /// Frequency governor; empty where there is none to see.
     pub governor: String,
@@ -49,7 +49,7 @@ pub struct HostFacts {
     /// Cost of the tool's own loop around each call, in nanoseconds, measured
     /// on this host before the run.
     pub loop_overhead_ns: f64,
-    /// What a wake-up is billed before the thread runs, by a probe before the run; `None` where perf events
+    /// CPU time billed for a wake-up before the thread runs, by a probe before the run; `None` where perf events
     /// are refused or there is one CPU, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeups: Option<Wakeups>,

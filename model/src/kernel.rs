@@ -183,7 +183,7 @@ counters! {
         irq,
         /// Soft interrupts.
         softirq,
-        /// Taken by the hypervisor for somebody else.
+        /// Taken by the hypervisor for another machine.
         steal,
         /// Times a CPU was slowed down for its heat, over all CPUs. From
         /// sysfs, not /proc/stat; 0 where the machine does not tell.
@@ -202,7 +202,7 @@ impl CpuTicks {
         self.busy().saturating_add(self.idle)
     }
 
-    /// Share of that which the hypervisor took, 0 to 1.
+    /// Share of it that the hypervisor took, 0 to 1.
     pub fn stolen(&self) -> f64 {
         self.steal as f64 / self.all().max(1) as f64
     }

@@ -72,7 +72,7 @@ impl Mix {
         Ok(mix)
     }
 
-    /// Holds a mix that came from elsewhere to what a mix is.
+    /// Checks a mix that came from elsewhere.
     ///
     /// # Errors
     /// Reason.

@@ -15,7 +15,7 @@ choice! {
         /// Time of a CPU (`PERF_COUNT_SW_CPU_CLOCK`).
         CpuClock = "cpu-clock",
         /// Time that a task has a CPU (`PERF_COUNT_SW_TASK_CLOCK`). Where it sleeps often its own
-        /// count is what its timer can strike in; that of the CPU's clock for a task has the arming
+        /// count is what its timer can fire in; that of the CPU's clock for a task has the arming
         /// of the timer as well, a fifth of runs of 10 us.
         TaskClock = "task-clock",
         /// Cycles of the processor's own counter (`PERF_COUNT_HW_CPU_CYCLES`).

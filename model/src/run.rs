@@ -87,7 +87,7 @@ pub const SUMMARY_FORMAT: u32 = 1;
 pub struct Summary {
     /// Version of this record; one of another is made again.
     pub format: u32,
-    /// Length of the file of trials that it was made from. Of another length it says nothing.
+    /// Length of the file of trials that it was made from. With another length it is not used.
     pub of_bytes: u64,
     /// Kernel of the hosts, as `uname -r` has it; several are separated by commas.
     pub kernel: String,

@@ -147,7 +147,7 @@ impl Measured {
     }
 }
 
-/// Observations of the two ends of a trial, besides what they report.
+/// Observations of the two ends of a trial, next to their own reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
     /// The end that sent.

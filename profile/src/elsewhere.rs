@@ -24,11 +24,11 @@ const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 /// Samples within a window outside a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outside {
-    /// Of other programs.
+    /// Samples of other programs.
     pub others: u64,
-    /// Of other programs or of idle time: nothing says which.
+    /// Samples of other programs or of idle time: nothing says which.
     pub untold: u64,
-    /// In softirqs of the network, whatever they interrupted. On whose behalf such a softirq ran cannot be told from a
+    /// In softirqs of the network, in any context. On whose behalf such a softirq ran cannot be distinguished from a
     /// sample: an upper bound of what others' contexts did for the program.
     pub network: u64,
     /// In softirqs that interrupted idle time.
@@ -68,7 +68,7 @@ pub fn outside(recordings: &[Recording], symbols: &Symbols, own: &[Tasks], windo
     found
 }
 
-/// Returns whether a sample is of idle time; `None` where it cannot be told.
+/// Returns whether a sample is of idle time; `None` where it is unknown.
 const fn idle(sample: &Sample, frames: usize, in_idle_loop: bool, first_namespace: bool) -> Option<bool> {
     match sample.pid {
         0 if first_namespace || in_idle_loop => Some(true),

@@ -87,7 +87,7 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// Bytes of the longest reading: a group of ten counters of three numbers each.
 const READING: usize = 248;
 
-/// Opens an event for a task, or for whatever runs (`None`, which needs a CPU): on one
+/// Opens an event for a task, or for all that runs (`None`, which needs a CPU): on one
 /// CPU, or wherever the task runs (`None`).
 ///
 /// # Errors
@@ -148,7 +148,7 @@ pub fn read(event: &OwnedFd) -> io::Result<Vec<u64>> {
     Ok(bytes[..count].chunks_exact(8).map(|number| u64::from_ne_bytes(number.try_into().unwrap_or_default())).collect())
 }
 
-/// Returns what to do about the refusal of an event that looks into the kernel, of a task or of whatever runs
+/// Returns what to do about the refusal of an event that looks into the kernel, of a task or of all that runs
 /// (`None`), as [`open`] had it.
 pub fn remedy(error: &io::Error, task: Option<u32>) -> String {
     match error.raw_os_error() {

@@ -82,7 +82,7 @@ pub fn can_reject(strata: impl Iterator<Item = [usize; 2]>, confidence: f64) -> 
 }
 
 /// Excess of treated values over others of their stratum, tested by
-/// dealing the labels of each stratum anew.
+/// dealing the labels of each stratum again.
 ///
 /// The estimate is the mean of the strata's differences of means, each weighing
 /// n·m/(n + m), which is the inverse of its variance up to a factor. The test is

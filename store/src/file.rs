@@ -20,10 +20,10 @@ const LONGEST_FILE: u64 = 64 << 20;
 /// The longest file of trials or windows that is read: some millions of them.
 const LONGEST_LINES: u64 = 16 << 30;
 
-/// Puts `content` at `path`. Whoever looks sees the old file or the new one,
+/// Puts `content` at `path`. A reader sees the old file or the new one,
 /// also after a power cut; on an error the old one stays.
 ///
-/// The new file has a name that nobody can foresee and that was free, so that no
+/// The new file has a name that cannot be foreseen and that was free, so that no
 /// link laid there beforehand leads the content elsewhere.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     let written = write_new(path, content).and_then(|()| sync_parent(path));
@@ -31,7 +31,7 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
 }
 
 /// The text of a file, if it is no longer than any of its kind: memory must not
-/// depend on what lies in a directory that somebody else made.
+/// depend on what lies in a directory that another made.
 pub fn read_text(path: &Path) -> Result<String, StoreError> {
     let damaged = |reason: String| StoreError::Damaged { path: path.to_owned(), reason };
     sys::file::read_text(path, LONGEST_FILE).map_err(|answer| match answer.kind() {

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Opens a regular file for reading, through links, without waiting.
 ///
 /// # Errors
-/// What the system answered; what the file is, where it is no regular one.
+/// The system's answer; the kind of the file, where it is no regular one.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }

@@ -94,7 +94,7 @@ fn attempt(name: &str, claim: Claim) -> Result<(), Skip> {
     claim()
 }
 
-/// Refuses a claim to all but root, who alone may become somebody else.
+/// Refuses a claim to all but root, who alone may become another user.
 ///
 /// # Errors
 /// For everybody but root.

@@ -2,7 +2,7 @@
 //!
 //! They are known by a variable in their environment, which a process hands on
 //! to all it starts: it tells them from those of other tests, and from a
-//! nettoll that somebody else runs, even after their parent has died.
+//! nettoll that another runs, even after their parent has died.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -25,7 +25,7 @@ const LEAST_LOST: f64 = 0.002;
 pub struct Verified {
     /// The advice.
     pub advice: Advice,
-    /// What it saves, as a share of what the program has now: the median over blocks, its interval
+    /// What it saves, as a share of the program's present cost: the median over blocks, its interval
     /// widened by [`MODEL`]. `None` where the replays show nothing.
     pub share: Option<Estimate>,
     /// The same in ns for each answer or message, or as a share of all datagrams. Its upper end may

@@ -14,7 +14,7 @@ use crate::studies::Analysis;
 /// The longest command that is proposed, in seconds.
 const LONGEST: f64 = 600.0;
 
-/// What a figure is to be known within where nothing else is asked.
+/// The precision wanted of a figure where nothing else is asked.
 pub const WANTED: f64 = 0.1;
 
 /// The next step.

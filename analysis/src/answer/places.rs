@@ -13,12 +13,12 @@ pub struct Places {
     pub sizes: Vec<Bytes>,
     /// What all of them are of, behind a comma: `UDP 256 B`, or empty.
     pub all: String,
-    /// What a cell is called: `size` or `case`.
+    /// The word for a cell: `size` or `case`.
     pub word: &'static str,
 }
 
 impl Places {
-    /// Of cells that are compared.
+    /// The places of cells that are compared.
     pub fn new(cells: &[&Cell]) -> Self {
         let same = |of: fn(&Cell, &Cell) -> bool| cells.windows(2).all(|pair| of(pair[0], pair[1]));
         let series = same(|a, b| a.series() == b.series());
@@ -45,7 +45,7 @@ impl Places {
         }
     }
 
-    /// Of cells by their labels, such as those of two runs.
+    /// The places of cells by their labels, such as those of two runs.
     pub fn of_labels(labels: &[String]) -> Self {
         // What all labels begin with is said once: `UDP_STREAM ` of `UDP_STREAM 64 B`.
         let series = |label: &String| label.trim_end_matches(" B").rsplit_once(' ').map(|(series, _)| series.to_owned());

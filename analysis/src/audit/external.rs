@@ -14,7 +14,7 @@ const MOST_CPU_ERROR: f64 = 0.01;
 /// of the link's own (ARP, neighbour discovery) is longer.
 const MOST_HEADERS: u64 = 100;
 
-/// The claims that nothing confirms, and what the programs did against the contract.
+/// The claims that nothing confirms, and the programs' breaches of the contract.
 pub fn warnings(measured: &Measured, cell: &Cell) -> Vec<Warning> {
     let mut found = Vec::new();
     for end in [&measured.sender, &measured.receiver] {

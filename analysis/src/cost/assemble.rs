@@ -27,7 +27,7 @@ const LEAST_EXPLAINED: f64 = 0.8;
 /// See [`LEAST_EXPLAINED`].
 const FLAT: f64 = 0.1;
 
-/// Fits a series over its sizes with the terms that it may have besides a
+/// Fits a series over its sizes with the terms that it may have next to a
 /// message and its bytes. `cell` is any cell of the series.
 pub fn fit(sizes: &Sizes, cell: &Cell, optional: &[Term], context: &Context) -> FitOutcome {
     let none = |reason: &str| FitOutcome::NotALine { reason: reason.to_owned() };

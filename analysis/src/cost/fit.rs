@@ -88,7 +88,7 @@ pub struct Piece {
     pub to: Bytes,
     /// The terms in it.
     pub terms: Vec<TermEstimate>,
-    /// Said when bytes and frames could not be told apart in it: their
+    /// Said when bytes and frames could not be separated in it: their
     /// correlation, each size weighing as in the fit.
     pub collinearity: Option<f64>,
 }
@@ -107,7 +107,7 @@ pub struct TermEstimate {
 
 impl TermEstimate {
     /// Returns whether it costs anything for sure: its interval lies above 0. The cost
-    /// of a message as such is where the line starts, and is one unless that is below 0.
+    /// of a message is where the line starts, and is one unless that is below 0.
     pub fn is_shown(&self) -> bool {
         (self.term == Term::Message && self.estimate.value >= 0.0)
             || self.estimate.interval.map_or(self.estimate.value, |interval| interval.low) > 0.0

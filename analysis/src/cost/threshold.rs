@@ -10,7 +10,7 @@ use crate::cost::Breakpoint;
 /// MTU nor TCP's own segment size is known, and where no frame carries it.
 ///
 /// UDP: MTU less 28 bytes of headers over IPv4, 48 over IPv6. TCP: the segment
-/// size it told, else MTU less 40 or 60 and 12 of the usual timestamps (RFC 7323).
+/// size that it reported, else MTU less 40 or 60 and 12 of the usual timestamps (RFC 7323).
 pub fn frame_payload(cell: &Cell, mtu: Option<u64>, segment: Option<Bytes>) -> Option<u64> {
     if cell.api.over().is_local() {
         return None;

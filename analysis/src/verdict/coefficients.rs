@@ -41,7 +41,7 @@ pub struct Form {
 struct FormPiece {
     from: Bytes,
     to: Bytes,
-    /// Bytes of a full segment, where bytes and frames cannot be told apart.
+    /// Bytes of a full segment, where bytes and frames cannot be separated.
     segment: Option<f64>,
 }
 
@@ -129,7 +129,7 @@ pub struct Coefficients {
     pub confidence: f64,
     /// Blocks fitted in the baseline and in the candidate.
     pub blocks: [usize; 2],
-    /// Blocks that lacked a size, or that could not tell the terms apart.
+    /// Blocks that lacked a size, or that could not separate the terms.
     pub dropped: usize,
     /// The coefficients, piece by piece.
     pub coefficients: Vec<Coefficient>,
@@ -179,7 +179,7 @@ fn sizes_of<'a>(blocks: impl Iterator<Item = &'a BTreeMap<Bytes, Point>>, form: 
 }
 
 /// The coefficients of each piece in one block; `None` where it lacks a size, or
-/// its trials cannot tell the terms apart.
+/// its trials cannot separate the terms.
 fn fitted(points: &BTreeMap<Bytes, Point>, form: &Form, sizes: &[Bytes]) -> Option<Vec<Vec<f64>>> {
     let at = |size: &Bytes| points.get(size).copied().filter(|point| point.time > 0.0 && point.time.is_finite());
     let piece = |piece: &FormPiece| {

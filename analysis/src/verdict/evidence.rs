@@ -23,7 +23,7 @@ pub(super) enum Evidence {
 }
 
 impl Evidence {
-    /// Of differences within blocks, or within instances.
+    /// Evidence of differences within blocks, or within instances.
     pub fn paired(differences: &[f64], design: Design, nulls: &mut Nulls) -> Option<Self> {
         match design {
             Design::Woven => Instances::new(differences).map(Self::Instances),
@@ -31,7 +31,7 @@ impl Evidence {
         }
     }
 
-    /// Of values that are no pairs: of the blocks of two runs, or of the runs of two sides.
+    /// Evidence of values that are no pairs: of the blocks of two runs, or of the runs of two sides.
     pub fn unpaired(first: &[f64], second: &[f64], design: Design, nulls: &mut Nulls) -> Option<Self> {
         match design {
             Design::Runs => Welch::new(first, second).map(Self::Means),

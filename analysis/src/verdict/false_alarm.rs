@@ -38,7 +38,7 @@ pub enum FalseAlarm {
 }
 
 impl FalseAlarm {
-    /// Of a comparison of equal arms.
+    /// The false alarms of a comparison of equal arms.
     pub fn of(compared: &Compared) -> Self {
         let gate: Vec<_> = compared.metrics.iter().filter(|metric| metric.gate).map(|metric| &metric.comparison).collect();
         let shown = gate.iter().any(|comparison| comparison.overall.verdict.is_shown());

@@ -13,7 +13,7 @@ pub struct GateMetric {
     pub title: &'static str,
 }
 
-/// The metrics that are compared, what a message costs first. Messages per second and goodput
+/// The metrics that are compared, the cost of a message first. Messages per second and goodput
 /// have the ratios of the time turned round.
 pub const COMPARED: [GateMetric; 6] = [
     GateMetric { metric: Metric::CpuPerMessageNs, name: "cpu", title: "CPU, both ends" },

@@ -110,7 +110,7 @@ pub struct Comparison {
     pub cells: Vec<Judged>,
     /// All of them.
     pub overall: Overall,
-    /// The conclusion for who asked.
+    /// The conclusion for the user.
     pub conclusion: Conclusion,
 }
 

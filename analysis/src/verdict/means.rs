@@ -11,8 +11,8 @@ use stats::estimate::Estimate;
 use stats::median;
 use stats::ranks::Nulls;
 
-/// The means that are compared: what a blocking receiver pays besides a message,
-/// and what a message is on the link.
+/// The means that are compared: the wake-ups of a blocking receiver,
+/// and the frames of a message on the link.
 pub const MEANS: [Metric; 3] = [Metric::ReceiverWakeupsPerMessage, Metric::SenderWakeupsPerMessage, Metric::FramesPerMessage];
 
 /// One cell in both arms.
@@ -33,7 +33,7 @@ pub struct Means {
     pub cells: Vec<Option<Shift>>,
 }
 
-/// Compares one metric; `None` where no cell has it, or it is nowhere above 0.
+/// Compares one metric; `None` where no cell has it, or it is above 0 in none.
 pub fn means(metric: Metric, cells: &[Values], options: &Options) -> Option<Means> {
     let any = cells.iter().any(|cell| cell.baseline.values().chain(cell.candidate.values()).any(|value| *value > 0.0));
     let mut nulls = Nulls::default();

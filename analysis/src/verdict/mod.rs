@@ -59,7 +59,7 @@ pub enum Design {
     /// As neighbours within each block, in random order: what drifts hits both.
     Paired,
     /// In separate runs, one after the other: what changed on the machine between
-    /// them cannot be told from the arms. There is no drift protection.
+    /// them cannot be distinguished from the arms. There is no drift protection.
     Separate,
     /// Woven: alive together, taking turns of some milliseconds. Each instance counts once.
     Woven,

@@ -26,7 +26,7 @@ pub struct Outlook {
     /// Time that they take.
     pub minutes: f64,
     /// The true difference, as a share, that is found in four runs of five, in a
-    /// cell of middling noise with all cells taken into account; `None` where
+    /// cell of median noise with all cells taken into account; `None` where
     /// there are too few blocks for that.
     pub each_cell: Option<f64>,
     /// In a run of that cell alone.
@@ -44,7 +44,7 @@ pub struct SelfTest {
     pub blocks: usize,
     /// Time of a block with both arms.
     pub seconds_per_block: f64,
-    /// Scatter of the ratio of one block, as a share: in the middling cell.
+    /// Scatter of the ratio of one block, as a share: in the median cell.
     pub noise: f64,
     /// The same in the noisiest cell.
     pub worst_noise: f64,
@@ -63,7 +63,7 @@ pub struct SelfTest {
 /// and how long each block took. `None` where too few blocks were measured to
 /// tell the noise (6 at 95 %), or arms were not neighbours.
 ///
-/// The noise is told by how far the interval of the ratio reaches (Lehmann 1963,
+/// The noise is estimated by how far the interval of the ratio reaches (Lehmann 1963,
 /// "Nonparametric confidence intervals for a shift parameter"), so that wild
 /// values count as little as they do in a verdict.
 ///

@@ -119,11 +119,11 @@ pub struct Compared {
     /// Changes of the cost of a message, a byte and a segment, by the form of the
     /// baseline's models.
     pub coefficients: Vec<SeriesVerdict>,
-    /// Of a machine against itself: the differences that it can show in how many
+    /// The self-test of a machine against itself: the differences that it can show in how many
     /// minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_test: Option<SelfTest>,
-    /// The conclusion for who asked, from the metrics of the gate.
+    /// The conclusion for the user, from the metrics of the gate.
     pub conclusion: Conclusion,
 }
 

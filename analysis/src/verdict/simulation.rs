@@ -63,7 +63,7 @@ pub struct Study {
 /// A made-up run of several equal arms, by several metrics of the gate.
 #[derive(Debug, Clone, Copy)]
 pub struct Family {
-    /// Arms besides the baseline.
+    /// Arms other than the baseline.
     pub arms: usize,
     /// Metrics.
     pub metrics: usize,

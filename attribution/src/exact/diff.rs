@@ -15,11 +15,11 @@ use crate::symbol::Symbol;
 /// A row on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change<K> {
-    /// What the row is of.
+    /// The subject of the row.
     pub key: K,
     /// Instructions per message of the first side, over its seeds.
     pub before: Spread,
-    /// Of the second.
+    /// Those of the second.
     pub after: Spread,
 }
 

@@ -52,11 +52,11 @@ pub enum Accesses {
 /// Cache lines of 64 bytes that a message touches, each counted once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
-    /// Of code.
+    /// Lines of code.
     pub code: Spread,
-    /// That are read.
+    /// Lines that are read.
     pub read: Spread,
-    /// That are written.
+    /// Lines that are written.
     pub written: Spread,
 }
 

@@ -91,7 +91,7 @@ fn is_ours(tool: &Tool, process: &Process, study: u32) -> bool {
     process.kind == "__endpoint" && all.iter().any(|host| host.pid == process.parent && host.parent == study)
 }
 
-/// Notes how long it takes until the agent gives its turn to somebody else.
+/// Notes how long it takes until the agent gives its turn to another controller.
 fn free(agent: &Agent, account: &mut Account) {
     let begun = Instant::now();
     let turn = || -> Result<bool, HostError> {

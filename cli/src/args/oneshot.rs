@@ -136,9 +136,9 @@ pub enum Offer {
 /// CPUs of the two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Affinity {
-    /// Of the end on this machine.
+    /// CPU of the end on this machine.
     pub here: u32,
-    /// Of the other.
+    /// CPU of the other.
     pub there: Option<u32>,
 }
 

@@ -135,7 +135,7 @@ fn conclude(path: &Path, outcome: Result<Status, StudyError>, args: &FleetArgs) 
     Ok(Exit::Failed)
 }
 
-/// Waits until it is told to end.
+/// Waits until it is asked to end.
 struct Patient(Arc<AtomicBool>);
 
 impl Listener for Patient {

@@ -23,14 +23,14 @@ const UDP_SIZE: u64 = 1_448;
 /// netperf's size of requests and answers.
 const REQUEST: u64 = 1;
 /// Size of datagrams on a schedule: with 4 B there is room for a number that tells
-/// 65,536 requests under way apart; with 1 B, only 128.
+/// 65,536 requests in flight apart; with 1 B, only 128.
 const NUMBERED_REQUEST: u64 = 4;
 /// iperf3's rate for UDP (UDP_RATE in its src/iperf.h).
 const UDP_RATE: OfferedRate = OfferedRate::Bits(BitRate::new(1_000_000));
 /// Lines come no oftener: each costs CPU time next to the trial.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);
 
-/// A plan of one cell, and what a plan has no word for.
+/// A plan of one cell, and the settings that a plan has no word for.
 #[derive(Debug)]
 pub struct OneshotPlan {
     /// The plan.
@@ -41,7 +41,7 @@ pub struct OneshotPlan {
     pub swapped: bool,
     /// The other host as the user wrote it.
     pub remote: String,
-    /// Its address, if that can be told.
+    /// Its address, if that is known.
     pub address: Option<IpAddr>,
 }
 

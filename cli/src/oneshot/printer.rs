@@ -97,7 +97,7 @@ impl<'a> TrialPrinter<'a> {
     /// Tells of a trial that failed, and of what ended the study with it.
     ///
     /// # Errors
-    /// Always: the failure itself, unless it was told as JSON.
+    /// Always: the failure itself, unless it was printed as JSON.
     pub fn failed(&mut self, record: &TrialRecord, error: &StudyError) -> Result<Exit, Failure> {
         if let (Outcome::Failed { .. }, true) = (&record.outcome, self.json) {
             return self.end(record);

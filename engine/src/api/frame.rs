@@ -6,7 +6,7 @@ use std::ops::DerefMut;
 use super::Buffer;
 use super::route::Mac;
 
-/// Bytes of the heads of Ethernet and UDP, and of IP by its version.
+/// Bytes of the headers of Ethernet and UDP, and of IP by its version.
 pub const ETHERNET: usize = 14;
 const UDP: usize = 8;
 const IPV4: usize = 20;
@@ -23,7 +23,7 @@ pub const fn heads(is_v6: bool) -> usize {
     UDP + if is_v6 { IPV6 } else { IPV4 }
 }
 
-/// A message with the heads before it.
+/// A message with the headers before it.
 ///
 /// The checksum of UDP is left out where the protocol lets it be (IPv4), as the usual calls
 /// leave it to a device; IPv6 asks for it.
@@ -33,7 +33,7 @@ pub struct Frame<M = Buffer> {
     bytes: M,
     heads: usize,
     is_v6: bool,
-    /// Length of the message that the heads tell of.
+    /// Length of the message that the headers tell of.
     length: usize,
     /// True where the message may have changed since its checksum was taken.
     changed: bool,
@@ -48,7 +48,7 @@ impl Frame {
 }
 
 impl<M: DerefMut<Target = [u8]>> Frame<M> {
-    /// The same in memory that is as long as the heads and the message.
+    /// The same in memory that is as long as the headers and the message.
     pub fn over(mut bytes: M, ends: [SocketAddr; 2], macs: [Mac; 2], message: &[u8]) -> Self {
         let is_v6 = ends[1].is_ipv6();
         let heads = ETHERNET + heads(is_v6);

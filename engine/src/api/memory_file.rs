@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{FromRawFd, RawFd};
 
-/// An empty file; `name` shows in lists of what a process has open, `flags` are those of
+/// An empty file; `name` shows in lists of a process's open files, `flags` are those of
 /// memfd_create(2).
 ///
 /// # Errors

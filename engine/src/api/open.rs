@@ -12,7 +12,7 @@ macro_rules! ways_of_sending {
         /// Opens the api of an end that sends alone, and does some work with it.
         ///
         /// # Errors
-        /// Whatever keeps it from working here, and those of the work.
+        /// A refusal that keeps it from working here, and those of the work.
         pub fn open_sender<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
             match place.cell.api {
                 $(model::Api::$type => with(outgoing::$module::$type::open(&place)?, Recv::open(&place)?, place, work),)+
@@ -36,7 +36,7 @@ macro_rules! ways_of_receiving {
         /// Opens the api of an end that receives alone, and does some work with it.
         ///
         /// # Errors
-        /// Whatever keeps it from working here, and those of the work.
+        /// A refusal that keeps it from working here, and those of the work.
         pub fn open_receiver<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
             match place.cell.receive() {
                 $(model::Receive::$type => with(Send::open(&place)?, incoming::$module::$type::open(&place)?, place, work),)+
@@ -102,7 +102,7 @@ fn foreign(program: model::Program) -> io::Error {
 /// Opens the way of sending at a place and hands over one message.
 ///
 /// # Errors
-/// Whatever keeps it from working here.
+/// A refusal that keeps it from working here.
 pub fn try_sending(place: &Place<'_>) -> io::Result<()> {
     let mut way = outgoing(place)?;
     let (sent, flushed) = (way.send_span(0, 0, usize::MAX), way.flush());
@@ -115,7 +115,7 @@ pub fn try_sending(place: &Place<'_>) -> io::Result<()> {
 /// Opens the way of receiving at a place.
 ///
 /// # Errors
-/// Whatever keeps it from working here.
+/// A refusal that keeps it from working here.
 pub fn try_receiving(place: &Place<'_>) -> io::Result<()> {
     incoming(place).map(|_| ())
 }
@@ -125,7 +125,7 @@ pub fn try_receiving(place: &Place<'_>) -> io::Result<()> {
 /// way of sending goes with any way of receiving, and only the usual pair has loops of its own.
 ///
 /// # Errors
-/// Whatever keeps it from working here, and those of the work.
+/// A refusal that keeps it from working here, and those of the work.
 pub fn open_exchange<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
     let cell = &place.cell;
     if (cell.api, cell.receive()) == (model::Api::Send, model::Receive::Recv) {

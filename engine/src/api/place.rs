@@ -15,7 +15,7 @@ use super::headers::Headers;
 /// Bytes of a cache line: messages of a batch do not share one.
 const CACHE_LINE: usize = 64;
 
-/// What joins the ends of a flow besides its socket.
+/// What joins the ends of a flow next to its socket.
 #[derive(Debug)]
 pub enum Passed {
     /// A pipe, memory, or a socket that messages come by.
@@ -56,14 +56,14 @@ impl<'a> Place<'a> {
         Self { cell, socket, patience, passed: RefCell::new(None), role: Role::Sender, former_peer: OnceCell::new() }
     }
 
-    /// The same place, where a pipe or memory may join the ends besides; `role` is this
+    /// The same place, where a pipe or memory may join the ends as well; `role` is this
     /// end's in the flow.
     #[must_use]
     pub fn with_passed(self, passed: Option<Passed>, role: Role) -> Self {
         Self { passed: RefCell::new(passed), role, ..self }
     }
 
-    /// The pipe, the memory or the socket that joins the ends besides the flow's.
+    /// The pipe, the memory or the socket that joins the ends next to the flow's.
     ///
     /// # Errors
     /// There is none, or the system has no more descriptors.

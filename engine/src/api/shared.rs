@@ -104,7 +104,7 @@ pub struct Ring {
 
 impl Ring {
     /// The ring in `memory` of the way there, or of the way back. A wait ends after
-    /// `patience`; where no end `sleeps`, nobody is woken.
+    /// `patience`; where no end `sleeps`, none is woken.
     ///
     /// # Errors
     /// Memory that is no ring, a refusal of the system.

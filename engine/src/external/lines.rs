@@ -3,7 +3,7 @@
 /// Longest line that a program may say, in bytes.
 const LONGEST: usize = 4_096;
 
-/// What a program has said and nobody has taken yet.
+/// A program's output that was not taken yet.
 #[derive(Debug, Default)]
 pub struct Lines(Vec<u8>);
 

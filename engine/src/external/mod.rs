@@ -77,7 +77,7 @@ pub struct Place {
 /// Serves a trial whose end is `command`.
 ///
 /// # Errors
-/// What the program did against the contract, a refusal of the system, the loss of the host.
+/// A breach of the contract by the program, a refusal of the system, the loss of the host.
 pub fn serve(
     command: Words,
     task: &Task,

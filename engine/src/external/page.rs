@@ -32,7 +32,7 @@ pub struct Page {
     memory: Mapping,
 }
 
-/// What a program has written so far.
+/// The content that a program has written so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProgramCounts {
     /// Messages.
@@ -71,7 +71,7 @@ impl Page {
         self.word(0).store(u64::from((part as u8).min(3)).to_le(), Ordering::Relaxed);
     }
 
-    /// What the program has written.
+    /// The content that the program has written.
     pub fn said(&self) -> ProgramCounts {
         let at = |offset| self.word(offset).load(Ordering::Relaxed);
         // Messages first: a program that counts them last is never ahead of its bytes.

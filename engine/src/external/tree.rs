@@ -158,7 +158,7 @@ fn family(root: u32) -> Vec<(u32, Vec<u32>)> {
 }
 
 /// Kills every process that this one has started, or that was left to it by those it started,
-/// and waits for their end; returns how many there were besides `known`.
+/// and waits for their end; returns how many there were other than `known`.
 pub fn kill_all(known: u32) -> u32 {
     let own = std::process::id();
     let give_up = Instant::now() + KILL_LIMIT;

@@ -15,7 +15,7 @@ use crate::api::KernelRefusal;
 pub const KEY: usize = 16;
 
 /// Makes an end encrypt what it sends and decrypt what it receives. The other end has the
-/// same key. It keeps no secret: the trial's data are nobody's, and its cost is what counts.
+/// same key. It keeps no secret: only the cost counts.
 ///
 /// # Errors
 /// A kernel without kTLS or without its cipher.

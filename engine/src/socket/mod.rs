@@ -209,7 +209,7 @@ pub fn addresses_of_flows(flows: &[FlowEnd], task: &Task) -> Vec<FlowAddresses> 
     lasting.iter().map(one).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// IPv4 as such, also where a socket of IPv6 carries it.
+/// IPv4 itself, also where a socket of IPv6 carries it.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
@@ -225,7 +225,7 @@ fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
 /// `peers[i]`, or to the only one.
 ///
 /// # Errors
-/// A refusal of the system, that nobody came, or the loss of the host.
+/// A refusal of the system, no caller, or the loss of the host.
 pub fn join(
     opened: BoundSockets,
     task: &Task,

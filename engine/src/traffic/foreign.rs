@@ -1,4 +1,4 @@
-//! What is read off datagrams that somebody else may have sent: the marks of answers, and
+//! What is read off datagrams that another may have sent: the marks of answers, and
 //! the numbers and times of stamped messages. The loops read them as they do here.
 
 use model::end::OneWay;
@@ -20,7 +20,7 @@ impl Marked {
         Self { waiting: Outstanding::new(size.max(1), true), size: size.max(1) }
     }
 
-    /// Sends one at `now`, in ns; with its number. `None`: as many wait as can be told apart.
+    /// Sends one at `now`, in ns; with its number. `None`: as many wait as can be separated.
     pub fn send(&mut self, now: u64) -> Option<u64> {
         let number = self.waiting.next();
         (!self.waiting.is_full()).then(|| self.waiting.push(now, now))?;

@@ -39,7 +39,7 @@ impl<'a> Admission<'a> {
         Self { listeners, terms, log, pending: Vec::new(), rest: None }
     }
 
-    /// Serves the door until `stop` can be read; `admit` takes whoever is let
+    /// Serves the door until `stop` can be read; `admit` takes the controllers that are let
     /// in, with what it said after its greeting.
     pub fn serve(&mut self, stop: BorrowedFd<'_>, mut admit: impl FnMut(Link, Vec<u8>, SocketAddr)) -> io::Result<()> {
         loop {

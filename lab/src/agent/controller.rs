@@ -69,7 +69,7 @@ pub struct Controller<'a> {
 }
 
 /// Commands that a controller may send while the host is not its own, when each
-/// takes CPU time from somebody else's trial.
+/// takes CPU time from another's trial.
 #[derive(Debug)]
 pub struct Budget {
     left: u32,

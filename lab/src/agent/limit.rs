@@ -67,7 +67,7 @@ impl Allowance {
     }
 
     /// Refuses a task that is planned to take more than is allowed, has the
-    /// endpoint keep the limits whatever happens, and gives it its ports.
+    /// endpoint keep the limits in any case, and gives it its ports.
     pub fn apply(&self, task: &mut Task) -> Result<(), LimitRefusal> {
         // A descriptor of the controller's is no open file of this machine.
         task.woven = None;

@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_millis(500);
 /// Characters of a line; the rest is left out.
 const LONGEST: usize = 1_000;
 
-/// Writes lines, but no more than somebody could read, however many strangers
+/// Writes lines, but no more than a person could read, however many strangers
 /// knock.
 #[derive(Debug)]
 pub struct Log(Mutex<State>);
@@ -32,7 +32,7 @@ impl Log {
         Self(Mutex::new(State { left: BURST, counted: Instant::now(), left_out: 0 }))
     }
 
-    /// A line about anybody. What a stranger put into it stays one line, and of
+    /// A line about a connection. What a stranger put into it stays one line, and of
     /// readable length.
     pub fn say(&self, line: impl Display) {
         let line: String = line.to_string().chars().take(LONGEST).collect();

@@ -32,7 +32,7 @@ impl MachineTurn {
         Self { family: format!("{TURN}/{controller}"), held: None, next_try: None }
     }
 
-    /// Takes the turn; `false` where somebody else has it. Two hosts of one controller have
+    /// Takes the turn; `false` where another has it. Two hosts of one controller have
     /// it together: they are the two ends of one trial.
     pub fn take(&mut self, now: Instant) -> bool {
         self.next_try = None;
@@ -59,7 +59,7 @@ impl MachineTurn {
         self.next_try = None;
     }
 
-    /// When to look again, where somebody else had it.
+    /// When to look again, where another had it.
     pub const fn next_try(&self) -> Option<Instant> {
         self.next_try
     }

@@ -83,7 +83,7 @@ pub enum Listen {
 pub struct Settings {
     /// Place where it listens.
     pub listen: Listen,
-    /// Proofs that it asks of whoever connects.
+    /// Proofs that it asks of a controller.
     pub credentials: Credentials,
     /// `true` if several trials may run at once.
     pub share: bool,

@@ -44,7 +44,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Not in line yet. `bell` is rung whenever somebody before it leaves.
+    /// Not in line yet. `bell` is rung whenever one before it leaves.
     pub const fn new(queue: Arc<Queue>, bell: Arc<Bell>) -> Self {
         Self { queue, bell }
     }

@@ -46,7 +46,7 @@ pub struct Place {
 
 impl Served {
     /// Returns why there is no room for another from `source`, if so. The one that has been
-    /// idle longest, and long enough, is then told to go, of those of `source` where that has
+    /// idle longest, and long enough, is then sent away, of those of `source` where that has
     /// all its places: whoever comes again soon finds room.
     pub fn full(&self, source: IpAddr) -> Option<String> {
         let all = lock(&self.0);
@@ -71,7 +71,7 @@ impl Served {
         })
     }
 
-    /// Adds one from `source` that is told by `bell`.
+    /// Adds one from `source` that is notified by `bell`.
     pub fn add(self: &Arc<Self>, source: IpAddr, bell: &Arc<Bell>) -> Place {
         let state = State { worked: Instant::now(), busy: false, evicted: false };
         let presence = Arc::new(Presence { source, state: Mutex::new(state), bell: Arc::clone(bell) });

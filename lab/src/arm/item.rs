@@ -83,7 +83,7 @@ impl Item {
         Refusal::new(format!("{self} cannot be {value}"), "", "")
     }
 
-    /// Returns how somebody sets it by hand.
+    /// Returns how a user sets it by hand.
     pub fn by_hand(&self, value: &str) -> String {
         match self {
             Self::Sysctl(name) => format!("sysctl -w {name}='{value}'"),

@@ -56,7 +56,7 @@ fn in_use(pid: u32, path: &Path) -> Refusal {
     Refusal::new(format!("{tried} (process {pid}, journal {})", path.display()), "", "wait for its end")
 }
 
-/// A journal that is being written. Its lock says that somebody undoes what is in it.
+/// A journal that is being written. Its lock says that a process undoes what is in it.
 #[derive(Debug)]
 pub struct Journal {
     file: Flock<File>,
@@ -160,7 +160,7 @@ impl Recovered {
 }
 
 /// Undoes the changes of studies whose controllers and guards are gone. A journal
-/// that somebody else could have written is named and left alone.
+/// that another could have written is named and left alone.
 pub fn recover(directory: &Path) -> Recovered {
     let mut recovered = Recovered::default();
     for path in journals(directory) {

@@ -115,7 +115,7 @@ impl ArmController {
         Ok(Self { arms, changes, machine, common: not_own.into_keys().collect(), guard: None })
     }
 
-    /// Returns what an arm sets besides its cells.
+    /// Returns what an arm sets other than its cells.
     pub fn settings(&self, arm: usize) -> Option<&HostSettings> {
         self.arms.get(arm)
     }

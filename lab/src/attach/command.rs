@@ -25,7 +25,7 @@ pub struct Started {
 
 impl Started {
     /// Starts a command without standard input; what it prints goes to standard error. Ctrl-C does
-    /// not reach it: whoever holds this ends it.
+    /// not reach it: the owner of this value ends it.
     ///
     /// # Errors
     /// When the system refuses.

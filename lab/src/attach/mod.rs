@@ -1,4 +1,4 @@
-//! Observes a program that somebody else wrote, window by window.
+//! Observes a program that was written elsewhere, window by window.
 //!
 //! ```text
 //! Asked -> Program (processes, clocks) -> window: one look -> WindowRecord -> Listener
@@ -84,7 +84,7 @@ pub struct Settings {
     pub started_ms: u64,
 }
 
-/// Whoever stores what is observed.
+/// The one that stores what is observed.
 pub trait Listener {
     /// Hears of the run before its first window.
     ///

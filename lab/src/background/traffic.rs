@@ -3,7 +3,7 @@
 //! They run in threads of the host's process, so that no endpoint's CPU time
 //! holds theirs, away from the ends' CPUs where there are others. Each flow
 //! writes messages of one size, flat out or by a schedule, with Nagle's
-//! algorithm on. When it is told to end it is cut off: what it had not handed to
+//! algorithm on. When it is asked to end it is cut off: what it had not handed to
 //! the link by then would stand in the way of the next trial.
 
 use std::io::{self, Read, Write};
@@ -108,7 +108,7 @@ impl Sink {
         Ok((Self { listener, received, device, before, acceptor: Some(acceptor) }, own))
     }
 
-    /// Says how much it received so far, and takes what is still under way.
+    /// Says how much it received so far, and takes what is still in flight.
     ///
     /// # Errors
     /// Where the frames could not be counted.

@@ -56,7 +56,7 @@ fn each(tries: &[(SocketAddr, AttemptError)]) -> String {
 }
 
 impl ConnectError {
-    /// Returns whether another attempt may fare better: nobody answered, or the agent
+    /// Returns whether another attempt may fare better: no answer came, or the agent
     /// was busy. A refusal is final.
     pub fn may_pass(&self) -> bool {
         match self {

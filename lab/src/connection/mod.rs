@@ -48,7 +48,7 @@ pub use tls::Identity;
 /// peer on the same machine will do.
 #[derive(Debug, Clone, Default)]
 pub struct Credentials {
-    /// Known to both sides and to nobody else.
+    /// Known to both sides alone.
     pub secret: Option<Secret>,
     /// Certificates, checked by both sides.
     pub tls: Option<Identity>,
@@ -107,7 +107,7 @@ pub struct Connected {
     pub ended: EndReason,
 }
 
-/// Reason for the end of a connection, for whoever sees `stream` end.
+/// Reason for the end of a connection, for the reader of `stream`.
 #[derive(Debug, Clone, Default)]
 pub struct EndReason(Arc<OnceLock<String>>);
 

@@ -72,7 +72,7 @@ pub(super) fn checks() -> Vec<Check> {
     checks
 }
 
-/// Binds where an agent listens unless told otherwise, but does not listen.
+/// Binds where an agent listens by default, but does not listen.
 fn agent_port() -> Check {
     let subject = Subject { area: Area::Sockets, name: "an agent's port", need: Need::Later };
     let bound = Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|socket| {

@@ -59,7 +59,7 @@ pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Li
 /// which nothing is stored in their own rounds, what else is missing in rounds at the end.
 ///
 /// # Errors
-/// See [`StudyError`]. Where the run cannot go on, nothing is told to the listener.
+/// See [`StudyError`]. Where the run cannot go on, the listener hears nothing.
 pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listener: &mut dyn Listener) -> Result<Resumed, StudyError> {
     let rest = Rest::after(plan, past.trials)?;
     if rest.is_empty() {

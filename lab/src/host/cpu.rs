@@ -19,7 +19,7 @@ pub struct Cpu {
     pub id: u32,
     /// Its socket.
     pub package: u32,
-    /// Its core, told by the first of the CPUs that share it.
+    /// Its core, named by the first of the CPUs that share it.
     pub core: u32,
 }
 

@@ -9,7 +9,7 @@ use model::control::CpuPlace;
 use crate::host::cpu;
 use crate::refusal::Refusal;
 
-/// What a host told its controller of its CPUs.
+/// The CPUs that a host offered its controller.
 #[derive(Debug, Default)]
 pub struct Offer(Option<Vec<CpuPlace>>);
 

@@ -6,7 +6,7 @@
 //! host a -- nettoll0 (tap) == file == LinkEmulator == file == (tap) nettoll0 -- host b
 //! ```
 //!
-//! The rules are [`linksim::emulator`]'s, which reckon in times of their
+//! The rules are [`linksim::emulator`]'s, which compute in times of their
 //! own: this thread only moves frames when they are due. When it is late, so is
 //! that frame, but no frame after it: what is due next does not depend on when
 //! the last one was moved. The lateness is counted.

@@ -27,7 +27,7 @@ impl Pair {
     }
 
     /// Lets one send to the other, the same way as the trial's own hosts, away from
-    /// the CPUs to `avoid`; `how` is told the sink's address and the sender's device.
+    /// the CPUs to `avoid`; `how` gets the sink's address and the sender's device.
     ///
     /// # Errors
     /// See [`HostError`].
@@ -39,7 +39,7 @@ impl Pair {
         flows.begin(sender, receiver, sink, |port| how(SocketAddr::new(at.ip(), port), device))
     }
 
-    /// Tells both to end. Every pair is told before any is heard, so that all are
+    /// Tells both to end. Every pair is asked before any is heard, so that all are
     /// counted over the same time.
     ///
     /// # Errors
@@ -49,8 +49,8 @@ impl Pair {
         flows.stop(sender, receiver)
     }
 
-    /// Returns what they did until they were told to end; `None` where nothing was sent.
-    /// Nothing of it is under way any more then.
+    /// Returns what they did until they were asked to end; `None` where nothing was sent.
+    /// Nothing of it is in flight any more then.
     ///
     /// # Errors
     /// See [`HostError`].
@@ -101,7 +101,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Tells both ends to end, where they have begun. Neither is told twice.
+    /// Tells both ends to end, where they have begun. Neither is asked twice.
     ///
     /// # Errors
     /// See [`HostError`].

@@ -23,7 +23,7 @@ pub struct Ahead {
     pub missing: Vec<NoCongestionControl>,
     /// Addresses of hosts a and b that messages take, where nettoll had to find them.
     pub between: Vec<[IpAddr; 2]>,
-    /// Name of a host that serves somebody else, about which no more is known.
+    /// Name of a host that serves another controller, about which no more is known.
     pub busy: Option<String>,
 }
 

@@ -140,7 +140,7 @@ fn ask_each(
     answers
 }
 
-/// Keeps what the conditions were, next to what the other traffic was.
+/// Keeps the conditions, next to the other traffic.
 pub fn store(taken: ObservedConditions, measured: &mut Measured) {
     let traffic = measured.conditions.take().map_or_else(ObservedConditions::default, |traffic| *traffic);
     let taken = ObservedConditions { pairs: traffic.pairs, bulk: traffic.bulk, ..taken };

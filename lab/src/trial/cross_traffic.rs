@@ -14,7 +14,7 @@ use crate::session::{Pair, Session};
 
 /// A message of a pair, as in 1984.
 const PAIR_MESSAGE: Bytes = Bytes::new(1_024);
-/// Bytes that a pair may have under way: enough to keep a wire busy, little enough that
+/// Bytes that a pair may have in flight: enough to keep a wire busy, little enough that
 /// a queue which all share stays short.
 const PAIR_SNDBUF: Bytes = Bytes::new(32 << 10);
 /// A message of a bulk flow.
@@ -26,7 +26,7 @@ const BEFORE: Bytes = Bytes::new(128 << 10);
 /// Additional time that a thread may wait for a CPU that others use as well.
 const CPU_WAIT: Nanos = Nanos::from_millis(100);
 
-/// Returns how much longer a message may be under way for what else the link carries.
+/// Returns how much longer a message may be in flight for what else the link carries.
 pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
     let others = u64::from(cell.conditions.link_load.pairs + cell.conditions.bulk);
     if others == 0 {
@@ -100,7 +100,7 @@ pub fn end(session: &mut Session, swapped: bool) -> Result<ObservedConditions, H
     Ok(taken)
 }
 
-/// Ends whatever a trial that failed has left flowing.
+/// Ends the traffic that a failed trial has left flowing.
 ///
 /// # Errors
 /// The first of them, if any; the rest is ended all the same.

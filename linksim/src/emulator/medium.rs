@@ -1,7 +1,7 @@
 //! Turns on the wire.
 //!
 //! A carrier is heard at once everywhere: ends collide when both wait for the
-//! end of what is under way, which is what data and acknowledgements of a busy
+//! end of what is in flight, which is what data and acknowledgements of a busy
 //! connection do. Then each waits for its interface and for a random number of
 //! slots (IEEE 802.3, truncated binary exponential backoff).
 

@@ -42,7 +42,7 @@ struct Course {
     first: Message,
 }
 
-/// A region under way.
+/// A region in progress.
 #[derive(Debug, Default)]
 pub struct Region {
     kept: Vec<MessageRecord>,

@@ -18,7 +18,7 @@ enum By {
     Call,
     /// By a jump from the frame below.
     Jump,
-    /// By an entry from user code or an interrupt; `true`: a call was under way.
+    /// By an entry from user code or an interrupt; `true`: a call was in progress.
     Entry(bool),
 }
 
@@ -59,7 +59,7 @@ pub struct Stack {
     here: u32,
     /// Counters of everything when `here` was last charged.
     charged: Counts,
-    /// Paths that the message under way touched.
+    /// Paths that the current message touched.
     touched: Vec<u32>,
     message: u64,
     /// Returns and entries that fit no frame.
@@ -272,7 +272,7 @@ impl Stack {
         self.touched.clear();
     }
 
-    /// What each path spent in the message under way, by place, for paths that spent anything.
+    /// What each path spent in the current message, by place, for paths that spent anything.
     pub fn message(&mut self, now: &Counts) -> Vec<(u32, Counts)> {
         self.charge(now);
         let of_node = |place: &u32| {

@@ -32,7 +32,7 @@ pub struct State {
     pub events: HashMap<Event, *const Event>,
     /// The call path.
     pub stack: Stack,
-    /// The lines of the message under way.
+    /// The lines of the current message.
     pub set: WorkingSet,
     /// The place where the kernel keeps the stack pointer of the task that it is leaving.
     pub leaving: u64,

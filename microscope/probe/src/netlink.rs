@@ -17,7 +17,7 @@ const ROOM: usize = 512;
 /// Bytes of `struct nlmsghdr`.
 const HEADER: usize = 16;
 
-/// A message under way.
+/// The current message.
 #[derive(Debug)]
 pub struct Message {
     bytes: [u8; ROOM],

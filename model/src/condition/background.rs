@@ -63,7 +63,7 @@ pub struct Traffic {
     /// Payload a second of each flow; `None`: all that goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// Bytes that each flow may have under way (SO_SNDBUF); `None`: as the kernel
+    /// Bytes that each flow may have in flight (SO_SNDBUF); `None`: as the kernel
     /// has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sndbuf: Option<Bytes>,
@@ -117,7 +117,7 @@ pub struct Replaced {
     pub by: String,
 }
 
-/// Totals of other traffic from its beginning to when its sender was told to end.
+/// Totals of other traffic from its beginning to when its sender was asked to end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrafficTotals {
     /// Payload that its sinks received in that time.

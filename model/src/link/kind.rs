@@ -76,7 +76,7 @@ impl LinkKind {
         matches!(self, Self::SharedWire(_) | Self::Switch(_))
     }
 
-    /// Returns the longest time that a frame may be under way on it, besides the time that it waits in
+    /// Returns the longest time that a frame may be in flight on it, without the time that it waits in
     /// queues: a receiver that hears nothing for longer need not wait for more.
     pub fn longest_wait(&self) -> Nanos {
         // Four frames one after the other: one ahead of it, itself, and as many

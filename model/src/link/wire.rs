@@ -103,7 +103,7 @@ pub struct Wire {
     pub queue: Option<Bytes>,
 }
 
-/// The longest time of each kind: a relay holds every frame that is under way.
+/// The longest time of each kind: a relay holds every frame that is in flight.
 const LONGEST: Nanos = Nanos::from_millis(10_000);
 
 impl Wire {

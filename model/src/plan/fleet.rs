@@ -52,7 +52,7 @@ impl FleetPlan {
     }
 
     /// A short name of the hosts: the same for all fleets of hosts of these names in these
-    /// places, in whatever order they were named.
+    /// places, in any order.
     pub fn fingerprint(&self) -> String {
         let mut hosts: Vec<String> = self.hosts.iter().map(|host| format!("{}={}\n", host.name, host.at.label())).collect();
         hosts.order();

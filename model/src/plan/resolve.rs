@@ -39,7 +39,7 @@ const SHORTEST: Nanos = Nanos::from_millis(20);
 /// file that the command line names, so its plan is approved.
 ///
 /// # Errors
-/// Whatever makes the plan impossible; see [`PlanError`].
+/// A fault that makes the plan impossible; see [`PlanError`].
 pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<ApprovedPlan, PlanError> {
     check_name("name", &raw.name)?;
     raw.reference.iter().try_for_each(|name| check_name("reference", name))?;

@@ -2,7 +2,7 @@
 //! pieces (`struct iovec`) in the caller's memory.
 //!
 //! Nothing watches the entry of calls, which would cost every call of every program. So it takes
-//! other signs to tell which part of a call strikes a tracepoint, where a call strikes several
+//! other signs to tell which part of a call fires a tracepoint, where a call fires several
 //! times:
 //! - `sendmmsg` and `recvmmsg`, for each message: the place in the vector is kept for each thread,
 //!   and starts again with another vector, after its end, after an error and after a message that
@@ -20,7 +20,7 @@ use crate::probe::btf;
 pub const TOLD: u64 = 1;
 /// The call has more pieces than are added up: it asks for this at least.
 pub const AT_LEAST: u64 = 2;
-/// The call has struck before: its size was told then.
+/// The call has fired before: its size was noted then.
 pub const GOES_ON: u64 = 4;
 /// Place of these flags in the kind of an event.
 pub const FLAGS: i32 = 56;

@@ -118,7 +118,7 @@ fn call(number: u16) -> &'static str {
 }
 
 /// Everything that the calls of a window show. `totals` are of all calls, the `beyond` that had no
-/// room too; where all are here, their own sums are told.
+/// room too; where all are here, their own sums are given.
 pub fn summary(totals: Totals, beyond: u64, mut events: Vec<Event>) -> Messages {
     let totals = if beyond == 0 { sums(&events) } else { totals };
     // CPUs put their calls into the queue in another order than they happened.
@@ -243,7 +243,7 @@ impl Kind {
     }
 }
 
-/// An exchange under way on one socket.
+/// An exchange in flight on one socket.
 #[derive(Default)]
 struct Exchange {
     receives: u32,

@@ -1,10 +1,10 @@
 //! Messages that a program's sockets take and give, counted in the kernel.
 //!
-//! Two tracepoints (`sock:sock_send_length` and `sock:sock_recv_length`, Linux 6.3) strike at
+//! Two tracepoints (`sock:sock_send_length` and `sock:sock_recv_length`, Linux 6.3) fire at
 //! the end of each socket call, in the caller's context, with the socket and the result. A
 //! program at each sums them up for the processes that are looked at, and puts each call into
 //! a queue as long as there is room; [`log`] tells what the calls were. Children are added
-//! before they run. What goes by splice from a socket strikes neither tracepoint.
+//! before they run. What goes by splice from a socket fires neither tracepoint.
 //!
 //! What a call asks for is read from its caller's registers and memory ([`asked`]).
 

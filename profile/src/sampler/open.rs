@@ -12,7 +12,7 @@ use model::Refusal;
 use sys::cpu::online;
 use sys::{errno_name, refused_call};
 
-/// Parts of a sample besides address, task, time, CPU and chain.
+/// Parts of a sample other than address, task, time, CPU and chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// `true` if it holds readings of a group of counters.
@@ -67,7 +67,7 @@ impl SamplerEvents {
 }
 
 /// The clock that spaces samples of a target: a task's own counts the time in which its timer,
-/// which is armed at each of its switches, can strike.
+/// which is armed at each of its switches, can fire.
 const fn clock(target: Target) -> SampleSource {
     match target {
         Target::Cpu { .. } => SampleSource::CpuClock,

@@ -29,7 +29,7 @@ impl Ring {
         Ok(Self { memory: Mapping::of(event, 0, all, Access::Write)?, page, bytes })
     }
 
-    /// Appends what the kernel has written to `out`, and frees the room.
+    /// Appends the kernel's records to `out`, and frees the room.
     ///
     /// # Errors
     /// When the account cannot be true.

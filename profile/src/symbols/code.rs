@@ -2,7 +2,7 @@
 //! system call.
 //!
 //! A sample of user code there is the way out of the kernel (interrupts are off
-//! until the return, so that the sampler's timer strikes on the first instruction
+//! until the return, so that the sampler's timer fires on the first instruction
 //! after it), and no work of the program's. The instruction before it says so. It is
 //! read from the mapped file, which is still there when the process is gone.
 

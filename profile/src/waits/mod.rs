@@ -146,7 +146,7 @@ fn waking(maps: Maps) -> Vec<[u8; 8]> {
     asm.finish()
 }
 
-/// `sched_switch(preempted, previous, next, ...)`, which strikes while the
+/// `sched_switch(preempted, previous, next, ...)`, which fires while the
 /// previous task is still the current one.
 fn switch(maps: Maps, filter: Filter) -> Vec<[u8; 8]> {
     let mut asm = Assembler::default();

@@ -38,7 +38,7 @@ impl Harness {
     }
 
     /// Says that the program is bound to `port`, and hears where the other end is. `None`: it
-    /// connects over TCP, and nobody needs its port.
+    /// connects over TCP, and no other end needs its port.
     ///
     /// # Errors
     /// Another line, or none.

@@ -74,7 +74,7 @@ pub struct Datagram {
     pub start: usize,
     /// Its end.
     pub end: usize,
-    /// Sum of all that the checksum covers besides the payload, the checksum among it; `None` where
+    /// Sum of all that the checksum covers but the payload, the checksum among it; `None` where
     /// the sender made none.
     pub sum: Option<u32>,
 }

@@ -318,7 +318,7 @@ fn rings(socket: &OwnedFd) -> io::Result<Rings> {
 
 /// Has packets for an address, and questions after it, go to a socket.
 fn attach(socket: &OwnedFd, device: u32, own: Ipv4Addr) -> Result<bpf::Attached, model::Refusal> {
-    /// Where the destination lies: behind the heads of Ethernet and IP, and in address resolution.
+    /// Where the destination lies: behind the headers of Ethernet and IP, and in address resolution.
     const OF_IP: i16 = 30;
     const OF_ARP: i16 = 38;
     let in_order = |number: u16| i32::from(number.to_be());

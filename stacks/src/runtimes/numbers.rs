@@ -18,7 +18,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Of messages of `size` bytes, at least 1.
+    /// The numbers of messages of `size` bytes, at least 1.
     pub fn new(size: usize) -> Self {
         Self { bits: 8 * size.clamp(1, LONGEST) as u32, next: 0, received: 0, told: 0 }
     }

@@ -76,7 +76,7 @@ impl Traffic {
     }
 }
 
-/// What a stream has done so far.
+/// The work of a stream so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Done {
     /// Messages that the provider sent.

@@ -11,14 +11,14 @@ pub struct Queued {
     pub puts: u64,
     /// Messages taken out (`getq`), without those that went back (`putbq`).
     pub gets: u64,
-    /// Times that it was full when somebody asked (`canput`).
+    /// Times that it was full when a writer asked (`canput`).
     pub refused: u64,
-    /// Times that whoever had found it full was enabled again.
+    /// Times that a writer that had found it full was enabled again.
     pub back_enabled: u64,
 }
 
 /// A queue. It is full from its high-water mark on until it is empty down to its low-water mark;
-/// then whoever found it full is enabled again.
+/// then a writer that found it full is enabled again.
 #[derive(Debug)]
 pub struct Queue {
     messages: VecDeque<Box<Block>>,
@@ -69,7 +69,7 @@ impl Queue {
         self.done.gets -= 1;
     }
 
-    /// Returns whether a message may be put; whoever is told no is enabled once it may.
+    /// Returns whether a message may be put; a writer that is refused is enabled once it may.
     pub fn can_put(&mut self) -> bool {
         self.wanted |= self.full;
         self.done.refused += u64::from(self.full);

@@ -99,7 +99,7 @@ pub fn enough(points: &[Point], terms: &[Term]) -> bool {
     points.len() > terms.len() && terms.iter().skip(LINE.len()).all(|term| varies(points, *term))
 }
 
-/// True where these points can tell the terms apart: no optional one is nearly a
+/// True where these points can separate the terms: no optional one is nearly a
 /// line in all the others.
 pub fn identifiable(points: &[Point], terms: &[Term], weights: &[f64]) -> bool {
     let apart = |term: &Term| {

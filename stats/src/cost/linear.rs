@@ -1,7 +1,7 @@
 //! Weighted least squares for a handful of columns.
 
 /// Coefficients that make Σ weight·(y − row·coefficients)² least; `None` when
-/// the columns cannot be told apart or there are fewer rows than columns.
+/// the columns cannot be separated or there are fewer rows than columns.
 ///
 /// By modified Gram-Schmidt orthogonalisation, which is as stable as Householder's
 /// for this purpose (Björck 1967, "Solving linear least squares problems by

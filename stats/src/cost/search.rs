@@ -130,7 +130,7 @@ pub fn best(search: &Search) -> Option<Form> {
 ///
 /// An optional term must cost something: one with a coefficient below 0 only
 /// mends what another term got wrong, and is not taken. Nor is one that leaves
-/// a message as such a cost of 0 or less: it has taken over what is not its own.
+/// a message a cost of 0 or less: it has taken over what is not its own.
 pub fn rivals(search: &Search) -> Vec<Form> {
     let mut all: Vec<(f64, Form)> = Vec::new();
     for terms in search.choices {

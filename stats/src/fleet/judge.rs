@@ -1,4 +1,4 @@
-//! Hosts and pairs that fall out of the rest.
+//! Hosts and pairs that differ from the others.
 
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ pub struct HostEffect {
     pub sender: Effect,
     /// As receiver.
     pub receiver: Effect,
-    /// As sender less as receiver; it falls out in either direction.
+    /// As sender less as receiver; an outlier in either direction.
     pub difference: Effect,
 }
 
@@ -84,7 +84,7 @@ pub struct Judged {
     pub noise: f64,
     /// Standard deviation of hosts beyond the noise; `None` of fewer than 12.
     pub spread: Option<f64>,
-    /// Hosts can be told apart; otherwise nothing falls out.
+    /// Hosts can be separated; otherwise there is no outlier.
     pub told_apart: bool,
     /// Hosts that both sent and received, by number.
     pub hosts: Vec<HostEffect>,
@@ -94,12 +94,12 @@ pub struct Judged {
     pub directions: Vec<DirectionEffect>,
 }
 
-/// Finds hosts and pairs that fall out.
+/// Finds hosts and pairs that are outliers.
 ///
 /// Limits are simulated twice, with normal noise and with the residuals of the fit drawn
 /// again (Efron 1979; Freedman 1981, "Bootstrapping regression models"), so that disturbed
 /// trials widen them, and the larger counts. Where hosts differ among themselves, their own
-/// spread is added to the error: what falls out then falls out of that spread. `None` where
+/// spread is added to the error: an outlier then lies beyond that spread. `None` where
 /// [`fit`] gives none.
 pub fn judge(design: &Design, values: &[f64], question: &Question) -> Option<Judged> {
     let fit = fit(design, values)?;

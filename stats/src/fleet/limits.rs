@@ -214,7 +214,7 @@ pub struct Foreseen {
 }
 
 /// What a design finds where trials scatter by `noise` and at most a share of `level` of
-/// fleets without a fault have one named. `None` of one that cannot tell hosts apart.
+/// fleets without a fault have one named. `None` of one that cannot separate hosts.
 pub fn foresee(design: &Design, noise: f64, level: f64, effort: Effort) -> Option<Foreseen> {
     if !design.tells_hosts_apart() {
         return None;

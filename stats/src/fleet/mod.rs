@@ -1,4 +1,4 @@
-//! Fleets: which of many hosts, and which ways between them, fall out of the rest, from
+//! Fleets: which of many hosts, and which ways between them, differ from the others, from
 //! trials between pairs.
 //!
 //! A trial's value is `m + s[sender] + r[receiver] + noise`, where values are logarithms of

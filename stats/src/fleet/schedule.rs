@@ -6,12 +6,12 @@ use rand_chacha::ChaCha8Rng;
 use super::Design;
 use crate::noise::generator;
 
-/// Rounds from which the hosts of a fleet are told apart, both ways: with 8, a host that is
+/// Rounds from which the hosts of a fleet are separated, both ways: with 8, a host that is
 /// 15 % slower stands out of 5 % noise even where one trial in twenty is disturbed; with 4
 /// it does not (the page on statistics has the figures).
 pub const USUAL_ROUNDS: usize = 8;
 
-/// Most schedules that are drawn before one is taken in which hosts cannot be told apart.
+/// Most schedules that are drawn before one is taken in which hosts cannot be separated.
 const DRAWS: usize = 100;
 
 /// A round: pairs of hosts, in random order, the first of each sends first. No host is in
@@ -28,7 +28,7 @@ pub const fn all_rounds(hosts: usize) -> usize {
     }
 }
 
-/// Number of rounds of a fleet for which nobody asked for another: [`USUAL_ROUNDS`]; of fewer
+/// Number of rounds of a fleet without a number asked for: [`USUAL_ROUNDS`]; of fewer
 /// than 10 hosts, all of them so often that it is no less.
 pub const fn usual_rounds(hosts: usize) -> usize {
     match all_rounds(hosts) {
@@ -42,7 +42,7 @@ pub const fn usual_rounds(hosts: usize) -> usize {
 /// "Récréations mathématiques" 2; Kirkman 1847): different ones as long as there are, in
 /// random order, then all of them again. The hosts' places on the circle are random.
 ///
-/// Drawn again where hosts could not be told apart by them ([`Design::tells_hosts_apart`]),
+/// Drawn again where hosts could not be separated by them ([`Design::tells_hosts_apart`]),
 /// as far as any schedule of so many rounds does.
 pub fn rounds(hosts: usize, count: usize, seed: u64) -> Vec<Round> {
     let mut random = generator(seed);

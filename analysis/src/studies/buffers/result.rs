@@ -66,7 +66,7 @@ pub struct BufferLevel {
     pub got: Option<i64>,
     /// Window that a receiver offered last, in bytes: the median over trials.
     pub window: Option<f64>,
-    /// Segments under way: the most that was seen in each trial, the median over
+    /// Segments in flight: the most that was seen in each trial, the median over
     /// the trials in which the other buffer was at its largest.
     pub in_flight: Option<f64>,
     /// The most that was ever seen with it.
@@ -89,7 +89,7 @@ pub struct BufferCell {
     /// Bits a second on the wire, with headers, preambles, gaps and
     /// acknowledgements where they share it; `None` of a link without a rate.
     pub wire_bit_per_s: Option<f64>,
-    /// The most segments under way that were seen: the median over trials.
+    /// The most segments in flight that were seen: the median over trials.
     pub in_flight: Option<f64>,
     /// Data segments for each acknowledgement: the median over trials.
     pub segments_per_ack: Option<f64>,

@@ -20,7 +20,7 @@ pub(super) struct TrialSample {
     pub got: [Option<i64>; 2],
     /// The window that the receiver offered last, in bytes.
     pub window: Option<u32>,
-    /// The most segments that were seen under way, and how often was looked.
+    /// The most segments that were seen in flight, and how often was looked.
     pub in_flight: Option<u32>,
     pub looks: u64,
     /// Payload of the largest segment.

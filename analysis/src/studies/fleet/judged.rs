@@ -166,7 +166,7 @@ fn racks(question: &Question, scale: Scale, trials: &[Measured]) -> Vec<RackChan
     racks
 }
 
-/// What falls out in any figure, the largest change first.
+/// Outliers in any figure, the largest change first.
 pub(super) fn named(hosts: &[FleetHostResult], figures: &[FleetFigure]) -> Vec<Named> {
     let name = |host: usize| hosts[host].name.clone();
     let mut named = Vec::new();

@@ -1,4 +1,4 @@
-//! A fleet: hosts and pairs that fall out of the rest, by figure.
+//! A fleet: hosts and pairs that differ from the others, by figure.
 
 mod judged;
 mod result;

@@ -18,7 +18,7 @@ pub struct FleetResult {
     pub level: f64,
     /// Least effect that is named.
     pub least: f64,
-    /// What falls out, the largest effect first.
+    /// Outliers, the largest effect first.
     pub named: Vec<Named>,
     /// The figures, in the order of the cells.
     pub figures: Vec<FleetFigure>,
@@ -56,7 +56,7 @@ pub struct FleetFigure {
     pub noise: f64,
     /// Relative standard deviation of hosts beyond that; `None` of fewer than 12 hosts.
     pub spread: Option<f64>,
-    /// The rounds tell hosts apart; otherwise nothing is named.
+    /// The rounds separate hosts; otherwise nothing is named.
     pub told_apart: bool,
     /// Changes of hosts, the worst first.
     pub hosts: Vec<HostChange>,
@@ -134,7 +134,7 @@ pub struct RackChange {
     pub between: Option<Change>,
 }
 
-/// Kind of what falls out.
+/// Kind of an outlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -154,7 +154,7 @@ pub enum Fault {
     Rack,
 }
 
-/// Something that falls out of the rest.
+/// Something that differs from the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Named {
     /// Its kind.

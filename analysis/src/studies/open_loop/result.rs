@@ -118,7 +118,7 @@ pub enum Claim {
 }
 
 impl Saturation {
-    /// Of rates by rising rate, each of which was reached, was not, or was not measured.
+    /// The saturation of rates by rising rate, each of which was reached, was not, or was not measured.
     pub fn claim(&self, reached: &[Option<bool>]) -> Claim {
         match (self.reached_per_s, self.missed_per_s) {
             (Some(reached), Some(missed)) if missed > reached => Claim::Between { reached, missed },

@@ -154,7 +154,7 @@ pub fn as_foreign(analysis: &Analysis) -> Foreign {
     Foreign { label, series, buffers, remarks: Vec::new() }
 }
 
-/// Goodput over the packets that were seen under way, as the run's own report has it.
+/// Goodput over the packets that were seen in flight, as the run's own report has it.
 fn in_flight(analysis: &Analysis) -> Vec<(String, Vec<BufferRate>)> {
     let of_map = |map: &BufferMap| {
         let rate = |place: &usize| {
@@ -169,7 +169,7 @@ fn in_flight(analysis: &Analysis) -> Vec<(String, Vec<BufferRate>)> {
     analysis.buffers().iter().map(of_map).filter(|(_, points)| points.len() > 1).collect()
 }
 
-/// The same over the buffers that were asked for, where nothing was seen under way.
+/// The same over the buffers that were asked for, where nothing was seen in flight.
 fn as_asked(known: &[(&Cell, SizePoint)]) -> Vec<(String, Vec<BufferRate>)> {
     let mut buffers: BTreeMap<Cell, Vec<BufferRate>> = BTreeMap::new();
     for (cell, point) in known {

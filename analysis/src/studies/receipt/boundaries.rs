@@ -69,7 +69,7 @@ impl Stack {
         }
     }
 
-    /// Returns whether a cell's devices are told to compute checksums.
+    /// Returns whether a cell's devices are set to compute checksums.
     pub fn computes(&self, cell: &Cell) -> Option<bool> {
         cell.offloads.get(&Offload::Tx).copied().or(self.tx)
     }

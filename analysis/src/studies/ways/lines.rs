@@ -1,9 +1,9 @@
-//! The line of a way: what a message costs as such, and what each byte adds.
+//! The line of a way: the cost of a message, and of each byte.
 //!
 //! Sizes at which two ways cost the same.
 //!
 //! ```text
-//! ratio of two ways' costs with its interval, by size -> sizes that tell them apart
+//! ratio of two ways' costs with its interval, by size -> sizes that distinguish them
 //!   -> neighbours among those of which each has another cheaper way -> the size between them
 //! ```
 //!
@@ -28,7 +28,7 @@ pub struct CostLine {
 }
 
 /// The line through the costs of a way, by least squares of relative errors: a size counts as much as
-/// any other, whatever it costs. `None` where there are too few sizes; not checked against the costs.
+/// any other, at any cost. `None` where there are too few sizes; not checked against the costs.
 pub fn fit(sizes: &[Bytes], costs: &[f64]) -> Option<CostLine> {
     let points: Vec<(f64, f64)> = points(sizes, costs).collect();
     if points.len() < LEAST {
@@ -69,14 +69,14 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// The cheaper one, 0 or 1; `None` where the size does not tell them apart.
+    /// The cheaper one, 0 or 1; `None` where the size does not distinguish them.
     pub fn cheaper(&self) -> Option<usize> {
         self.reach.filter(|reach| self.ratio.abs() > *reach).map(|_| usize::from(self.ratio > 0.0))
     }
 }
 
 /// The most by which either of two ways may exceed the cost of the other at the sizes of enough blocks that
-/// do not tell them apart, as a share; `None` where there is no such size.
+/// do not distinguish them, as a share; `None` where there is no such size.
 pub fn at_most(gaps: &[Gap]) -> Option<f64> {
     let silent = gaps.iter().filter(|gap| gap.cheaper().is_none());
     let most = silent.filter_map(|gap| Some(gap.ratio.abs() + gap.reach?)).max_by(f64::total_cmp)?;

@@ -7,7 +7,7 @@ use stats::estimate::Estimate;
 /// Ways of sending, side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayStudy {
-    /// A series for each test, with whatever else tells cells apart.
+    /// A series for each test, with whatever else distinguishes cells.
     pub series: Vec<WaySeries>,
 }
 
@@ -54,7 +54,7 @@ pub struct Way {
 /// Costs of a way as a line in the size, by least squares of relative errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WayLine {
-    /// CPU time of both ends that a message costs as such, in ns.
+    /// CPU time of both ends of a message of no bytes, in ns.
     pub message_ns: Estimate,
     /// What each byte adds, in ns.
     pub byte_ns: Estimate,
@@ -75,7 +75,7 @@ pub struct Cheapest {
 
 /// Two ways that have two sizes or more in common, compared at each.
 ///
-/// A size tells them apart when the logarithm of the ratio of their costs lies further from 0 than blocks
+/// A size distinguishes them when the logarithm of the ratio of their costs lies further from 0 than blocks
 /// explain, at the study's confidence for all sizes of this pair together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Crossing {
@@ -83,9 +83,9 @@ pub struct Crossing {
     pub ways: [usize; 2],
     /// The sizes that both were measured at in enough blocks to compare them, rising.
     pub sizes: Vec<Bytes>,
-    /// The place of the cheaper way, by size; `None` where the size does not tell them apart.
+    /// The place of the cheaper way, by size; `None` where the size does not distinguish them.
     pub cheaper: Vec<Option<usize>>,
-    /// The most by which either may exceed the cost of the other at the sizes that do not tell them apart,
+    /// The most by which either may exceed the cost of the other at the sizes that do not distinguish them,
     /// as a share of that cost, at the same confidence; `None` where there is no such size.
     pub at_most: Option<f64>,
     /// The sizes at which they cost the same, one between each two neighbours among the sizes that tell

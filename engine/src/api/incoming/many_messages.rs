@@ -22,7 +22,7 @@ pub trait FetchMany: Sized {
     /// Readies it at a place.
     ///
     /// # Errors
-    /// Whatever keeps it from working here.
+    /// A refusal that keeps it from working here.
     fn open(place: &Place<'_>) -> io::Result<Self>;
 
     /// Fetches messages with one call, once all that were fetched before have been handed

@@ -25,7 +25,7 @@ pub trait Fetch: Sized {
     /// Readies the socket for it.
     ///
     /// # Errors
-    /// Whatever keeps it from working here.
+    /// A refusal that keeps it from working here.
     fn open(place: &Place<'_>) -> io::Result<Self>;
 
     /// Takes one message, or what has come, with the flags of `recv(2)`.

@@ -59,7 +59,7 @@ impl Completions {
         self.sends > self.seen.sends
     }
 
-    /// Waits a moment for a notice: there were too many that nobody had taken.
+    /// Waits a moment for a notice: too many had not been taken.
     #[cold]
     pub fn wait(&mut self, socket: RawFd) {
         const MOMENT_MS: libc::c_int = 1;
@@ -88,7 +88,7 @@ impl Completions {
         }
     }
 
-    /// Sends that the notices have told of so far.
+    /// Sends that the notices have reported so far.
     pub const fn seen(&self) -> ZeroCopy {
         self.seen
     }

@@ -12,7 +12,7 @@ pub trait BatchCall: Sized {
     /// Readies the socket for it.
     ///
     /// # Errors
-    /// Whatever keeps it from working here.
+    /// A refusal that keeps it from working here.
     fn open(place: &Place<'_>) -> io::Result<Self>;
 
     /// Hands over the messages at `places`, at least one, in this order.

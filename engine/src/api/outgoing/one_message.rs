@@ -21,7 +21,7 @@ pub trait Call: Sized {
     /// Readies the socket for it.
     ///
     /// # Errors
-    /// Whatever keeps it from working here.
+    /// A refusal that keeps it from working here.
     fn open(place: &Place<'_>) -> io::Result<Self>;
 
     /// Hands over a message, or a part of one.

@@ -122,7 +122,7 @@ impl PacketRing {
         (self.head + further) & (self.frames.len() - 1)
     }
 
-    /// Marks the frames of messages to be sent; those before the first that is still under way.
+    /// Marks the frames of messages to be sent; those before the first that is still in flight.
     fn mark(&mut self, places: Range<usize>) -> usize {
         for (marked, place) in places.clone().enumerate() {
             let at = self.frame(marked);

@@ -18,7 +18,7 @@ pub type Raw = OwnHeads<RawSocket>;
 /// One `send` system call a frame of Ethernet, on a packet socket (packet(7)).
 pub type Packet = OwnHeads<PacketSocket>;
 
-/// A socket that takes packets with their heads.
+/// A socket that takes packets with their headers.
 pub trait HeadsIncluded: Sized {
     /// Bytes of a frame before what it takes.
     const SKIP: usize;
@@ -26,7 +26,7 @@ pub trait HeadsIncluded: Sized {
     /// The socket, bound to where its packets go; and where it has one, the route there.
     ///
     /// # Errors
-    /// Whatever keeps it from working here.
+    /// A refusal that keeps it from working here.
     fn socket(flow: &OwnedFd) -> io::Result<(OwnedFd, Option<Route>)>;
 }
 
@@ -39,7 +39,7 @@ pub struct OwnHeads<S> {
     kind: std::marker::PhantomData<S>,
 }
 
-/// Below UDP: the program makes the heads of IP and of UDP.
+/// Below UDP: the program makes the headers of IP and of UDP.
 #[derive(Debug)]
 pub struct RawSocket;
 

@@ -126,7 +126,7 @@ impl Periodic {
 }
 
 /// Times whose distances are exponential: a Poisson process. They follow from the seed
-/// and the start alone, whatever is sent when.
+/// and the start alone, not of the sends.
 ///
 /// A distance takes a step of a generator and a logarithm, some nanoseconds where the loop
 /// reads the clock twice a message; nothing is stored.

@@ -45,7 +45,7 @@ fn sleep(until: u64) {
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const time, ptr::null_mut()) };
 }
 
-/// Events that a thread that both sends and receives waits for besides a time.
+/// Events that a thread that both sends and receives waits for, other than a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum For {
     /// Something to read.

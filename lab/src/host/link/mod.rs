@@ -61,7 +61,7 @@ pub struct Configured {
 /// far end. A pair carries nothing before both ends are up, so both hosts must
 /// be told to configure before either's answer is awaited.
 ///
-/// Of loopback it is only made sure that it is up.
+/// Loopback is only brought up.
 pub fn configure(entered: &Entered, end: &LinkEnd) -> Result<Configured, Refusal> {
     if end.device == LOOPBACK {
         return check_loopback().map(|()| Configured { mac: [0; 6], settings: Settings::default(), ipv6: speaks_ipv6() });

@@ -64,7 +64,7 @@ impl DeviceState {
         Some(state)
     }
 
-    /// Returns whether somebody brought it up.
+    /// Returns whether it was brought up.
     pub const fn is_admin_up(&self) -> bool {
         self.flags & ADMIN_UP != 0
     }
