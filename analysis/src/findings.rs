@@ -204,7 +204,7 @@ impl Findings {
             text: group.text(all, &lost),
             is_of_whole_arm: group.lost_arms(&lost).is_some(),
             remedy: match group.lost_arms(&lost) {
-                Some(_) => "Set the arm right and measure again: nothing is known of it.".to_owned(),
+                Some(_) => "Set the arm right and measure again: it has no figures.".to_owned(),
                 None => group.gravest.remedy(),
             },
             trials: group.trials,
@@ -300,7 +300,7 @@ mod tests {
                 "3 of 12 trials failed: connect: refused"
             ]
         );
-        assert!(found[0].remedy.contains("nothing is known of it") && found[2].remedy.contains("replicate"), "{found:?}");
+        assert!(found[0].remedy.contains("it has no figures") && found[2].remedy.contains("replicate"), "{found:?}");
     }
 
     #[test]

@@ -171,9 +171,8 @@ metrics! {
             Some(of_both_ends(sender?, receiver?, sent_per_delivered(trial.measured, trial.cell.test)?))
         } }
     /// Service demand of the sender: CPU time of its process, of interrupts and of
-    /// ksoftirqd, per message it sent. Absent where both ends send, for nothing
-    /// says which way the time went, and at a sender that spins until the time of
-    /// its next message has come.
+    /// ksoftirqd, per message it sent. Absent where both ends send, and at a sender
+    /// that spins until its next message is due.
     SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Sender CPU per message", head: "Sender CPU/message", column: ["CPU/message", "sender"],
         value: |trial| per(cpu(&trial.measured.sender), trial.sent()) }
@@ -182,8 +181,8 @@ metrics! {
     ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Exclusion::BothWays,
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
-    /// The part of the sender's CPU time per message that the kernel bills before the sender runs: what a probe of its
-    /// host says of one wake-up, times its wake-ups. An estimate; absent where no probe says it.
+    /// The part of the sender's CPU time per message that the kernel bills before the sender runs: an estimate, a
+    /// probe's time of one wake-up times its wake-ups.
     SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
         title: "Sender's CPU time that was billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
         value: |trial| billed(trial, Role::Sender, trial.sent()) }
@@ -297,7 +296,7 @@ metrics! {
     LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::NotNegative,
         title: "Limit of the link", head: "Link's limit", column: ["link's", "limit"],
         value: limit }
-    /// Goodput as a share of what the link's rate leaves room for.
+    /// Goodput as a share of the link's payload rate.
     LimitShare { name: "limit_share", unit: Unit::Share, bound: Bound::Received,
         title: "Share of the link's limit", head: "Link share", column: ["of link's", "limit"],
         value: bounds::of_the_link }

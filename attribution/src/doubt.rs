@@ -170,7 +170,7 @@ worded! {
             closure: f64,
         } => {
             size: (closure - 1.0).abs(),
-            words: format!("what was billed before the end ran is {closure:.2} of what a probe of the host makes of its wake-ups"),
+            words: format!("the time billed before the end ran is {closure:.2} times the estimate by a probe of the host"),
             remedy: "the host wakes its CPUs otherwise than before the run, or while they are sampled: read `billed before it ran` with it; other rows do not depend on it",
         }
         /// Nothing says for how long the end had a CPU, so samples cannot be compared with it.
@@ -190,7 +190,7 @@ worded! {
             ratio: f64,
         } => {
             size: *ratio,
-            words: format!("sampling raised the CPU time to {ratio:.3} of what it is without"),
+            words: format!("sampling raised the CPU time to {ratio:.3} times its clean value"),
             remedy: "sample more rarely: a longer period",
             of_program: "sample more rarely: a longer period (`--period`)",
         }

@@ -191,8 +191,8 @@ warnings! {
         /// It, over the most that there can be.
         share: f64,
     } => {
-        words: format!("{figure} is {:.0} % of what there is", share * 100.0),
-        in_several(plain): format!("{figure} is up to {:.0} % of what there is", share * 100.0),
+        words: format!("{figure} is {:.0} % of its upper bound", share * 100.0),
+        in_several(plain): format!("{figure} is up to {:.0} % of its upper bound", share * 100.0),
         remedy: "The figure is left out. After a short measured part, measure longer: its edges are a visible part of it. Otherwise it was counted wrongly: please report it.",
         name: figure.clone(),
         size: *share,
@@ -420,7 +420,7 @@ warnings! {
         remedy: match option {
             OptionName::Sndbuf | OptionName::Rcvbuf => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
             OptionName::Congestion => "If the end is your own program, have it set TCP_CONGESTION to one that the kernel has (net.ipv4.tcp_available_congestion_control).",
-            _ => "If the end is your own program, have it set the option. If it is nettoll's, this kernel changed the value: ask for what it gives.",
+            _ => "If the end is your own program, have it set the option. If it is nettoll's, this kernel changed the value: ask for that value.",
         },
         role: *role,
         name: option.to_string(),

@@ -44,7 +44,7 @@ const RECEIPT: [(&str, &str); 9] = [
         "Sums over what was measured without sampling; 1 is whole. A receipt far from 1 is red, and its rows are not to be used.",
     ),
     ("idle softirq, in no row", "Work of softirqs while the end's CPUs were otherwise idle, by samples; no part of its CPU time."),
-    ("CPU watched / not", "What watching did to the CPU time; 1 is nothing."),
+    ("CPU watched / not", "Effect of sampling on the CPU time; 1 is none."),
     (
         "send, receive, softirq",
         "A row of “receive, softirq” at the sender is the peer's work, done in the sender's call where both hosts are one machine.",

@@ -150,7 +150,7 @@ fn read_hosts(run: &Path) -> Result<Hosts, StoreError> {
             Err(error) => warnings.push(Warning::Absent(Refusal {
                 what: format!("{}/{}", layout::HOSTS, name.to_string_lossy()),
                 answer: error.to_string(),
-                remedy: "The trials are kept; what is known of this host is lost.".to_owned(),
+                remedy: "The trials are kept; the facts of this host are lost.".to_owned(),
             })),
         }
     }

@@ -44,7 +44,7 @@ pub enum Malformed {
     #[error("a record of impossible length: the rest of the ring cannot be read")]
     Length,
     /// It is shorter than its kind.
-    #[error("a record that is too short for what it says it holds")]
+    #[error("a record shorter than the content that it announces")]
     Content,
 }
 

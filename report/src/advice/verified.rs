@@ -42,7 +42,7 @@ impl Verdicts<'_> {
             Some(one) => format!("{} saves most: {}.", one.advice.rule, saving(one)),
             None if self.advice.is_empty() => {
                 let rules: Vec<&str> = Rule::ALL.iter().map(|rule| rule.name()).collect();
-                format!("There is none: nothing was observed of what rules look for ({}).", rules.join(", "))
+                format!("There is none: no rule found evidence ({}).", rules.join(", "))
             }
             None => "There is none that its replay confirms.".to_owned(),
         }

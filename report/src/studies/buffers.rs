@@ -149,7 +149,7 @@ fn share(map: &BufferMap, cell: &BufferCell) -> f64 {
 
 /// The whole of which [`share`] is a part.
 fn share_of(map: &BufferMap) -> &'static str {
-    if map.cells.iter().any(|cell| cell.limit_share.is_some()) { "of what the wire leaves room for" } else { "of the plateau" }
+    if map.cells.iter().any(|cell| cell.limit_share.is_some()) { "of the wire's payload rate" } else { "of the plateau" }
 }
 
 /// The two buffers of a cell, as they were asked for.

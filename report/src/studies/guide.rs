@@ -53,7 +53,7 @@ pub fn section(analysis: &Analysis, groups: &[Group]) -> Section {
         (
             any(Metric::LimitShare),
             "of link's limit",
-            "Goodput as a share of what the link's rate leaves room for, with the frames and acknowledgements that were counted.",
+            "Goodput as a share of the link's payload rate, by the frames and acknowledgements counted.",
         ),
         (
             any(Metric::OfferedMessagesPerS),

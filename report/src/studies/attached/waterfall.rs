@@ -20,7 +20,7 @@ pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
     let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
     let all = Waterfall {
         heading: "One request".to_owned(),
-        axis: "CPU time of a request, what it takes after what it gives".to_owned(),
+        axis: "CPU time of a request: received, then sent".to_owned(),
         subject: program.to_owned(),
         whole: format!("{} of CPU time.", with_margin(&receipt.cpu)),
         bad: if state.footing == Some(Footing::Off) {

@@ -41,14 +41,14 @@ pub fn sources(study: &ReceiptStudy) -> String {
 /// The cost of watching.
 pub fn observer(study: &ReceiptStudy) -> String {
     let Some(Estimate { value, interval, n }) = study.observer else {
-        return "What watching cost is not known: no block has a time pass and a clean one.".to_owned();
+        return "The cost of sampling is unknown: no block has a time pass and a clean one.".to_owned();
     };
     let interval = interval.map_or_else(
         || "no interval".to_owned(),
         |ends| format!("{} to {} at {}", figure::ratio(ends.low), figure::ratio(ends.high), number::percent(ends.confidence)),
     );
     format!(
-        "Watching changed the CPU time to {} of what it is without ({interval}; median over {} of cells); that is in no row.",
+        "Sampling changed the CPU time to {} times its clean value ({interval}; median over {} of cells), which no row contains.",
         figure::ratio(value),
         plural(n as u64, "end"),
     )

@@ -123,8 +123,8 @@ fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
     let silent: Vec<String> = silent.map(|(size, _)| number::whole(size.get())).collect();
     let rest = if silent.is_empty() { String::new() } else { format!("; {} B show no difference{}", list(&silent), most(crossing)) };
     match (crossing.cheaper.iter().flatten().next(), crossing.changes.as_slice()) {
-        (None, _) if crossing.sizes.is_empty() => format!("Blocks are too few to tell {first} and {second} apart."),
-        (None, _) => format!("No size tells {first} and {second} apart{}.", most(crossing)),
+        (None, _) if crossing.sizes.is_empty() => format!("Blocks are too few to distinguish {first} and {second}."),
+        (None, _) => format!("No size shows a difference between {first} and {second}{}.", most(crossing)),
         (Some(cheaper), []) => {
             let telling: Vec<Bytes> = told.filter(|(_, cheaper)| cheaper.is_some()).map(|(size, _)| *size).collect();
             format!("{} {} is cheaper than {}{rest}.", at(&telling, &series.sizes), way(*cheaper), other(*cheaper))
@@ -203,8 +203,11 @@ mod tests {
             sentence(&series, &Crossing { ways: [0, 1], sizes, cheaper: cheaper.to_vec(), at_most, changes })
         };
         for (sentence, wanted) in [
-            (said(&[None; 3], Some(0.04), Vec::new()), "No size tells send and sendmsg apart (either costs at most 4.0 % more)."),
-            (said(&[], None, Vec::new()), "Blocks are too few to tell send and sendmsg apart."),
+            (
+                said(&[None; 3], Some(0.04), Vec::new()),
+                "No size shows a difference between send and sendmsg (either costs at most 4.0 % more).",
+            ),
+            (said(&[], None, Vec::new()), "Blocks are too few to distinguish send and sendmsg."),
             (said(&[Some(1); 3], None, Vec::new()), "At every size from 1 to 4,096 B sendmsg is cheaper than send."),
             (
                 said(&[Some(1), None, Some(1)], Some(0.2), Vec::new()),
