@@ -255,7 +255,7 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let named = |known: &Benchmark, only: &str| [known.name, known.set].contains(&only);
     if let Some(unknown) = arguments.only.iter().find(|only| !BENCHMARKS.iter().any(|known| named(known, only))) {
-        anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", BENCHMARKS.map(|known| known.name).join(", "));
+        anyhow::bail!("there is no benchmark '{unknown}'. There are: {}", BENCHMARKS.map(|known| known.name).join(", "));
     }
     let wanted: Vec<&Benchmark> = BENCHMARKS.iter().filter(|known| arguments.only.iter().any(|only| named(known, only))).collect();
     let setup = Setup {

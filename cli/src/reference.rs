@@ -86,9 +86,9 @@ pub fn tables(paths: &[PathBuf]) -> Result<Vec<(String, csv::Table)>, Failure> {
 fn study(name: &str) -> Result<Study, Failure> {
     let names = || Study::ALL.iter().map(|study| study.name());
     Study::named(name).ok_or_else(|| {
-        let hint = model::nearest(name, names()).map_or(String::new(), |near| format!(": did you mean '{near}'?"));
+        let hint = model::suggestion(name, names());
         let all: Vec<&str> = names().collect();
-        Failure::misuse(format!("there is no reference study '{name}'{hint}. There are: {}", all.join(", ")))
+        Failure::misuse(format!("there is no reference study '{name}'{hint} There are: {}", all.join(", ")))
     })
 }
 

@@ -266,7 +266,7 @@ fn unreadable(file: &Path, answer: &io::Error) -> Failure {
 fn preset(name: &str) -> Result<&'static str, Failure> {
     let names = || PRESETS.iter().map(|(name, _)| *name);
     known_preset(name).ok_or_else(|| {
-        let hint = model::nearest(name, names()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+        let hint = model::suggestion(name, names());
         let all = names().collect::<Vec<_>>().join(", ");
         Failure::misuse(format!("there is no study '{name}'{hint} Presets: {all}; or give a plan of your own with --plan FILE"))
     })

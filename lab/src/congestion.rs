@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use model::host::HostFacts;
 use model::order::Gather;
 use model::plan::HOST_NAMES;
-use model::{Plan, nearest};
+use model::{Plan, suggestion};
 use socket2::{Domain, Socket, Type};
 
 const SYSCTL: &str = "net.ipv4.tcp_available_congestion_control";
@@ -30,7 +30,7 @@ pub struct NoCongestionControl {
 impl NoCongestionControl {
     fn new(name: &str, place: String, available: &str) -> Self {
         let known: Vec<&str> = available.split_whitespace().collect();
-        let hint = nearest(name, known.iter().copied()).map_or_else(|| ".".to_owned(), |near| format!("; did you mean '{near}'?"));
+        let hint = suggestion(name, known.iter().copied());
         Self { name: name.to_owned(), place, hint, available: known.join(", ") }
     }
 }

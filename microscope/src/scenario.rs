@@ -111,8 +111,8 @@ pub fn named<'a>(all: &[Scenario], names: impl IntoIterator<Item = &'a str>) -> 
     let find = |name: &'a str| {
         all.iter().find(|scenario| scenario.name == name).cloned().ok_or_else(|| {
             let known: Vec<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
-            let hint = model::nearest(name, known.iter().copied()).map_or(String::new(), |near| format!(": did you mean '{near}'?"));
-            Failed::Scenario(format!("there is no scenario '{name}'{hint}. There are: {}", known.join(", ")))
+            let hint = model::suggestion(name, known.iter().copied());
+            Failed::Scenario(format!("there is no scenario '{name}'{hint} There are: {}", known.join(", ")))
         })
     };
     names.into_iter().map(find).collect()

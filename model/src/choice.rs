@@ -3,7 +3,7 @@
 
 /// A word that names none of the choices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{word}' is not {kind}{hint}; there are: {all}")]
+#[error("'{word}' is not {kind}{hint} There are: {all}")]
 pub struct UnknownChoice {
     word: String,
     kind: &'static str,
@@ -14,7 +14,7 @@ pub struct UnknownChoice {
 impl UnknownChoice {
     /// `word` is none of `names`, which are the choices of `kind`.
     pub fn new<'a>(word: &str, kind: &'static str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let hint = nearest(word, names.clone()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+        let hint = suggestion(word, names.clone());
         Self { word: word.to_owned(), kind, hint, all: names.collect::<Vec<_>>().join(", ") }
     }
 }
@@ -77,6 +77,11 @@ macro_rules! stored_as_text {
     };
 }
 pub(crate) use stored_as_text;
+
+/// The end of a sentence that refuses a word: the nearest of the right ones, or a full stop.
+pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map_or_else(|| ".".to_owned(), |near| format!("; did you mean '{near}'?"))
+}
 
 /// Returns the candidate closest to `word`, when it is close enough to be a likely slip:
 /// "did you mean". The first that begins with the word, if any does: `udp` is a beginning of

@@ -64,7 +64,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub use api::Api;
 pub use arm::Arm;
 pub use cell::Cell;
-pub use choice::{UnknownChoice, nearest};
+pub use choice::{UnknownChoice, nearest, suggestion};
 pub use condition::Conditions;
 pub use mix::Mix;
 pub use over::Over;

@@ -41,12 +41,12 @@ pub enum Problem {
     TooManyPatterns,
     /// A word that starts no line.
     #[error(
-        "'{word}' is not a key{hint}; a line starts with rule, chain, match, caller, module, after, layer, category, context, direction or crossing"
+        "'{word}' is not a key{hint} A line starts with rule, chain, match, caller, module, after, layer, category, context, direction or crossing"
     )]
     UnknownKey {
         /// The word.
         word: String,
-        /// `; did you mean ...?`, or nothing.
+        /// `; did you mean ...?`, or a full stop.
         hint: String,
     },
     /// A line before any rule.

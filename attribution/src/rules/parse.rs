@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use model::nearest;
+use model::suggestion;
 
 use super::error::{MOST_BYTES, MOST_PATTERNS, MOST_RULES, Problem, RuleError};
 use super::pattern::Pattern;
@@ -70,7 +70,7 @@ impl Reader {
 
     fn take(&mut self, line: usize, key: &str, rest: &str) -> Result<(), Problem> {
         let Some(key) = KEYS.iter().copied().find(|known| *known == key) else {
-            let hint = nearest(key, KEYS.iter().copied()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let hint = suggestion(key, KEYS.iter().copied());
             return Err(Problem::UnknownKey { word: shortened(key), hint });
         };
         if matches!(key, "rule" | "chain") {

@@ -202,7 +202,7 @@ pub fn metric(word: &str) -> Result<Metric, String> {
     let found = short.or_else(|| Metric::ALL.iter().copied().find(|metric| metric.name() == word));
     found.ok_or_else(|| {
         let names = || COMPARED.iter().map(|one| one.name).chain(Metric::ALL.iter().map(|metric| metric.name()));
-        let hint = model::nearest(word, names()).map_or_else(|| ".".to_owned(), |near| format!("; did you mean '{near}'?"));
+        let hint = model::suggestion(word, names());
         format!(
             "'{word}' is no metric{hint} There are {}, and those of `nettoll help columns`",
             COMPARED.each_ref().map(|one| one.name).join(", ")

@@ -191,10 +191,10 @@ fn an_overflowing_number_is_misuse() -> Result<(), Skip> {
 
 fn an_unknown_key_in_a_plan_is_named_with_the_nearest_right_one() -> Result<(), Skip> {
     let cells = "[[cells]]\ntest = 'UDP_STREAM'\nsize = 1\n";
-    bad_plan(&format!("name = 'x'\nsead = 1\n{cells}"), &["unknown key 'sead'", "did you mean 'seed'?", "there are: name, title"]);
+    bad_plan(&format!("name = 'x'\nsead = 1\n{cells}"), &["unknown key 'sead'", "did you mean 'seed'?", "There are: name, title"]);
     bad_plan(&format!("name = 'x'\n{cells}sise = 1"), &["unknown key 'sise' in [cells]", "did you mean 'size'?", "nodelay"]);
     bad_plan(&format!("name = 'x'\n[trial]\nlenght = 1\n{cells}"), &["unknown key 'lenght' in [trial]", "did you mean 'length'?"]);
-    bad_plan(&format!("name = 'x'\n[blocks]\nzzz = 1\n{cells}"), &["unknown key 'zzz' in [blocks]", "there are: least, most"]);
+    bad_plan(&format!("name = 'x'\n[blocks]\nzzz = 1\n{cells}"), &["unknown key 'zzz' in [blocks]", "There are: least, most"]);
     bad_plan(&format!("name = 'x'\n[link.offloads]\ngrow = true\n{cells}"), &["unknown key 'grow'", "did you mean 'gro'?"]);
     bad_plan("name = 'x'", &["the plan has no cells", "[[cells]]"]);
     bad_plan(&format!("name = '../x'\n{cells}"), &["name = ../x", "letters, digits"]);
@@ -203,7 +203,7 @@ fn an_unknown_key_in_a_plan_is_named_with_the_nearest_right_one() -> Result<(), 
 
 fn an_unknown_level_is_named_with_the_nearest_right_one() -> Result<(), Skip> {
     misuse(&["--test", "TCP_STRAM"], &["factor 'test'", "'TCP_STRAM' is not a test", "did you mean 'TCP_STREAM'?", "UDP_RR"]);
-    misuse(&["--api", "rdma"], &["factor 'api'", "'rdma' is not an api", "there are: send"]);
+    misuse(&["--api", "rdma"], &["factor 'api'", "'rdma' is not an api", "There are: send"]);
     misuse(&["--link", "weth"], &["'weth'", "--link", "did you mean 'veth'?"]);
     misuse(&["--offload", "tsso=off"], &["--offload", "'tsso' is not an offload", "did you mean 'tso'?"]);
     misuse(&["--offload", "tso=maybe"], &["--offload", "neither on nor off"]);

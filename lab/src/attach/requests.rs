@@ -60,7 +60,7 @@ impl FromStr for Source {
             Some(("log", rest)) if !rest.is_empty() => Ok(Self::Log(rest.into())),
             Some(("command", rest)) if !rest.trim().is_empty() => Ok(Self::Command(rest.to_owned())),
             _ => Err(format!(
-                "'{text}' is no source of requests; there are: sends, redis:ADDRESS, memcached:ADDRESS, log:FILE, command:PROGRAM"
+                "'{text}' is no source of requests. There are: sends, redis:ADDRESS, memcached:ADDRESS, log:FILE, command:PROGRAM"
             )),
         }
     }

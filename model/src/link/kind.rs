@@ -6,8 +6,8 @@ use std::str::FromStr;
 use super::wire::Wire;
 use super::{LinkError, NAMES, queue};
 use crate::choice::stored_as_text;
-use crate::nearest;
 use crate::quantity::{BitRate, Bytes, Nanos, ParseError};
+use crate::suggestion;
 
 /// A wire that the kernel shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -146,7 +146,7 @@ impl FromStr for LinkKind {
             }
             _ => {
                 let known = NAMES.iter().map(|name| name.split(' ').next().unwrap_or(name));
-                let hint = nearest(name, known).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                let hint = suggestion(name, known);
                 Err(LinkError::Unknown { word: name.to_owned(), hint })
             }
         }
@@ -240,7 +240,7 @@ mod tests {
         assert!(complaint("ethernet 999").contains("the least is 1 kbit/s"));
         assert!(complaint("ethernet fast").contains("does not start with a number"));
         assert!(complaint("ethernot 10M").contains("did you mean 'ethernet'?"));
-        assert!(complaint("").contains("there are: veth"));
+        assert!(complaint("").contains("There are: veth"));
         assert!(complaint("ethernet 10M delay=1ms").contains("write 'relay 10M delay=...'"));
         assert!(complaint("veth loss=1%").contains("write 'relay loss=...'"));
         assert!(complaint("veth 10M").contains("a veth link has none"));

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
-use crate::nearest;
 use crate::quantity::{Bytes, ParseError};
+use crate::suggestion;
 
 pub use kind::{LinkKind, Shaped};
 pub use wire::{HostOrder, HostTime, Medium, Share, Wire};
@@ -50,7 +50,7 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// No such kind.
-    #[error("'{word}' is not a kind of link{hint}; there are: {}", NAMES.join(", "))]
+    #[error("'{word}' is not a kind of link{hint} There are: {}", NAMES.join(", "))]
     Unknown {
         /// Text as written.
         word: String,
@@ -69,7 +69,7 @@ pub enum LinkError {
         reason: String,
     },
     /// A setting that this kind does not have.
-    #[error("link setting '{key}' means nothing here{hint}; there are: {all}")]
+    #[error("link setting '{key}' means nothing here{hint} There are: {all}")]
     UnknownSetting {
         /// Text as written.
         key: String,
@@ -120,6 +120,6 @@ fn queue(text: &str) -> Result<Bytes, LinkError> {
 
 /// A setting that does not exist, with the nearest that does.
 fn unknown(key: &str, all: &[&'static str]) -> LinkError {
-    let hint = nearest(key, all.iter().copied()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+    let hint = suggestion(key, all.iter().copied());
     LinkError::UnknownSetting { key: key.to_owned(), hint, all: all.join(", ") }
 }

@@ -9,8 +9,8 @@ use super::error::PlanError;
 use super::{LinkKind, Plan, PlanEnd};
 use crate::address::HOST_NAMES;
 use crate::cell::{Factor, Level};
-use crate::nearest;
 use crate::quantity::Bytes;
+use crate::suggestion;
 use crate::traffic::Protocol;
 use crate::words::{group, list};
 
@@ -76,7 +76,7 @@ fn varies(key: &'static str, name: &str, plan: &Plan) -> Result<bool, PlanError>
 fn factor(key: &'static str, name: &str) -> Result<Factor, PlanError> {
     name.parse().map_err(|_| {
         let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).chain(Factor::ALL.iter().map(|factor| factor.name())).collect();
-        let hint = nearest(name, names.iter().copied()).map_or(String::new(), |near| format!("did you mean '{near}'? "));
+        let hint = suggestion(name, names.iter().copied());
         let all = "sizes, range, protocols, hosts, extent, blocks and the factors".to_owned();
         PlanError::UnknownKey { key: format!("{{{name}}}"), place: format!("in '{key}'"), hint, all }
     })
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(about("{count} of {size}; {cc}.").unwrap(), "18 counts from 500 to 9,000 of 1 B, 2,048 B and 16 KiB; what is usual.");
         assert_eq!(about("One. {?count} Two. {?cc} Three. {?arms} Four.").unwrap(), "One. Two.");
         let wrong = about("{sises}").unwrap_err().to_string();
-        assert!(wrong.contains("unknown key '{sises}' in 'about': did you mean 'sizes'?"), "{wrong}");
+        assert!(wrong.contains("unknown key '{sises}' in 'about'; did you mean 'sizes'?"), "{wrong}");
         assert!(about("{?nothing} x").is_err());
         // A brace that none follows is a letter like others.
         assert_eq!(about("a { b").unwrap(), "a { b");

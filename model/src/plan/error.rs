@@ -11,7 +11,7 @@ pub enum PlanError {
     #[error("the plan cannot be read: {0}")]
     Syntax(String),
     /// A key that means nothing.
-    #[error("unknown key '{key}' {place}: {hint}there are: {all}")]
+    #[error("unknown key '{key}' {place}{hint} There are: {all}")]
     UnknownKey {
         /// The key as written.
         key: String,

@@ -11,11 +11,11 @@ use super::error::PlanError;
 use crate::address::OnLoss;
 use crate::cell::{Factor, LevelError};
 use crate::link::{LinkKind, Offload};
-use crate::nearest;
 use crate::place::HostPlace;
 use crate::plan::receipt::RawReceipt;
 use crate::quantity::{Bytes, Nanos, parse_share};
 use crate::schedule::Roles;
+use crate::suggestion;
 
 /// The text of a plan, read but not yet understood.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -234,7 +234,7 @@ fn check_key(key: &str, table: &str, keys: &[&str]) -> Result<(), PlanError> {
     Err(PlanError::UnknownKey {
         key: key.to_owned(),
         place: if table.is_empty() { "at the top of the plan".to_owned() } else { format!("in [{table}]") },
-        hint: nearest(key, keys.iter().copied()).map_or(String::new(), |near| format!("did you mean '{near}'? ")),
+        hint: suggestion(key, keys.iter().copied()),
         all: keys.join(", "),
     })
 }

@@ -367,8 +367,8 @@ mod tests {
 
     #[test]
     fn wrong_words_are_named_with_the_nearest_right_one() {
-        assert!(complaint("name = \"x\"\nsead = 1").contains("unknown key 'sead' at the top of the plan: did you mean 'seed'?"));
-        assert!(complaint(&format!("{HEAD}sise = 1")).contains("unknown key 'sise' in [cells]: did you mean 'size'?"));
+        assert!(complaint("name = \"x\"\nsead = 1").contains("unknown key 'sead' at the top of the plan; did you mean 'seed'?"));
+        assert!(complaint(&format!("{HEAD}sise = 1")).contains("unknown key 'sise' in [cells]; did you mean 'size'?"));
         assert!(complaint(&format!("{HEAD}size = 1\n[blocks]\nleest = 1")).contains("did you mean 'least'?"));
         assert!(complaint(&format!("{HEAD}size = 1\n[link.offloads]\ngrow = false")).contains("did you mean 'gro'?"));
         assert!(complaint("name = \"x\"\n[[cells]]\ntest = \"TCP_STRAM\"\nsize = 1").contains("did you mean 'TCP_STREAM'?"));
