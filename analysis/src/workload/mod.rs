@@ -9,11 +9,13 @@
 //!
 //! `docs/workload.md` has the maths.
 
+mod evidence;
 mod share;
 mod study;
 mod touching;
 mod trials;
 
+pub use evidence::evidence;
 pub use share::{Beyond, Cut, Share, Weights, Workload, WorkloadFileError};
 pub use study::{FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict};
 pub use touching::{ShareOfTime, Touching};

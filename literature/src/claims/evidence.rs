@@ -97,7 +97,8 @@ pub const QUANTITIES: &[(&str, &str, &str)] = &[
     ("messages-per-s", " /s", "messages a second"),
     ("departure", "", "largest size over the power law of the small ones"),
     ("wakeups", "", "wake-ups a message"),
-    ("by-sndbuf", " /s", "messages a second over send buffers"),
+    ("placed-ratio", "", "messages over those of sockets, ends placed on CPUs"),
+    ("by-sndbuf", "", "messages a second over those with the smallest send buffer"),
     ("lost-by-priority", "", "share lost over priorities"),
 ];
 

@@ -2,12 +2,17 @@
 //! work, and by layer and direction.
 
 use attribution::exact::Stack;
-use attribution::{Category, Layer, Receipt, Row};
+use attribution::{Category, Direction, Layer, Receipt, Row};
+use literature::Study;
 use literature::claims::evidence::{Curve, Figure};
+use model::Cell;
+use model::plan::Offload;
 use stats::distribution::student_critical;
 
-use super::{add, protocol};
+use super::{add, figure, inverse, link, protocol};
 use crate::Analysis;
+use crate::grouping::group_by;
+use crate::metric::Metric;
 use crate::studies::receipt::CellReceipt;
 
 /// Confidence of intervals.
@@ -22,10 +27,10 @@ const fn kind(category: Category) -> &'static str {
 }
 
 /// Quantity of the curves by direction and layer.
-pub const LAYERS: &str = "layer-ns";
+const LAYERS: &str = "layer-ns";
 
 /// Work that touches payload.
-const TOUCHES: &str = "touches-payload";
+pub const TOUCHES: &str = "touches-payload";
 
 /// What TCP itself does of the protocol's work.
 const OF_TCP: &str = "protocol-of-tcp";
@@ -62,21 +67,94 @@ impl Sum {
     }
 }
 
-/// Curves of every cell of which both ends have a receipt.
-pub fn curves(analysis: &Analysis) -> Vec<Curve> {
-    let mut curves = Vec::new();
-    let cells = analysis.receipt().into_iter().flat_map(|study| &study.cells);
-    for cell in cells.filter(|cell| cell.arm.is_none() && cell.cell.test.is_stream()) {
-        if let (Some(sender), Some(receiver)) = (cell.sender.outcome.receipt(), cell.receiver.outcome.receipt()) {
-            of_cell(&mut curves, cell, [sender, receiver]);
-        }
-    }
-    curves
+/// What a run with receipts says of each of its cells.
+struct Labels {
+    /// Protocol, link, and who sums checksums.
+    labels: [String; 3],
+    /// Its curves are of one group.
+    group: String,
+    /// It is over loopback, where nothing is summed.
+    loopback: bool,
+    /// Checksums are summed by the CPU.
+    software: bool,
 }
 
-fn of_cell(curves: &mut Vec<Curve>, cell: &CellReceipt, ends: [&Receipt; 2]) {
-    let (protocol, bytes) = (protocol(cell.cell.test), cell.cell.size.get() as f64);
+impl Labels {
+    fn of(analysis: &Analysis, cell: &Cell) -> Self {
+        let (protocol, link) = (protocol(cell.test), link(analysis, cell));
+        let software = analysis.run.plan.link.offloads.get(&Offload::Tx) == Some(&false);
+        let loopback = link == "loopback";
+        let group = match (software, loopback) {
+            (false, false) => protocol.to_owned(),
+            (true, _) => format!("{protocol}, checksums by the CPU"),
+            (false, true) => format!("{protocol} over loopback"),
+        };
+        Self { labels: [protocol.to_owned(), link, if software { "software" } else { "offload" }.to_owned()], group, loopback, software }
+    }
+
+    fn with<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        more.iter().copied().chain(self.labels.iter().map(String::as_str)).collect()
+    }
+}
+
+/// Curves of every cell of which both ends have a receipt: kinds of work for 1984 and 1993, directions and layers for 1997,
+/// for 2007 those of loopback alone.
+pub fn curves(analysis: &Analysis) -> Vec<(Study, Curve)> {
+    let mut all = Vec::new();
+    let cells = analysis.receipt().into_iter().flat_map(|study| &study.cells);
+    for cell in cells.filter(|cell| cell.arm.is_none() && cell.cell.test.is_stream() && cell.cell.mix.is_none()) {
+        if let (Some(sender), Some(receiver)) = (cell.sender.outcome.receipt(), cell.receiver.outcome.receipt()) {
+            of_cell(&mut all, analysis, cell, [sender, receiver]);
+        }
+    }
+    all.into_iter().flat_map(|(study, curves)| curves.into_iter().map(move |curve| (study, curve))).collect()
+}
+
+/// Curves of each paper.
+type Papers = Vec<(Study, Vec<Curve>)>;
+
+/// Those of one.
+fn of_paper(all: &mut Papers, study: Study) -> &mut Vec<Curve> {
+    let place = all.iter().position(|(known, _)| *known == study).unwrap_or_else(|| {
+        all.push((study, Vec::new()));
+        all.len() - 1
+    });
+    &mut all[place].1
+}
+
+fn of_cell(all: &mut Papers, analysis: &Analysis, cell: &CellReceipt, ends: [&Receipt; 2]) {
+    let (labels, bytes) = (Labels::of(analysis, &cell.cell), cell.cell.size.get() as f64);
     let whole: f64 = ends.iter().map(|end| end.cpu.value).sum();
+    let sums = kinds(ends);
+    for (name, sum) in &sums {
+        let (figure, known) = (sum.figure(), labels.with(&[*name]));
+        let share = Figure::within(figure.value / whole, [figure.low / whole, figure.high / whole]);
+        let papers = if labels.loopback { [None, Some(Study::Bidulock2007)] } else { [Some(Study::Kay1993), Some(Study::Cabrera1984)] };
+        for study in papers.into_iter().flatten() {
+            add(of_paper(all, study), "kind", name, &labels.group, &known, (bytes, figure));
+            add(of_paper(all, study), "share", name, &labels.group, &known, (bytes, share));
+        }
+        if *name == TOUCHES && labels.labels[0] == "udp" && cell.cell.size.get() == BLOCK && !labels.loopback && !labels.software {
+            let one = (0.0, share);
+            add(of_paper(all, Study::Kay1993), MIX, "messages of 8 KiB", &labels.group, &labels.with(&[TOUCHES]), one);
+        }
+    }
+    if labels.loopback {
+        return;
+    }
+    let cpu = analysis.cells.iter().find(|known| known.cell == cell.cell).and_then(|known| known.metrics.get(&Metric::CpuPerMessageNs));
+    let quantity = if labels.software { "cost-with-checksum" } else { "cost-without-checksum" };
+    if let Some(cpu) = cpu {
+        add(of_paper(all, Study::Kay1993), quantity, &labels.group, "", &labels.with(&[]), (bytes, figure(cpu)));
+    }
+    if !labels.software {
+        functions(of_paper(all, Study::Cabrera1984), &labels, bytes, ends);
+        directions(of_paper(all, Study::Kim1997), &labels, bytes, ends);
+    }
+}
+
+/// Both ends by kind of work, and the sums across kinds that claims take.
+fn kinds(ends: [&Receipt; 2]) -> Vec<(&'static str, Sum)> {
     let mut sums: Vec<(&'static str, Sum)> = Vec::new();
     let mut of = |name: &'static str, fill: &dyn Fn(&mut Sum)| match sums.iter_mut().find(|(known, _)| *known == name) {
         Some((_, sum)) => fill(sum),
@@ -94,28 +172,62 @@ fn of_cell(curves: &mut Vec<Curve>, cell: &CellReceipt, ends: [&Receipt; 2]) {
         let tcp = end.rows.work.iter().filter(|row| row.key == (Layer::Tcp, Category::Protocol));
         tcp.for_each(|row| of(OF_TCP, &|sum| sum.add(row)));
     }
-    for (name, sum) in &sums {
-        let figure = sum.figure();
-        let share = Figure::within(figure.value / whole, [figure.low / whole, figure.high / whole]);
-        add(curves, "kind", name, protocol, &[name, protocol], (bytes, figure));
-        add(curves, "share", name, protocol, &[name, protocol], (bytes, share));
-    }
-    directions(curves, protocol, bytes, ends);
+    sums
 }
 
-/// ns of both ends by direction, in the layers of 1997.
-fn directions(curves: &mut Vec<Curve>, protocol: &str, bytes: f64, ends: [&Receipt; 2]) {
-    for direction in attribution::Direction::ALL {
-        for stack in Stack::ALL {
-            let mut sum = Sum::default();
-            let rows = ends.iter().flat_map(|end| &end.rows.paths);
-            rows.filter(|row| row.key.direction == Some(*direction) && Stack::of(row.key.layer) == *stack).for_each(|row| sum.add(row));
-            if sum.ns > 0.0 {
-                add(curves, LAYERS, stack.name(), direction.name(), &[direction.name(), stack.name(), protocol], (bytes, sum.figure()));
-            }
-        }
+/// Seconds of each function, both ends summed: the routines of 1984.
+fn functions(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Receipt; 2]) {
+    let rows = ends.iter().flat_map(|end| &end.rows.functions);
+    for (name, rows) in group_by(rows, |row| row.key.as_str()) {
+        let mut sum = Sum::default();
+        rows.into_iter().for_each(|row| sum.add(row));
+        let ns = sum.figure();
+        add(
+            curves,
+            "seconds",
+            name,
+            &labels.group,
+            &labels.with(&[name]),
+            (bytes, Figure::within(ns.value * 1e-9, [ns.low * 1e-9, ns.high * 1e-9])),
+        );
     }
 }
+
+/// ns of both ends by direction, in the layers of 1997, and what follows from their sums.
+fn directions(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Receipt; 2]) {
+    let rows = || ends.iter().flat_map(|end| &end.rows.paths);
+    let sum_of = |wanted: &dyn Fn(Option<Direction>, Stack) -> bool| {
+        let mut sum = Sum::default();
+        rows().filter(|row| wanted(row.key.direction, Stack::of(row.key.layer))).for_each(|row| sum.add(row));
+        sum
+    };
+    let tcp = labels.labels[0] == "tcp";
+    for direction in Direction::ALL {
+        for stack in Stack::ALL {
+            let sum = sum_of(&|of, layer| of == Some(*direction) && layer == *stack);
+            if sum.ns > 0.0 {
+                add(curves, LAYERS, stack.name(), direction.name(), &labels.with(&[direction.name(), stack.name()]), (bytes, sum.figure()));
+            }
+        }
+        // Of acknowledgements the samples do not tell sent from taken.
+        let alone = sum_of(&|of, layer| of == Some(*direction) && matches!(layer, Stack::Socket | Stack::Tcp | Stack::Ip));
+        if tcp && *direction != Direction::Acknowledgement && alone.ns > 0.0 {
+            let (name, rate) = (format!("{}, alone", direction.name()), inverse(alone.figure(), bytes * 8e3));
+            add(curves, "cpu-rate", &name, "", &labels.with(&[direction.name(), "alone"]), (bytes, rate));
+        }
+    }
+    let (link, whole) = (sum_of(&|_, layer| layer == Stack::Ethernet).figure(), sum_of(&|_, _| true).ns);
+    if tcp && whole > 0.0 {
+        let share = Figure::within(link.value / whole, [link.low / whole, link.high / whole]);
+        add(curves, "layer-share", "devices and drivers", "", &labels.with(&["link"]), (bytes, share));
+    }
+}
+
+/// A block of a file server of 1993.
+const BLOCK: u64 = 8_192;
+
+/// Quantity of the shares of a mix of sizes.
+pub const MIX: &str = "mix";
 
 #[cfg(test)]
 mod tests {

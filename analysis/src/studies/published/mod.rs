@@ -1,6 +1,8 @@
 //! The published figures of a study next to those of a run that repeats it.
 
 mod ends;
+mod exact;
+mod experiments;
 mod result;
 pub(crate) mod today;
 
@@ -22,6 +24,8 @@ use literature::sweep::{Series, SizePoint};
 use literature::{Foreign, ReferenceAnalysis, Study, shape};
 use stats::estimate::{Estimate, Interval};
 
+pub use ends::{MIX, TOUCHES};
+pub use exact::exact;
 pub use result::*;
 pub use today::evidence;
 
@@ -185,6 +189,22 @@ fn as_asked(known: &[(&Cell, SizePoint)]) -> Vec<(String, Vec<BufferRate>)> {
 /// `tcp` or `udp`.
 fn protocol(test: Test) -> &'static str {
     if test.protocol() == Protocol::Tcp { "tcp" } else { "udp" }
+}
+
+/// The figure with its interval; without one it may be anything.
+fn figure(of: &Estimate) -> Figure {
+    let ends = of.interval.map_or([0.0, f64::INFINITY], |ends| [ends.low.max(0.0), ends.high]);
+    Figure::within(of.value, ends)
+}
+
+/// What goes down where the other goes up.
+fn inverse(of: Figure, scale: f64) -> Figure {
+    Figure::within(scale / of.value, [scale / of.high, scale / of.low])
+}
+
+/// The kind of link that a cell crosses.
+fn link(analysis: &Analysis, cell: &Cell) -> String {
+    analysis.run.plan.link_of(cell).kind.to_string()
 }
 
 /// Adds a figure to its curve.

@@ -151,15 +151,35 @@ fn size_name(bytes: f64) -> String {
 
 /// Bars of curves of today by size, one upon the other in the order of `names`; those without a bar are left out.
 pub fn stacked(id: &str, title: &str, caption: &str, curves: &[&Curve], names: &[(&str, &str)]) -> Figure {
+    let panel = Panel::of("CPU per message", "s").on(Scale::Linear);
+    bars(id, title, caption, panel, (curves, names), |ns| (ns * 1e-9, number::time(ns)))
+}
+
+/// The same of counts of a message.
+pub fn counted(id: &str, title: &str, caption: &str, of: &'static str, curves: &[&Curve], names: &[(&str, &str)]) -> Figure {
+    let panel = Panel::of(of, "").on(Scale::Linear);
+    bars(id, title, caption, panel, (curves, names), |count| (count, number::whole(count as u64)))
+}
+
+/// Bars whose heights and words `write` makes of the figures.
+fn bars(
+    id: &str,
+    title: &str,
+    caption: &str,
+    panel: Panel,
+    (curves, names): (&[&Curve], &[(&str, &str)]),
+    write: impl Fn(f64) -> (f64, String),
+) -> Figure {
     let one = |(place, (key, name)): (usize, &(&str, &str))| {
         let curve = curves.iter().find(|curve| curve.name == *key)?;
         let point = |(at, figure): &(f64, literature::claims::evidence::Figure)| {
-            (size_name(*at), figure.value * 1e-9, size_name(*at), number::time(figure.value))
+            let (height, words) = write(figure.value);
+            (size_name(*at), height, size_name(*at), words)
         };
         Some(Trace { stacked: true, ..Trace::points(name, place, curve.points.iter().map(point)) })
     };
     let traces = names.iter().enumerate().filter_map(one).collect();
-    figure(id.to_owned(), title, caption, None, Panel::of("CPU per message", "s").on(Scale::Linear), traces)
+    figure(id.to_owned(), title, caption, None, panel, traces)
 }
 
 /// ns of curves of today with their intervals, a column a size.

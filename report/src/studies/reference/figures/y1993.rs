@@ -4,7 +4,8 @@ use literature::claims::evidence::Curve;
 
 use super::{DRAWING, Item, by_size, figure, stacked};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
-use crate::document::{Kind, Table};
+use crate::document::{Kind, Rows, Table};
+use crate::number;
 
 /// The abstract's conclusion in our words.
 pub const CONCLUSION: &str = "large messages are checksum and copying; the time of small ones is spread over many kinds of work, so no single \
@@ -62,14 +63,39 @@ fn of_protocol<'a>(today: &'a [Curve], protocol: &str) -> Vec<&'a Curve> {
     today.iter().filter(|curve| curve.quantity == "kind" && curve.group == protocol).collect()
 }
 
-/// Figure 1 today, TCP and UDP: send and receive summed.
+/// Groups of receipts of today: as the device takes checksums, and with the CPU summing them as then.
+const GROUPS: [(&str, &str, &str); 4] = [
+    ("tcp", "tcp", "TCP"),
+    ("udp", "udp", "UDP"),
+    ("tcp, checksums by the CPU", "tcp-summed", "TCP, checksums by the CPU"),
+    ("udp, checksums by the CPU", "udp-summed", "UDP, checksums by the CPU"),
+];
+
+/// Figure 1 today: send and receive summed.
 fn bars(today: &[Curve]) -> Vec<Figure> {
     let caption = "CPU time of both ends, by the kinds of 1993 in their order. The checksum holds the loop that copies and sums.";
-    let one = |protocol: &str| {
-        let title = format!("Figure 1 today: {}", protocol.to_uppercase());
-        stacked(&format!("f1993-1-{protocol}"), &title, caption, &of_protocol(today, protocol), &TODAY)
+    let one = |(group, id, title): &(&str, &str, &str)| {
+        stacked(&format!("f1993-1-{id}"), &format!("Figure 1 today: {title}"), caption, &of_protocol(today, group), &TODAY)
     };
-    ["tcp", "udp"].map(one).into_iter().collect()
+    GROUPS.iter().map(one).collect()
+}
+
+/// What a workload costs, predicted from single sizes and measured.
+fn workload(today: &[Curve]) -> Option<Table> {
+    let of =
+        |how: &'static str| today.iter().filter(move |curve| curve.quantity == "workload" && curve.labels.iter().any(|label| label == how));
+    let predicted: Vec<&Curve> = of("predicted").collect();
+    let words = |curve: &Curve| {
+        let of = curve.points.first()?.1;
+        let ends = if of.high.is_finite() { format!(" ({} to {})", number::time(of.low), number::time(of.high)) } else { String::new() };
+        Some(format!("{}{ends}", number::time(of.value)))
+    };
+    let measured = |one: &Curve| of("measured").find(|other| other.name == one.name);
+    let rows = Rows::of(&predicted)
+        .words("Workload", |one| one.name.as_str())
+        .figures("predicted from single sizes", |one| words(one))
+        .figures("measured without receipts", |one| measured(one).and_then(words));
+    (!predicted.is_empty()).then(|| rows.table().titled("Today: a workload, predicted and measured"))
 }
 
 /// TCP and UDP next to each other, kind by kind.
@@ -98,6 +124,7 @@ pub fn items(today: &[Curve]) -> Vec<Item> {
         .drawn(std::iter::once(shares()).chain(bars(today)))
         .tabled(std::iter::once(kinds()).chain(sums(today))),
         Item::new("Figure 2", "histogram of message sizes on a department's network", DRAWING, &["k93-11"]),
-        Item::new("Figure 3", "the kinds of figure 1 weighted by that histogram, TCP and UDP", DRAWING, &["k93-12"]),
+        Item::new("Figure 3", "the kinds of figure 1 weighted by that histogram, TCP and UDP", DRAWING, &["k93-12"])
+            .tabled(workload(today)),
     ]
 }

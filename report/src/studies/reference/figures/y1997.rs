@@ -3,7 +3,7 @@
 
 use literature::claims::evidence::Curve;
 
-use super::{DRAWING, Item, by_size, figure, stacked};
+use super::{DRAWING, Item, by_size, counted, figure, stacked};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Kind, Table};
 
@@ -70,6 +70,24 @@ fn times(today: &[Curve]) -> Vec<Figure> {
     DIRECTIONS.iter().map(one).collect()
 }
 
+/// What is done for a message, as the microscope tells it apart.
+const PHASES: [(&str, &str, &str); 4] = [
+    ("send", "send", "sent"),
+    ("acknowledgement taken", "taken", "its acknowledgement taken"),
+    ("receive", "receive", "received"),
+    ("acknowledgement sent", "acknowledge", "its acknowledgement sent"),
+];
+
+/// Counts of today by phase and layer.
+fn counts(today: &[Curve], quantity: &str, of: &'static str) -> Vec<Figure> {
+    let caption = "Exact counts of a message in an emulated machine, by the layers of 1997.";
+    let one = |(phase, id, name): &(&str, &str, &str)| {
+        let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == quantity && curve.group == *phase).collect();
+        counted(&format!("f1997-{quantity}-{id}"), &format!("Today: {of}, {name}"), caption, of, &curves, &STACK)
+    };
+    PHASES.iter().map(one).collect()
+}
+
 fn by_layer(today: &[Curve]) -> Option<Table> {
     let of = |(direction, name): &(&str, &str)| {
         let curves = of_direction(today, direction);
@@ -91,8 +109,9 @@ pub fn items(today: &[Curve]) -> Vec<Item> {
         )
         .drawn([cycles(3, 0), cycles(6, 1)].into_iter().chain(times(today)))
         .tabled(by_layer(today)),
-        Item::new("Figures 4 and 7", "instructions by layer", DRAWING, &[]),
-        Item::new("Figures 5 and 8", "data reads and data writes by layer", DRAWING, &["k97-06"]),
+        Item::new("Figures 4 and 7", "instructions by layer", DRAWING, &[]).drawn(counts(today, "layer-instructions", "instructions")),
+        Item::new("Figures 5 and 8", "data reads and data writes by layer", DRAWING, &["k97-06"])
+            .drawn(counts(today, "layer-reads", "reads").into_iter().chain(counts(today, "layer-writes", "writes"))),
         Item::new("Section 3", "bounds at 1,440 B", "stated figures only.", &["k97-07"]).tabled([table()]),
     ]
 }
