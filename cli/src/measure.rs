@@ -1,9 +1,12 @@
 //! A plan that a command made, measured.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use lab::connection::Credentials;
+use lab::study::StudyError;
 use model::plan::ApprovedPlan;
 use model::run::Status;
 
@@ -16,10 +19,7 @@ use crate::{output, report, signals};
 /// # Errors
 /// Hosts that cannot be made, a disk that is full. What was measured by then is stored.
 pub fn measure(plan: &ApprovedPlan, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
-    let mut recorder = Recorder::new(runs, plan, started_ms, signals::listen()?);
-    let outcome = lab::study::run(plan, credentials, &mut recorder);
-    let path = recorder.path();
-    drop(recorder);
+    let (path, outcome) = carry_out(plan, runs, credentials, started_ms, signals::listen()?);
     let Some(path) = path else {
         outcome?;
         return Err(anyhow::anyhow!("interrupted before anything was measured").into());
@@ -27,6 +27,19 @@ pub fn measure(plan: &ApprovedPlan, runs: &Path, credentials: &Credentials, star
     report::write(&path, None, &analysis::verdict::GATE)?;
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
     Ok((path, status))
+}
+
+/// Measures a plan; returns the run's directory, if it was begun, and how it ended.
+pub fn carry_out(
+    plan: &ApprovedPlan,
+    runs: &Path,
+    credentials: &Credentials,
+    started_ms: u64,
+    interrupted: Arc<AtomicBool>,
+) -> (Option<PathBuf>, Result<Status, StudyError>) {
+    let mut recorder = Recorder::new(runs, plan, started_ms, interrupted);
+    let outcome = lab::study::run(plan, credentials, &mut recorder);
+    (recorder.path(), outcome)
 }
 
 /// Says what would be measured.

@@ -232,7 +232,11 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
     Ok(Exit::Failed)
 }
 
-fn plan(args: &StudyArgs, seed: u64) -> Result<(ApprovedPlan, Option<Shortened>), Failure> {
+/// The plan that is asked for, its order drawn from the seed where none is, and whether its trials are shorter than written.
+///
+/// # Errors
+/// No such study, a plan that cannot be read or be.
+pub fn plan(args: &StudyArgs, seed: u64) -> Result<(ApprovedPlan, Option<Shortened>), Failure> {
     let text = match (&args.plan, &args.name) {
         (Some(file), _) => sys::file::read_text(file, LONGEST_PLAN).map_err(|answer| unreadable(file, &answer))?,
         (None, Some(name)) => preset(name)?.to_owned(),

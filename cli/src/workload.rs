@@ -55,7 +55,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
         show(&predicted, &path, Some(&path), args)?;
         return Ok(Exit::Done);
     }
-    let plan = mixes_like(&workloads, &sizes.0, &sizes.1.run.plan, args, now)?;
+    let plan = mixes_like(&workloads, &sizes.0.likes(), &sizes.1.run.plan, args, now)?;
     let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
     let plan = consent::to_stored(&path, plan, consent)?;
     let Some((mixes_path, status)) = measured(&plan, args, now)? else { return Ok(Exit::Done) };
@@ -170,18 +170,41 @@ fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Approv
 
 /// The workloads over every series of a stored run, on hosts and a link like its own: data, as that
 /// run is.
-fn mixes_like(workloads: &[Workload], sizes: &StreamTrials, stored: &Plan, args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
+fn mixes_like(workloads: &[Workload], likes: &[Cell], stored: &Plan, args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
     let mut plan = resolve(&RawPlan::parse(PLAN)?, &[], now)?.into_plan();
     plan.seed = args.extent.seed.unwrap_or(now);
     plan.title = "Workloads, as predicted".to_owned();
     (plan.link, plan.hosts, plan.data_port, plan.cpus) = (stored.link.clone(), stored.hosts.clone(), stored.data_port, stored.cpus.clone());
-    let (seed, likes) = (plan.seed, sizes.likes());
+    let seed = plan.seed;
     plan.cells = likes.iter().map(|like| mixes(workloads, like, seed)).collect::<Result<Vec<_>, _>>()?.concat();
     if plan.cells.is_empty() {
         return Err(Failure::misuse("no series of the run can send any of these workloads"));
     }
     extend(&mut plan, args);
     Ok(plan)
+}
+
+/// The workloads over every series of streams of a plan that nettoll itself made.
+///
+/// # Errors
+/// A workload that there is not, or that no series can send.
+pub fn like(sizes: &ApprovedPlan, args: &WorkloadArgs, seed: u64) -> Result<ApprovedPlan, Failure> {
+    let mut likes: Vec<Cell> = Vec::new();
+    for cell in sizes.cells.iter().filter(|cell| cell.test.is_stream()) {
+        if !likes.iter().any(|like| like.series_of_sizes() == cell.series_of_sizes()) {
+            likes.push(cell.clone());
+        }
+    }
+    Ok(sizes.carry_over(mixes_like(&workloads(&args.workloads)?, &likes, sizes, args, seed)?)?)
+}
+
+/// A workload predicted from the sizes of a run, next to what a run measured of it.
+///
+/// # Errors
+/// A workload that there is not, a run that cannot be read.
+pub fn predicted(name: &str, sizes: &Path, mixes: Option<&Path>) -> Result<WorkloadStudy, Failure> {
+    let (sizes, mixes) = (read(sizes)?, mixes.map(read).transpose()?);
+    Ok(predict(&[workload(name)?], borrowed(&sizes), mixes.as_ref().map(borrowed)))
 }
 
 /// A cell for each workload; a datagram-less workload has none over UDP.

@@ -230,6 +230,11 @@ fn duration(plan: &Plan) -> Duration {
     }
 }
 
+/// Seconds that a plan takes, as far as they are known beforehand.
+pub fn seconds(plan: &Plan) -> f64 {
+    duration(plan).time.as_secs_f64()
+}
+
 /// Duration of trials of so much payload over links whose rate is known.
 fn flowing(plan: &Plan, payload: impl Fn(&Cell) -> u64) -> Duration {
     let time = |cell: &Cell| Some(payload(cell) as f64 / goodput(cell, &plan.link_of(cell).kind)?);

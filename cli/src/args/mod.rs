@@ -185,6 +185,14 @@ pub fn parse() -> Result<Invocation, Failure> {
     Ok(Invocation::Told(Exit::Done))
 }
 
+/// The command of words that nettoll itself wrote, without the program's name.
+///
+/// # Errors
+/// Words that cannot be understood.
+pub fn command<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Option<Command>, clap::Error> {
+    Ok(Arguments::try_parse_from(std::iter::once("nettoll").chain(words))?.command)
+}
+
 /// Replacement of an option that only iperf3 has.
 fn instead(error: &clap::Error, agent: bool) -> Option<&'static str> {
     match (error.kind(), error.get(ContextKind::InvalidArg)) {

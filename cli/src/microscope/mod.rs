@@ -1,14 +1,14 @@
 //! `nettoll microscope`.
 
 mod flags;
-mod planned;
+pub mod planned;
 mod sides;
 mod timed;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
@@ -64,14 +64,23 @@ fn carry_out(args: &MicroscopeArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
+/// Counts what a command line asks for, and stores it as a run. Returns its directory.
+///
+/// # Errors
+/// What the microscope says, or a run that cannot be stored.
+pub fn counted(cache: &Cache, args: &MicroscopeArgs, runs: &Path) -> Result<(Vec<Measured>, PathBuf), Failure> {
     let lab = Lab::open(cache, args)?;
-    let place = args.html.place("microscope.html")?;
     let kernels = lab.kernels(&args.kernels())?;
     let asked: Vec<Request> = kernels.into_iter().map(|kernel| lab.asked(kernel, args.seed)).collect();
     let measured = lab.measure(&asked)?;
+    let stored = exact::store_run(runs, &measured, Detail { tree: args.tree })?;
+    Ok((measured, stored))
+}
+
+fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
+    let place = args.html.place("microscope.html")?;
+    let (measured, stored) = counted(cache, args, &args.runs.directory)?;
     let shown = Detail { tree: args.tree };
-    let stored = exact::store_run(&args.runs.directory, &measured, shown)?;
     if let Some(place) = &place {
         output::page(place, &report::html::document(&report::microscope::document(&measured, &[], shown, crate::version::SHORT)))?;
     }

@@ -1,14 +1,30 @@
 //! `nettoll microscope --dry-run`.
 
 use microscope::cache::Cache;
-use microscope::duration::estimate;
+use microscope::duration::{Estimate, estimate};
 use microscope::kernel;
-use microscope::scenario::sessions;
+use microscope::scenario::{Session, sessions};
 
 use super::{timed, wanted};
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
 use crate::output;
+
+/// Time of one boot.
+fn each(cache: Option<&Cache>, sessions: &[Session], args: &MicroscopeArgs) -> Estimate {
+    estimate(cache, sessions.iter().map(|session| session.regions.len() as u64 * u64::from(args.messages)).max().unwrap_or(0))
+}
+
+/// The most seconds that counting is expected to take, one boot after the other.
+///
+/// # Errors
+/// Misuse, or a cache that another can have written.
+pub fn seconds(args: &MicroscopeArgs) -> Result<u64, Failure> {
+    let (scenarios, sizes) = wanted(args)?;
+    let sessions = sessions(&scenarios, &sizes);
+    let boots = sessions.len() as u64 * args.kernels().len() as u64;
+    Ok(each(Cache::look()?.as_ref(), &sessions, args).seconds.end() * boots)
+}
 
 /// Says what would be fetched and run.
 ///
@@ -36,8 +52,7 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let kernels: Vec<String> = words.iter().map(of_kernel).collect();
     let messages: Vec<&str> = sessions.iter().flat_map(|session| &session.regions).map(|(name, _)| name.as_str()).collect();
     let boots = sessions.len() as u64 * words.len() as u64 * seeds;
-    let most = sessions.iter().map(|session| session.regions.len() as u64 * u64::from(args.messages)).max().unwrap_or(0);
-    let each = estimate(cache, most);
+    let each = each(Some(cache), &sessions, args);
     let all = each.seconds.start() * boots..=each.seconds.end() * boots;
     if args.json {
         let seconds = serde_json::json!({ "least": all.start(), "most": (!each.at_least).then_some(all.end()), "timed_boots": each.boots });

@@ -1,9 +1,16 @@
 //! Published studies, and what is laid next to them.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::support::tool::Tool;
-use crate::support::{Skip, need_programs};
+use model::run::Status;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::support::processes::{assert_nothing_left, traces};
+use crate::support::tool::{Answer, Tool};
+use crate::support::{Skip, need_programs, within};
 
 crate::claims!(
     the_studies_are_listed,
@@ -12,6 +19,8 @@ crate::claims!(
     tables_from_elsewhere_are_analysed,
     the_papers_are_ruled_in_every_form,
     stored_runs_of_today_are_ruled_next_to_the_papers,
+    parts_are_listed_before_they_are_measured,
+    papers_that_are_killed_and_interrupted_go_on,
     other_tools_output_is_read,
     a_study_that_there_is_not_is_misuse,
     a_table_that_cannot_be_used_is_said,
@@ -131,7 +140,7 @@ fn the_papers_are_ruled_in_every_form() -> Result<(), Skip> {
     let notch = claims.iter().find(|claim| claim["id"] == "j88-08").unwrap();
     assert_eq!((json["papers"].as_array().unwrap().len(), notch["ruling"].as_str()), (1, Some("holds")), "{notch}");
     tool.run(&["papers", "--then", "--only", "1997", "--markdown"]).done().says("Figures 3 and 6");
-    tool.run(&["papers"]).refused(2, &["--then"]);
+    tool.run(&["papers", "--then", "--quick"]).refused(2, &["--then", "--quick"]);
     tool.run(&["papers", "--then", "--only", "1990"]).refused(2, &["1990", "1984, 1988, 1993, 1997, 2007"]);
     Ok(())
 }
@@ -168,6 +177,85 @@ fn stored_runs_of_today_are_ruled_next_to_the_papers() -> Result<(), Skip> {
     }
     assert!(page.len() <= 2_000_000, "{}", page.len());
     tool.run(&["papers", "--runs-from", "runs/none"]).refused(1, &["runs/none"]);
+    Ok(())
+}
+
+fn parts_are_listed_before_they_are_measured() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let text = tool.run(&["papers", "--dry-run"]).done();
+    assert!(text.stdout.lines().count() <= 12, "{}", text.stdout);
+    for name in ["cabrera1984", "repetitions", "host-load", "link-load", "jacobson1988", "receipt", "W1", "microscope", "bidulock2007"] {
+        text.says(name);
+    }
+    let parts = |words: &[&str]| {
+        let value = tool.run(&[&["papers", "--dry-run", "-J"], words].concat()).done().json();
+        value["parts"].as_array().unwrap().clone()
+    };
+    let sum = |parts: &[serde_json::Value]| parts.iter().map(|part| part["seconds"].as_f64().unwrap()).sum::<f64>();
+    let (whole, quick) = (parts(&[]), parts(&["--quick"]));
+    assert!(sum(&whole) <= 45.0 * 60.0 && sum(&quick) <= 10.0 * 60.0, "{} s, quick {} s", sum(&whole), sum(&quick));
+    let of_1988 = parts(&["--only", "1988"]);
+    assert_eq!(of_1988.iter().map(|part| part["name"].as_str().unwrap()).collect::<Vec<_>>(), ["jacobson1988", "buffers"]);
+    assert!(!tool.path().join("runs").exists());
+    tool.run(&["papers", "--dry-run", "--resume"]).refused(1, &["runs"]);
+    std::fs::create_dir(tool.path().join("runs")).unwrap();
+    tool.run(&["papers", "--dry-run", "--resume"]).refused(2, &["runs holds no part of `nettoll papers`"]);
+    Ok(())
+}
+
+/// The runs of parts by the names of their plans.
+fn parts(tool: &Tool) -> Vec<(String, model::Run)> {
+    let Ok(entries) = std::fs::read_dir(tool.path().join("runs")) else { return Vec::new() };
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        let path = entry.ok()?.path();
+        let run: model::Run = serde_json::from_str(&std::fs::read_to_string(path.join("run.json")).ok()?).ok()?;
+        Some((run.plan.name.clone(), run))
+    };
+    entries.filter_map(read).collect()
+}
+
+fn trials(tool: &Tool, name: &str) -> usize {
+    let of = |(found, run): &(String, model::Run)| (found == name).then(|| tool.path().join("runs").join(&run.id).join("trials.jsonl"));
+    let text = parts(tool).iter().find_map(of).and_then(|place| std::fs::read_to_string(place).ok());
+    text.map_or(0, |text| text.lines().count())
+}
+
+fn papers_that_are_killed_and_interrupted_go_on() -> Result<(), Skip> {
+    const FIRST: &str = "papers-jacobson1988";
+    const SECOND: &str = "papers-buffers";
+    let tool = Tool::new();
+    let before = traces();
+    let start = |words: &[&str]| {
+        let mut command = tool.command(&[&["papers", "--only", "1988"], words].concat());
+        command.process_group(0).spawn().unwrap()
+    };
+    let mut papers = start(&["--quick"]);
+    within(Duration::from_secs(60), "some trials of the first part are stored", || trials(&tool, FIRST) >= 5);
+    papers.kill().unwrap();
+    papers.wait().unwrap();
+    assert_nothing_left(&tool, &before);
+    // It knows by itself that it was a quick one; the first part ends, the second is interrupted.
+    let papers = start(&["--resume"]);
+    within(Duration::from_secs(120), "some trials of the second part are stored", || trials(&tool, SECOND) >= 5);
+    killpg(Pid::from_raw(papers.id().cast_signed()), Signal::SIGINT).unwrap();
+    let answer = Answer::from(papers.wait_with_output().unwrap());
+    assert_eq!(answer.code, Some(1), "{answer:#?}");
+    assert!(answer.stderr.contains("going on after") && answer.stderr.contains("nettoll papers --resume runs"), "{answer:#?}");
+    answer.says("Not measured");
+    answer.says("buffers: interrupted");
+    assert!(tool.path().join("runs/papers.html").exists());
+    let of = |name: &str| parts(&tool).into_iter().find(|(found, _)| found == name).unwrap().1;
+    assert_eq!((of(FIRST).status, of(SECOND).status), (Status::BlocksDone, Status::Interrupted));
+    // The rest is measured, and what is there is not measured again.
+    let (whole, half) = (trials(&tool, FIRST), trials(&tool, SECOND));
+    let value = tool.run(&["papers", "--only", "1988", "--resume", "runs", "-J"]).done().json();
+    assert_eq!((trials(&tool, FIRST), parts(&tool).len()), (whole, 2));
+    assert!(trials(&tool, SECOND) > half && of(SECOND).status == Status::BlocksDone);
+    let listed = value["parts"].as_array().unwrap();
+    assert!(listed.iter().all(|part| part["run"].is_string() && part["lacks"].is_null()), "{listed:?}");
+    let claims = value["papers"][0]["statements"].as_array().unwrap();
+    let ruled = claims.iter().filter(|claim| claim["today"]["standing"] != "not_testable").count();
+    assert!(ruled >= 2, "{claims:?}");
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The papers in one document.
 
 use literature::{ReferenceAnalysis, Study, analyse, years};
-use report::papers::{Runs, document, value};
+use report::papers::{Part, Runs, document, value};
 use report::terminal::Style;
 
 /// Draws where the intervals do not matter.
@@ -80,6 +80,40 @@ fn a_terminal_has_a_screen_of_it_and_more_on_request() {
 }
 
 #[test]
+fn what_was_measured_and_what_was_not_is_said() {
+    let part = |name: &str, run: Option<&str>, lacks: Option<&str>| Part {
+        name: name.to_owned(),
+        year: 1984,
+        command: format!("nettoll study {name} --blocks 6"),
+        seconds: 9.0,
+        run: run.map(str::to_owned),
+        lacks: lacks.map(str::to_owned),
+    };
+    let parts = vec![
+        part("host-load", Some("2026-01-02T03-04-05Z-papers-host-load-7f3a"), None),
+        part("receipt", None, Some("perf events: EPERM; see `nettoll doctor`")),
+        part("checksums", None, Some("perf events: EPERM; see `nettoll doctor`")),
+        part("buffers", Some("2026-01-02T03-05-05Z-papers-buffers-7f3b"), Some("interrupted")),
+    ];
+    let runs = Runs { names: vec!["x".to_owned()], machine: Some("Linux 6.18 · 2 CPUs".to_owned()), parts, ..Runs::default() };
+    let papers = papers();
+    let document = document(&papers, &years::all().unwrap(), &runs, "");
+    let text = report::terminal::document(&document, Style::PLAIN);
+    assert!(text.lines().count() <= 23, "{text}");
+    for words in
+        ["Linux 6.18 · 2 CPUs", "Not measured", "receipt, checksums: perf events: EPERM; see `nettoll doctor`.", "buffers: interrupted."]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let page = report::html::document(&document);
+    let held = section(&page, "parts");
+    for words in ["nettoll study host-load --blocks 6", "papers-host-load-7f3a", "papers-buffers-7f3b"] {
+        assert!(held.contains(words), "{words}: {held}");
+    }
+    assert_eq!(value(&papers, &[], &runs)["parts"][3]["lacks"], "interrupted");
+}
+
+#[test]
 fn markdown_and_json_hold_it_as_well() {
     let papers = papers();
     let years = years::all().unwrap();
@@ -88,7 +122,7 @@ fn markdown_and_json_hold_it_as_well() {
         assert!(text.contains(&format!("# {}", paper.title)), "{}", paper.title);
         paper.statements.iter().for_each(|one| assert!(text.contains(&one.id), "{}", one.id));
     }
-    let value = value(&papers, &years);
+    let value = value(&papers, &years, &Runs::default());
     let claims: usize = value["papers"].as_array().unwrap().iter().map(|paper| paper["statements"].as_array().unwrap().len()).sum();
     assert_eq!((value["format"].as_u64(), claims), (Some(1), 100));
     assert!((value["falls"]["message"]["factor"].as_f64().unwrap() - 437.7).abs() < 0.1);

@@ -55,7 +55,9 @@ const LANGUAGES: [&str; 8] = ["sh", "text", "toml", "json", "sql", "python", "r"
 
 /// Commands that do not do here what the page says, each with its exit code, what it answers,
 /// and where it is tested instead. All others do it.
-const ELSEWHERE: [(&str, i32, &str); 3] = [
+const ELSEWHERE: [(&str, i32, &str); 4] = [
+    // No part of `papers` is stored here: the claims of `reference` kill some and go on with them.
+    ("nettoll papers --resume", 2, "holds no part of `nettoll papers`"),
     // A run goes on only with the build and on the hosts that began it: the claims of `resume` and `stored_runs` do.
     ("nettoll study --resume runs/INTERRUPTED", 1, "go on with that build"),
     // There is no stored run of a fleet here: the claims of `agents::fleet` go on with theirs.

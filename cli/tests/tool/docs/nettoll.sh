@@ -87,6 +87,7 @@ fleet)
     has manifest || has --dry-run || words+=(--dry-run)
     has manifest || for name in n1 n2 n3; do words+=(--host "$name=cmd:$NETTOLL __serve"); done
     ;;
+papers) has --then --runs-from --dry-run || words+=(--dry-run) ;;
 workload) has --dry-run --predict || words+=(--dry-run) ;;
 -c)
     has -t -n -k || words+=(-t 0.2)

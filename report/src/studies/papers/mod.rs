@@ -1,5 +1,6 @@
 //! The papers in one document: all claims, one message from 1984 on, a section a paper.
 
+mod parts;
 mod years;
 
 use literature::claims::evidence::Curve;
@@ -7,59 +8,73 @@ use literature::statement::{Ruling, Statement, counts};
 use literature::years::Year;
 use literature::{ReferenceAnalysis, Study};
 
+pub use super::run::host as machine;
+
 use super::reference::{claims, csv, paper};
 use crate::document::{Block, Document, Masthead, Rows, Section, Table};
 use crate::json;
+use crate::words::plural;
+
+pub use parts::{Part, dry_run, parts_json};
 
 /// Runs of today that the papers are ruled by.
 #[derive(Debug, Default)]
 pub struct Runs {
     /// Their names.
     pub names: Vec<String>,
+    /// The machine of the first, in words.
+    pub machine: Option<String>,
     /// What they measured, each curve for the paper that it is next to.
     pub curves: Vec<(Study, Curve)>,
+    /// The parts that were to be measured for this document.
+    pub parts: Vec<Part>,
 }
 
 /// The papers, the costs by year, runs of today if there are any, and nettoll's version.
 pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool: &str) -> Document {
-    let mut sections = vec![head(papers), years::section(years)];
+    // A terminal has room for one answer: rulings of today, where there are any.
+    let message = if runs.names.is_empty() { years::section(years) } else { usual(years::section(years)) };
+    let mut sections = vec![head(papers, &runs.parts), message];
     let of_paper = |one: &ReferenceAnalysis| {
         let curves = runs.curves.iter().filter(|(study, _)| Some(*study) == one.study).map(|(_, curve)| curve.clone());
         usual(paper(one, &curves.collect::<Vec<_>>()).led(&year(one)))
     };
     sections.extend(papers.iter().map(of_paper));
+    sections.extend(parts::section(&runs.parts));
     sections.push(usual(methods(papers)));
     let (heading, line) = match runs.names.as_slice() {
         [] => ("Five studies of the network stack, by their own tables", "The papers alone: nothing is measured.".to_owned()),
-        names => ("Five studies of the network stack, then and now", format!("Today: {}.", names.join(", "))),
+        names if runs.parts.is_empty() => ("Five studies of the network stack, then and now", format!("Today: {}.", names.join(", "))),
+        names => {
+            ("Five studies of the network stack, then and now", format!("Today: {} measured for it.", plural(names.len() as u64, "run")))
+        }
     };
     Document {
         masthead: Masthead {
             brand: "papers".to_owned(),
             heading: heading.to_owned(),
-            lines: vec![format!("{line} Rulings are nettoll's, by the rule that stands with each.")],
+            lines: std::iter::once(format!("{line} Rulings are nettoll's, by the rule that stands with each."))
+                .chain(runs.machine.clone())
+                .collect(),
             ..Masthead::default()
         },
         sections,
-        data: vec![("analysis", json(papers, years)), ("csv", json::compact(&tables(papers)))],
+        data: vec![("analysis", json::compact(&value(papers, years, runs))), ("csv", json::compact(&tables(papers)))],
         tool: tool.to_owned(),
         ..Document::default()
     }
 }
 
-/// The same as JSON on one line.
-fn json(papers: &[ReferenceAnalysis], years: &[Year]) -> String {
-    json::compact(&value(papers, years))
-}
-
 /// The same as a value for JSON.
-pub fn value(papers: &[ReferenceAnalysis], years: &[Year]) -> serde_json::Value {
+pub fn value(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs) -> serde_json::Value {
     let [message, byte] = literature::years::falls(years);
     serde_json::json!({
         "format": literature::REFERENCE_FORMAT,
         "papers": papers,
         "years": years,
         "falls": { "message": message, "byte": byte },
+        "runs": runs.names,
+        "parts": runs.parts,
     })
 }
 
@@ -83,14 +98,15 @@ fn year(one: &ReferenceAnalysis) -> String {
 }
 
 /// Counts, and the table of all claims.
-fn head(papers: &[ReferenceAnalysis]) -> Section {
+fn head(papers: &[ReferenceAnalysis], parts: &[Part]) -> Section {
     let all: Vec<&Statement> = papers.iter().flat_map(|one| &one.statements).collect();
     let groups: Vec<(String, Vec<&Statement>)> =
         papers.iter().map(|one| (format!("{}: {}", year(one), one.title), one.statements.iter().collect())).collect();
     let tallies = [Some(claims::tally(all.iter().copied())), claims::tally_today(all.iter().copied())];
     let lead = tallies.into_iter().flatten().map(|tally| format!("{tally}.")).collect::<Vec<_>>().join(" ");
     let table = claims::table(&groups).styled("every claims filtered");
-    Section::new("claims", "Claims", [Block::Lead(lead.into()), by_paper(papers).into(), table.into()])
+    let blocks = [Block::Lead(lead.into()), by_paper(papers).into()].into_iter().chain(parts::not_measured(parts)).chain([table.into()]);
+    Section::new("claims", "Claims", blocks)
 }
 
 /// Counts of rulings, a row a paper.
