@@ -346,6 +346,11 @@ impl Metric {
         self.row().bound
     }
 
+    /// Returns whether a cell cannot give the figure whatever its ends counted.
+    pub(crate) fn is_absent(self, cell: &Cell) -> bool {
+        self.row().absent.of_cell(cell)
+    }
+
     /// The figure of a trial, without its interrupt time; `None` when the trial
     /// does not give it, or one beyond its bound. Infinite is a percentile of round
     /// trips that is one of the missing, and nothing else.
@@ -356,7 +361,7 @@ impl Metric {
     /// The same whatever its bound.
     pub(crate) fn unbounded(self, trial: &Source) -> Option<f64> {
         let row = self.row();
-        if row.absent.of_cell(trial.cell) {
+        if self.is_absent(trial.cell) {
             return None;
         }
         let may_be_missing = matches!(self, Self::RoundTripP50Ns | Self::RoundTripP99Ns);

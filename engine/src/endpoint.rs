@@ -125,11 +125,8 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     if !(1..=MOST_FLOWS).contains(&cell.flows) {
         return refuse(format!("{} flows; an endpoint has 1 to {MOST_FLOWS}", cell.flows));
     }
-    if task.woven.is_some() && (cell.flows > 1 || cell.bidirectional || task.program.is_some() || matches!(task.end, TrialEnd::Messages(_)))
-    {
-        return refuse(
-            "a woven trial of several flows, in both ways, of a user's program or of a number of messages; measure it in turn".to_owned(),
-        );
+    if task.woven.is_some() && (task.program.is_some() || matches!(task.end, TrialEnd::Messages(_))) {
+        return refuse("a woven trial of a user's program or of a number of messages; measure it in turn".to_owned());
     }
     if cell.bidirectional && !cell.test.is_stream() {
         return refuse(format!("{} in both ways; only streams can be bidirectional", cell.test));

@@ -64,8 +64,9 @@ struct FlowThread {
 fn task_of(task: &Task, number: usize) -> Task {
     let role = if number < task.cell.flows as usize { task.role } else { task.role.other() };
     let cpu = task.cpus.get(number % task.cpus.len().max(1)).copied();
+    let woven = task.woven.map(|first| model::woven::Seat { number: first.number + number as u32, ..first });
     // Each flow has a seed of its own, and none of one role those of the other.
-    Task { role, cpus: cpu.into_iter().collect(), seed: task.seed ^ number as u64, ..task.clone() }
+    Task { role, cpus: cpu.into_iter().collect(), seed: task.seed ^ number as u64, woven, ..task.clone() }
 }
 
 impl FlowThreads {

@@ -107,14 +107,12 @@ impl Stage {
     }
 
     /// Answers the controller of a woven trial, if it asks, with what was counted `so_far`, and waits
-    /// for its turn; true where the measured part goes on, or another has begun meanwhile.
-    pub fn answer_mark(&self, edges: &EdgeReader, so_far: impl FnOnce() -> Counts) -> bool {
+    /// for its turn; how long it did, where the measured part goes on, or another has begun meanwhile. `None`
+    /// where none asks.
+    pub fn answer_mark(&self, edges: &EdgeReader, so_far: impl FnOnce() -> Counts) -> Option<Nanos> {
         match &self.memory {
-            Memory::Seat(seat) if self.is(Part::Marked) => {
-                seat.answer(edges, &so_far());
-                true
-            }
-            _ => false,
+            Memory::Seat(seat) if self.is(Part::Marked) => Some(seat.answer(edges, &so_far())),
+            _ => None,
         }
     }
 

@@ -99,18 +99,22 @@ impl Timekeeper<'_> {
         // The clocks are read right after every flow has been told, at either
         // edge, so that what lies between is as long as what they count.
         // In a woven trial its controller says who flows.
-        let measured = if self.task.woven.is_some() { Part::Marked } else { Part::Measure };
+        let woven = self.task.woven.is_some();
+        let measured = if woven { Part::Marked } else { Part::Measure };
         self.threads.enter(|_| measured);
         let start = reader.end();
         self.threads.wake();
         // Both ends close together, also where one of them was late to open.
         self.measure(opens, length, &mut progress)?;
-        self.threads.enter(|role| if role == Role::Sender { Part::Tail } else { Part::Drain });
+        // Who had turns has stopped in the last: no other end still measures.
+        self.threads.enter(|role| if role == Role::Sender && !woven { Part::Tail } else { Part::Drain });
         let end = reader.end();
         self.threads.wake();
         let irq = since(before, edge::irq(self.task));
-        self.wait(Instant::now() + tail(&self.task.cell.conditions))?;
-        self.go_on_to(|_| Part::Drain);
+        if !woven {
+            self.wait(Instant::now() + tail(&self.task.cell.conditions))?;
+            self.go_on_to(|_| Part::Drain);
+        }
         self.hear_the_end()?;
         self.go_on_to(|_| Part::Drain);
         Ok(Led { irq, edges: Some((start, end)), progress })

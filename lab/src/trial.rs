@@ -38,6 +38,8 @@ use talk::STEP_LIMIT;
 /// Time that a receiver waits for more after the sender's end: on one machine
 /// whatever was sent has arrived by then.
 const SILENCE: Nanos = Nanos::from_millis(20);
+/// The same in a woven trial: the end of its last slice was waited for, until nothing came any more.
+const WOVEN_SILENCE: Nanos = Nanos::from_millis(5);
 /// Time that a requester waits for an answer on one machine.
 const ANSWER_LIMIT: Nanos = Nanos::from_millis(100);
 /// Time that a trial of a number of messages may take.
@@ -362,7 +364,7 @@ impl Trial<'_> {
             limits: Limits { time: Some(Nanos::from(self.limit)), bytes: None },
             end: self.spec.end,
             warmup: self.spec.plan.warmup,
-            silence: control.map_or(SILENCE, |path| path.silence) + wait,
+            silence: control.map_or(if self.spec.woven.is_some() { WOVEN_SILENCE } else { SILENCE }, |path| path.silence) + wait,
             answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + wait,
             irq_time_subtracted: place.irq_time_subtracted,
             program: self.spec.cell.external(role),

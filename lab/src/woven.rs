@@ -16,7 +16,7 @@ use model::run::Status;
 use model::schedule::{self, Slot};
 use model::trial::{Outcome, TrialRecord};
 use model::warning::Warning;
-use model::woven::{self, Exchange, Slice, SliceTimes, exchange, instance_length};
+use model::woven::{self, Exchange, Slice, exchange};
 use model::{Cell, Pass, Role};
 
 use crate::arm::{self, ArmController, ArmError};
@@ -183,7 +183,7 @@ impl<'a> Weaver<'a> {
             }
             session.bind(&BTreeMap::new())?;
         }
-        let length = SliceTimes::of(planned, self.plan.arms.len()).measured;
+        let length = self.plan.slice_times(planned).measured;
         let mut records = Vec::new();
         for (arm, outcome) in outcomes.into_iter().enumerate() {
             let as_run = self.plan.cell_in(planned, arm).unwrap_or_else(|_| planned.clone());
@@ -241,7 +241,7 @@ impl<'a> Weaver<'a> {
         let planned = &self.plan.cells[cell];
         let seed = schedule::trial_seed(self.plan.seed, number, cell);
         let spec = |arm: usize| TrialSpec {
-            end: TrialEnd::Length(instance_length(planned, self.plan.arms.len())),
+            end: TrialEnd::Length(self.plan.instance_length(planned)),
             arm: self.arms.settings(arm).filter(|settings| settings.tool.is_some()),
             seed,
             ..TrialSpec::clean(self.plan, &arms[arm].cell, swapped)
@@ -250,7 +250,7 @@ impl<'a> Weaver<'a> {
         let mut sessions: Vec<Option<&mut Session>> = self.sessions.iter_mut().map(Some).collect();
         let own = |(number, arm): (usize, &PreparedArm)| Some(WovenArm { session: sessions[arm.pair].take()?, spec: spec(number) });
         let woven: Vec<WovenArm> = arms.iter().enumerate().filter_map(own).collect();
-        run_instance(&self.board, woven, SliceTimes::of(planned, self.plan.arms.len()), |round| {
+        run_instance(&self.board, woven, self.plan.slice_times(planned), |round| {
             woven::order(self.plan.seed, place, round, arms.len())
         })
     }

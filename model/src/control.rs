@@ -86,7 +86,7 @@ pub struct Task {
     /// A known cost for its traffic threads. The endpoint's host puts it here, and takes out another's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection: Option<Injection>,
-    /// Its seat in a woven trial; `None`: it measures all the time.
+    /// The seat of its first thread in a woven trial; `None`: it measures all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub woven: Option<Seat>,
 }

@@ -12,7 +12,8 @@ use crate::end::Switches;
 use crate::quantity::Nanos;
 use crate::traffic::Protocol;
 
-/// Place of one end on the board that the ends of a woven trial share with their controller.
+/// Place of one end on the board that the ends of a woven trial share with their controller: that of its first
+/// thread, which those of the others follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// Descriptor of the board, which the endpoint inherits through its host.
@@ -21,15 +22,15 @@ pub struct Seat {
     pub number: u32,
 }
 
-/// An edge of a slice, as the end read it in one place between two messages. The counts are those
-/// since the end's first message.
+/// Times and counts of an end: at an edge of a slice, where it read them in one place between two messages, those
+/// since its first message; or from one edge to another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edge {
-    /// Time by the host's monotonic clock.
+pub struct Reading {
+    /// Time by the host's monotonic clock; of several flows from the first edge of any to the last.
     pub time: Nanos,
-    /// CPU time of the traffic thread.
+    /// CPU time of the traffic threads.
     pub cpu: Nanos,
-    /// Its wait for a CPU; 0 where the kernel keeps none.
+    /// Their wait for a CPU; 0 where the kernel keeps none.
     pub run_delay: Nanos,
     /// Messages; of a receiver of a TCP stream 0, which counts bytes.
     pub messages: u64,
@@ -37,84 +38,30 @@ pub struct Edge {
     pub bytes: u64,
     /// Kernel calls.
     pub calls: u64,
-    /// Context switches of the traffic thread.
+    /// Context switches of the traffic threads.
     pub switches: Switches,
 }
 
-/// The measured part of a slice at one end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SliceEnd {
-    /// Its length.
-    pub time: Nanos,
-    /// CPU time of the traffic thread within it.
-    pub cpu: Nanos,
-    /// Its wait for a CPU within it.
-    pub run_delay: Nanos,
-    /// Messages within it.
-    pub messages: u64,
-    /// Bytes within it.
-    pub bytes: u64,
-    /// Kernel calls within it.
-    pub calls: u64,
-    /// Context switches of the traffic thread within it.
-    pub switches: Switches,
-    /// Its first half; of no message where the end did not see the mark between the halves.
-    pub half: Half,
-}
-
-/// The first half of a slice at one end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Half {
-    /// Its length.
-    pub time: Nanos,
-    /// CPU time of the traffic thread within it.
-    pub cpu: Nanos,
-    /// Messages within it.
-    pub messages: u64,
-    /// Bytes within it.
-    pub bytes: u64,
-}
-
-impl SliceEnd {
-    /// From one edge to a later one, with the edge between their halves.
-    pub fn between(start: &Edge, middle: Option<&Edge>, end: &Edge) -> Self {
-        let half = middle.map(|middle| Half {
-            time: middle.time.since(start.time),
-            cpu: middle.cpu.since(start.cpu),
-            messages: middle.messages.saturating_sub(start.messages),
-            bytes: middle.bytes.saturating_sub(start.bytes),
-        });
+impl Reading {
+    /// What came since an earlier edge.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
         Self {
-            time: end.time.since(start.time),
-            cpu: end.cpu.since(start.cpu),
-            run_delay: end.run_delay.since(start.run_delay),
-            messages: end.messages.saturating_sub(start.messages),
-            bytes: end.bytes.saturating_sub(start.bytes),
-            calls: end.calls.saturating_sub(start.calls),
+            time: self.time.since(earlier.time),
+            cpu: self.cpu.since(earlier.cpu),
+            run_delay: self.run_delay.since(earlier.run_delay),
+            messages: self.messages.saturating_sub(earlier.messages),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            calls: self.calls.saturating_sub(earlier.calls),
             switches: Switches {
-                voluntary: end.switches.voluntary.saturating_sub(start.switches.voluntary),
-                involuntary: end.switches.involuntary.saturating_sub(start.switches.involuntary),
+                voluntary: self.switches.voluntary.saturating_sub(earlier.switches.voluntary),
+                involuntary: self.switches.involuntary.saturating_sub(earlier.switches.involuntary),
             },
-            half: half.unwrap_or_default(),
         }
     }
 
-    /// Both halves, each as a slice's end of its own; `None` where the mark between them was not seen.
-    fn halves(&self) -> Option<[Self; 2]> {
-        let Half { time, cpu, messages, bytes } = self.half;
-        let first = Self { time, cpu, messages, bytes, ..Self::default() };
-        let second = Self {
-            time: self.time.since(time),
-            cpu: self.cpu.since(cpu),
-            messages: self.messages.saturating_sub(messages),
-            bytes: self.bytes.saturating_sub(bytes),
-            ..Self::default()
-        };
-        (self.half != Half::default()).then_some([first, second])
-    }
-
-    /// Adds another.
-    pub(crate) fn add(&mut self, other: &Self) {
+    /// Adds another, of another slice.
+    pub fn add(&mut self, other: &Self) {
         self.time = self.time + other.time;
         self.cpu = self.cpu + other.cpu;
         self.run_delay = self.run_delay + other.run_delay;
@@ -123,6 +70,47 @@ impl SliceEnd {
         self.calls = self.calls.saturating_add(other.calls);
         self.switches.voluntary = self.switches.voluntary.saturating_add(other.switches.voluntary);
         self.switches.involuntary = self.switches.involuntary.saturating_add(other.switches.involuntary);
+    }
+
+    /// What threads did, each from its own edge to a later one: they see a mark when they have their turns. Within the
+    /// time of all of them no CPU gives more than it has.
+    pub fn of_flows<'a>(flows: impl IntoIterator<Item = (&'a Self, &'a Self)>) -> Self {
+        let (mut sum, mut time) = (Self::default(), None);
+        for (start, end) in flows {
+            sum.add(&end.since(start));
+            let (first, last) = time.unwrap_or((start.time, end.time));
+            time = Some((first.min(start.time), last.max(end.time)));
+        }
+        Self { time: time.map_or(Nanos::default(), |(first, last)| last.since(first)), ..sum }
+    }
+}
+
+/// Traffic of an end in the other's role, where both send.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackTraffic {
+    /// Messages; of a receiver of a TCP stream 0.
+    pub messages: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The measured part of a slice at one end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SliceEnd {
+    /// All of it: the counts of its role, the CPU time of all threads.
+    pub whole: Reading,
+    /// Its first half: zero where it did not see the mark between the halves. Only time, CPU time, messages and
+    /// bytes are stored.
+    pub half: Reading,
+    /// Its traffic in the other's role.
+    pub back: BackTraffic,
+}
+
+impl SliceEnd {
+    /// Both halves; `None` where the mark between them was not seen.
+    fn halves(&self) -> Option<[Self; 2]> {
+        let of = |half| Self { whole: half, ..Self::default() };
+        (self.half.time > Nanos::default()).then(|| [of(self.half), of(self.whole.since(&self.half))])
     }
 }
 
@@ -162,7 +150,7 @@ impl Slice {
     /// Returns whether figures are made of it: it is past the first round, was drained, and both ends measured much the
     /// same time. An end that waits for a CPU sees its mark late.
     pub fn counts(&self) -> bool {
-        let (sender, receiver) = (self.sender.time, self.receiver.time);
+        let (sender, receiver) = (self.sender.whole.time, self.receiver.whole.time);
         let same = sender.min(receiver).get() >= sender.max(receiver).get() / MOST_APART;
         self.round >= FIRST_ROUND && !self.not_drained && same
     }
@@ -184,26 +172,79 @@ pub struct SliceTimes {
     pub measured: Nanos,
 }
 
+/// A turn of a thread on a CPU that it shares: a tick, where it is 250 Hz.
+const TURN: Nanos = Nanos::from_millis(4);
+
+/// Messages of an offered rate that a slice has to hold.
+const LEAST_MESSAGES: f64 = 100.0;
+
+/// Shortest measured part.
+const LEAST_MEASURED: Nanos = Nanos::from_millis(10);
+
 impl SliceTimes {
     /// Of datagrams and round trips, which need a few milliseconds to be as they are: short slices share the most drift.
-    pub const SHORT: Self = Self { settle: Nanos::from_millis(2), measured: Nanos::from_millis(10) };
-    /// Of TCP streams.
+    pub const SHORT: Self = Self { settle: Nanos::from_millis(2), measured: LEAST_MEASURED };
+    /// Of TCP streams, of several flows, and of offered rates.
     pub const LONG: Self = Self { settle: Nanos::from_millis(4), measured: Nanos::from_millis(40) };
 
     /// Those of a cell in so many arms: none idles so long that a connection forgets.
-    pub fn of(cell: &Cell, arms: usize) -> Self {
-        let times = if is_tcp_stream(cell) { Self::LONG } else { Self::SHORT };
-        let most = Nanos::new(LONGEST_IDLE.get() / arms.saturating_sub(1).max(1) as u64).since(times.settle);
-        Self { measured: times.measured.min(most), ..times }
+    ///
+    /// # Errors
+    /// The reason for which it would have to idle longer.
+    pub fn of(cell: &Cell, arms: usize) -> Result<Self, TooShort> {
+        let threads = cell.threads();
+        let is_long = is_tcp_stream(cell) || threads > 1 || cell.rate.is_some();
+        let Self { settle, measured } = if is_long { Self::LONG } else { Self::SHORT };
+        let turns = if threads > 1 { Nanos::new(TURN.get().saturating_mul(threads.into())) } else { Nanos::default() };
+        // A rate beyond all clocks needs no time, and one of nothing all of it.
+        let messages = cell.rate.map(|rate| LEAST_MESSAGES / rate.messages_per_second(cell.size));
+        let messages = messages.map_or(Nanos::default(), |seconds| Nanos::new((seconds * 1e9) as u64));
+        let settle = settle.max(turns);
+        let most = Nanos::new(LONGEST_IDLE.get() / arms.saturating_sub(1).max(1) as u64).since(settle);
+        let measured = measured.max(turns).max(messages).min(most);
+        match () {
+            () if measured < LEAST_MEASURED.max(turns) => Err(TooShort::Flows),
+            () if measured < messages => Err(TooShort::Rate),
+            () => Ok(Self { settle, measured }),
+        }
     }
+
+    /// As long as the longer of both.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self { settle: self.settle.max(other.settle), measured: self.measured.max(other.measured) }
+    }
+
+    /// Length of an instance of a cell in so many arms: fresh connections come often where they differ from each other.
+    pub fn instance_length(self, cell: &Cell, arms: usize) -> Nanos {
+        let rounds = Nanos::new((self.settle + self.measured).get().saturating_mul(LEAST_ROUNDS));
+        let of_an_arm = Nanos::from_millis(if is_tcp_stream(cell) { 250 } else { 200 }).max(rounds);
+        Nanos::new(of_an_arm.get().saturating_mul(arms as u64))
+    }
+}
+
+/// Reason for which the longest slice of a cell is too short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooShort {
+    /// Its flows do not all have a turn in it, where they share a CPU.
+    Flows,
+    /// It has too few messages of its offered rate.
+    Rate,
 }
 
 /// Most arms of one round: with more, one waits so long for its turn that connections idle.
 pub const MOST_ARMS: usize = 8;
 
+/// Most seats of a board: one for each thread of both ends of all arms. Slices in which all have turns are too long
+/// before.
+pub const MOST_SEATS: u32 = 128;
+
 /// Longest time that an arm waits for its turn: a TCP that was idle for its retransmission timeout, 200 ms at least,
 /// starts slowly again.
 const LONGEST_IDLE: Nanos = Nanos::from_millis(150);
+
+/// Rounds that an instance has at least, besides its drains.
+const LEAST_ROUNDS: u64 = 5;
 
 fn is_tcp_stream(cell: &Cell) -> bool {
     cell.test.is_stream() && cell.protocol() == Protocol::Tcp
@@ -211,12 +252,6 @@ fn is_tcp_stream(cell: &Cell) -> bool {
 
 /// Time of an instance besides its length.
 pub const OVERHEAD: Nanos = Nanos::from_millis(80);
-
-/// Length of an instance of a cell in so many arms: fresh connections come often where they differ from each other.
-pub fn instance_length(cell: &Cell, arms: usize) -> Nanos {
-    let of_an_arm = Nanos::from_millis(if is_tcp_stream(cell) { 250 } else { 200 });
-    Nanos::new(of_an_arm.get().saturating_mul(arms as u64))
-}
 
 /// Who does what in an instance: the namespaces' roles and the order of arms are exchanged from one to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,22 +302,49 @@ mod tests {
 
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    use super::{SliceTimes, exchange, instance_length, order};
+    use super::{MOST_ARMS, MOST_SEATS, Reading, SliceTimes, TooShort, exchange, order};
+    use crate::rate::OfferedRate;
     use crate::{Bytes, Cell, Nanos, Test};
 
     #[test]
     fn no_arm_idles_for_long_and_every_instance_has_rounds() {
+        let flows = |cell: Cell, flows: u32| Cell { flows, ..cell };
+        let both_ways = |cell: Cell| Cell { bidirectional: true, ..cell };
+        let rate = |cell: Cell, rate: u64| Cell { rate: Some(OfferedRate::Messages(rate)), ..cell };
         for test in [Test::UdpStream, Test::TcpStream, Test::TcpRr] {
-            let cell = Cell::plain(test, Bytes::new(64));
-            for arms in 2..=super::MOST_ARMS {
-                let times = SliceTimes::of(&cell, arms);
-                let slice = (times.settle + times.measured).get();
-                assert!(slice * (arms as u64 - 1) <= 150_000_000 && times.measured >= Nanos::from_millis(10), "{test} {arms}");
-                // The first does not count, and each is longer by its drain.
-                assert!(instance_length(&cell, arms).get() / (slice * arms as u64) >= 5, "{test} {arms}");
+            let plain = || Cell::plain(test, Bytes::new(64));
+            for arms in 2..=MOST_ARMS {
+                assert!(SliceTimes::of(&plain(), arms).is_ok() && SliceTimes::of(&flows(plain(), 2), arms).is_ok(), "{test} {arms}");
+                let cells = (1..40).map(|count| flows(plain(), count)).chain([both_ways(flows(plain(), 4)), rate(plain(), 20_000)]);
+                for cell in cells {
+                    let Ok(times) = SliceTimes::of(&cell, arms) else { continue };
+                    let slice = (times.settle + times.measured).get();
+                    assert!(slice * (arms as u64 - 1) <= 150_000_000 && times.measured >= Nanos::from_millis(10), "{cell} {arms}");
+                    // The first does not count, and each is longer by its drain.
+                    assert!(times.instance_length(&cell, arms).get() / (slice * arms as u64) >= 5, "{cell} {arms}");
+                    assert!(2 * arms as u32 * cell.threads() <= MOST_SEATS, "{cell} {arms}");
+                }
             }
         }
-        assert_eq!(SliceTimes::of(&Cell::plain(Test::TcpStream, Bytes::new(64)), 2), SliceTimes::LONG);
+        let of = |cell: &Cell, arms| SliceTimes::of(cell, arms);
+        let tcp = Cell::plain(Test::TcpStream, Bytes::new(64));
+        assert_eq!(of(&tcp, 2), Ok(SliceTimes::LONG));
+        assert_eq!(of(&both_ways(flows(tcp.clone(), 2)), 2), Ok(SliceTimes { settle: Nanos::from_millis(16), ..SliceTimes::LONG }));
+        assert_eq!(of(&flows(tcp.clone(), 19), 2), Err(TooShort::Flows));
+        assert_eq!(of(&flows(tcp, 3), 8), Err(TooShort::Flows));
+        let udp = Cell::plain(Test::UdpStream, Bytes::new(64));
+        assert_eq!(of(&rate(udp.clone(), 10_000), 2), Ok(SliceTimes::LONG));
+        assert_eq!(of(&rate(udp.clone(), 1_000), 2).map(|times| times.measured), Ok(Nanos::from_millis(100)));
+        assert_eq!((of(&rate(udp.clone(), 100), 2), of(&rate(udp, 1_000), 8)), (Err(TooShort::Rate), Err(TooShort::Rate)));
+    }
+
+    #[test]
+    fn flows_are_summed_over_the_time_of_all_of_them() {
+        let edge = |time, messages| Reading { time: Nanos::new(time), messages, cpu: Nanos::new(time / 2), ..Reading::default() };
+        let flows = [(edge(400, 1), edge(1_000, 7)), (edge(500, 2), edge(1_100, 5))];
+        let sum = Reading::of_flows(flows.iter().map(|(start, end)| (start, end)));
+        assert_eq!((sum.time, sum.cpu, sum.messages), (Nanos::new(700), Nanos::new(600), 9));
+        assert_eq!(Reading::of_flows([]), Reading::default());
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use analysis::variance::half_width;
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
-use model::{Cell, Nanos, Plan, Test, woven};
+use model::{Cell, Nanos, Plan, Test};
 
 use crate::document::{Block, Document, Tone};
 use crate::like;
@@ -250,8 +250,7 @@ fn flowing(plan: &Plan, payload: impl Fn(&Cell) -> u64) -> Duration {
 
 /// Time of this number of instances of every cell.
 fn of_instances(plan: &Plan, instances: u32) -> Nanos {
-    let block: u64 = plan.cells.iter().map(|cell| (woven::instance_length(cell, plan.arms.len()) + woven::OVERHEAD).get()).sum();
-    Nanos::new(block.saturating_mul(instances.into()))
+    Nanos::new(plan.instances_time().get().saturating_mul(instances.into()))
 }
 
 /// When woven arms have been looked at often enough, in a sentence.

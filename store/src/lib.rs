@@ -43,5 +43,5 @@ pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};
 pub use reader::{Listed, RunReader, is_attached, latest, list, parse_facts, parse_run, paths};
 pub use reopen::Reopened;
-pub use slices::{SliceBlock, append_slices};
+pub use slices::{SliceBlock, append_slices, read_slices};
 pub use trials::Trials;

@@ -186,8 +186,11 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(
-            rows in prop::collection::vec(prop::array::uniform32(any::<u64>()), 0..20), instance in any::<u32>(), cut in any::<prop::sample::Index>()
+            rows in prop::collection::vec(prop::collection::vec(any::<u64>(), Slice::FIELDS.len()), 0..20),
+            instance in any::<u32>(),
+            cut in any::<prop::sample::Index>()
         ) {
+            let rows: Vec<_> = rows.into_iter().map(|row| row.try_into().unwrap()).collect();
             let blocks = [block(instance, &rows), block(instance, &rows[..rows.len() / 2])];
             let bytes: Vec<u8> = blocks.iter().flat_map(encode).collect();
             let (read, rest) = decode(&bytes);

@@ -83,7 +83,7 @@ fn is_settled(comparison: &Comparison) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use model::woven::{Slice, SliceEnd};
+    use model::woven::{Reading, Slice, SliceEnd};
     use model::{Arm, Nanos, Plan, Test};
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
@@ -137,13 +137,14 @@ mod tests {
         for instance in 0..instances {
             let slice = |arm: u32, round: u32| {
                 let cost = 4e6 * if arm == 1 { (shift + noise * (f64::from(instance % 3) - 1.0)).exp() } else { 1.0 };
-                let end = SliceEnd {
+                let whole = Reading {
                     time: Nanos::from_millis(10),
                     cpu: Nanos::new(cost as u64),
                     messages: 1_000,
                     bytes: 64_000,
-                    ..SliceEnd::default()
+                    ..Reading::default()
                 };
+                let end = SliceEnd { whole, ..SliceEnd::default() };
                 Slice { arm, round, sender: end, receiver: end, ..Slice::default() }
             };
             let slices: Vec<Slice> = (0..6).flat_map(|round| [slice(0, round), slice(1, round)]).collect();

@@ -100,7 +100,7 @@ fn role_of(task: &Task, flow: usize) -> Role {
 
 /// Flows of both ways.
 pub fn flows_of(task: &Task) -> u32 {
-    task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 })
+    task.cell.threads()
 }
 
 fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {

@@ -10,7 +10,7 @@ use super::mix::{Sequence, trial_sequence};
 use super::open::timetable::Timetable;
 use super::open::wait::{wait, wake_exactly};
 use super::schedule_stats::ScheduleStats;
-use super::send::send_parts;
+use super::send::{Stretch, send_parts};
 use super::trouble::{Trouble, Verdict};
 use super::whole::send_rest;
 use super::{Done, Trial, stamp};
@@ -33,7 +33,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
 
 fn run_with<A: Api, F: Fill>(api: &mut A, trial: &mut Trial, batches: &mut Batches<F>) -> Done {
     let stage = trial.stage;
-    send_parts(api, trial, |api, part, limit, _| send(api, batches, stage, part, limit))
+    send_parts(api, trial, |api, Stretch { part, limit, .. }| send(api, batches, stage, part, limit))
 }
 
 fn run_offered<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
@@ -41,8 +41,9 @@ fn run_offered<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     let (cell, stage) = (&trial.task.cell, trial.stage);
     let mut batches = Batches::new(Offered::new(cell, trial.task.seed), cell);
     let mut numbers = None;
-    let done = send_parts(api, trial, |api, part, limit, measured| {
+    let done = send_parts(api, trial, |api, Stretch { part, limit, measured, paused }| {
         batches.fill.measured = measured;
+        batches.fill.stand_still(paused);
         let before = batches.fill.number;
         let counts = send(api, &mut batches, stage, part, limit);
         if measured {
@@ -54,7 +55,7 @@ fn run_offered<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     let Offered { timetable, lateness, .. } = batches.fill;
     if let (Some(timetable), Some((first, next))) = (timetable, numbers) {
         let stats = ScheduleStats { lateness, ..ScheduleStats::new() };
-        trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.usage.window, trial.extent, first), next));
+        trial.schedule = Some(stats.in_window(&timetable.numbers_of(trial, done.usage.window, first), next));
     }
     Ok(done)
 }
@@ -258,6 +259,12 @@ impl Offered {
             measured: false,
             lateness,
         }
+    }
+
+    /// The schedule stood still for some time.
+    fn stand_still(&mut self, time: Nanos) {
+        self.timetable.iter_mut().for_each(|timetable| timetable.stand_still(time));
+        self.due.iter_mut().for_each(|due| *due = due.saturating_add(time.get()));
     }
 }
 

@@ -3,7 +3,7 @@
 use model::Mix;
 use model::end::Counts;
 
-use super::send::send_parts;
+use super::send::{Stretch, send_parts};
 use super::trouble::{Trouble, Verdict};
 use super::whole::finish;
 use super::{Done, Trial};
@@ -13,7 +13,7 @@ use crate::stage::{Part, Stage};
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
     let mut sequence = trial_sequence(trial, mix);
     let stage = trial.stage;
-    send_parts(api, trial, |api, part, limit, _| send_mix_until(api, &mut sequence, stage, part, limit))
+    send_parts(api, trial, |api, Stretch { part, limit, .. }| send_mix_until(api, &mut sequence, stage, part, limit))
 }
 
 /// The sequence of a trial, which its host lets send so many messages of it.

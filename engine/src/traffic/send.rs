@@ -5,8 +5,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::Protocol;
 use model::end::{Counts, Window};
+use model::{Nanos, Protocol};
 use nix::sys::socket::{Shutdown, shutdown};
 
 use super::trouble::{Trouble, Verdict, readable};
@@ -21,21 +21,36 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (size, stage) = (trial.task.cell.size.as_len(), trial.stage);
-    send_parts(api, trial, |api, part, limit, _| send_until(api, size, stage, part, limit))
+    send_parts(api, trial, |api, Stretch { part, limit, .. }| send_until(api, size, stage, part, limit))
 }
 
-/// Leads a sender of a stream through the parts of its trial and announces its
-/// end. `send` sends in a part, up to a number of messages, and is told whether
-/// they are measured.
-pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl FnMut(&mut A, Part, u64, bool) -> Counts) -> Done {
+/// Extent of one run of a sender's loop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch {
+    /// The part in which it sends.
+    pub(super) part: Part,
+    /// Most messages that it sends.
+    pub(super) limit: u64,
+    /// True where they are measured.
+    pub(super) measured: bool,
+    /// See [`Allowance::paused`](super::Allowance::paused).
+    pub(super) paused: Nanos,
+}
+
+/// Leads a sender of a stream through the parts of its trial and announces its end. `send` sends for a stretch.
+pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl FnMut(&mut A, Stretch) -> Counts) -> Done {
+    let before = |part, limit| Stretch { part, limit, measured: false, paused: Nanos::default() };
     let extent = trial.extent;
     let begun = clock::monotonic();
-    let first = open_flow(api, trial, |api, part, limit| send(api, part, limit, false));
-    let warmup = trial.to_the_end(api, |api, allowed| send(api, extent.warmup_part, allowed.at_most(extent.warmup), false));
+    let first = open_flow(api, trial, |api, part, limit| send(api, before(part, limit)));
+    let warmup = trial.to_the_end(api, |api, allowed| send(api, before(extent.warmup_part, allowed.at_most(extent.warmup))));
     let start = trial.start(api);
-    let counts = trial.to_the_end(api, |api, allowed| send(api, Part::Measure, allowed.at_most(extent.measured), true));
+    let counts = trial.to_the_end(api, |api, allowed| {
+        let limit = allowed.at_most(extent.measured);
+        send(api, Stretch { part: Part::Measure, limit, measured: true, paused: allowed.paused })
+    });
     let end = trial.edges.end();
-    let tail = trial.to_the_end(api, |api, allowed| send(api, Part::Tail, allowed.at_most(u64::MAX), false));
+    let tail = trial.to_the_end(api, |api, allowed| send(api, before(Part::Tail, allowed.at_most(u64::MAX))));
     let flow = Window { start: begun, end: clock::monotonic() };
     let total = sum(sum(first, warmup), sum(counts, tail));
     end_stream(api, trial, &total);

@@ -107,6 +107,8 @@ pub(super) struct Allowance {
     pub(super) so_far: Counts,
     /// Messages that may still be sent, by the host's limit.
     pub(super) may_send: u64,
+    /// Time that the thread waited for its turn in a woven trial, right before.
+    pub(super) paused: Nanos,
 }
 
 impl Allowance {
@@ -149,15 +151,18 @@ impl<'a> Trial<'a> {
     /// Runs a loop to the end of its part. Whenever it comes back because the
     /// main thread asks how far it has come, that is told, and it is run once more.
     pub(super) fn to_the_end<A: Api>(&self, api: &mut A, mut run: impl FnMut(&mut A, Allowance) -> Counts) -> Counts {
-        let mut so_far = Counts::default();
+        let (mut so_far, mut paused) = (Counts::default(), Nanos::default());
         loop {
             let may_send = self.most.saturating_sub(self.handed_over.get());
-            let mut counts = run(api, Allowance { so_far, may_send });
+            let mut counts = run(api, Allowance { so_far, may_send, paused: std::mem::take(&mut paused) });
             flush(api, &mut counts);
             so_far = sum(so_far, counts);
             self.handed_over.set(self.handed_over.get() + counts.sent);
             self.moved.set(sum(self.moved.get(), counts));
-            if self.began.get().is_some() && self.stage.answer_mark(&self.edges, || self.moved.get()) {
+            if self.began.get().is_some()
+                && let Some(pause) = self.stage.answer_mark(&self.edges, || self.moved.get())
+            {
+                paused = pause;
                 continue;
             }
             if !self.stage.asked() {

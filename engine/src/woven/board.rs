@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use model::woven::Edge;
+use model::woven::{MOST_SEATS, Reading};
 
 use super::futex;
-use super::layout::{MOST_SEATS, Memory, Order, SeatMemory};
+use super::layout::{Memory, Order, SeatMemory};
 use super::seat::Seat;
 use crate::api::memory_file;
 use crate::part::Part;
@@ -88,13 +88,13 @@ impl Board {
     }
 
     /// The edge of a mark, if it was written.
-    pub fn edge(&self, number: u32, mark: Mark) -> Option<Edge> {
+    pub fn edge(&self, number: u32, mark: Mark) -> Option<Reading> {
         self.memory.seat(number)?.read(mark.0)
     }
 
     /// Sleeps until the edge of a mark is there; `None` after `limit`. The mark's order has to be
     /// one that tells.
-    pub fn await_edge(&self, number: u32, mark: Mark, limit: Duration) -> Option<Edge> {
+    pub fn await_edge(&self, number: u32, mark: Mark, limit: Duration) -> Option<Reading> {
         let seat = self.memory.seat(number)?;
         let deadline = Instant::now() + limit;
         loop {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use model::Nanos;
 use model::end::Switches;
-use model::woven::Edge;
+use model::woven::{MOST_SEATS, Reading};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use sys::{Access, Mapping};
 
@@ -15,10 +15,8 @@ use crate::api::shared::SEALS;
 
 /// Edges that a seat keeps: more marks than one slice has.
 const EDGES: usize = 64;
-/// Most seats of a board: two ends of eight arms, and a reference.
-pub const MOST_SEATS: u32 = 18;
 /// First number of a board, so that no other file is taken for one: "weave" and a version.
-const MAGIC: u64 = 0x7765_6176_6500_0001;
+const MAGIC: u64 = 0x7765_6176_6500_0002;
 
 /// Begin of a board.
 #[repr(C, align(128))]
@@ -93,7 +91,7 @@ pub struct SeatMemory {
 }
 
 impl EdgeRoom {
-    fn write(&self, mark: u32, edge: &Edge) {
+    fn write(&self, mark: u32, edge: &Reading) {
         let Switches { voluntary, involuntary } = edge.switches;
         // Half a word is enough: no thread sleeps 4 billion times in an instance.
         let switches = voluntary << 32 | involuntary & u64::from(u32::MAX);
@@ -104,24 +102,24 @@ impl EdgeRoom {
         self.mark.store(mark.into(), Ordering::Release);
     }
 
-    fn read(&self, mark: u32) -> Option<Edge> {
+    fn read(&self, mark: u32) -> Option<Reading> {
         if self.mark.load(Ordering::Acquire) != u64::from(mark) {
             return None;
         }
         let [time, cpu, run_delay, messages, bytes, calls, switches] = self.words.each_ref().map(|word| word.load(Ordering::Relaxed));
         let switches = Switches { voluntary: switches >> 32, involuntary: switches & u64::from(u32::MAX) };
-        Some(Edge { time: Nanos::new(time), cpu: Nanos::new(cpu), run_delay: Nanos::new(run_delay), messages, bytes, calls, switches })
+        Some(Reading { time: Nanos::new(time), cpu: Nanos::new(cpu), run_delay: Nanos::new(run_delay), messages, bytes, calls, switches })
     }
 }
 
 impl SeatMemory {
     /// Writes the edge of a mark.
-    pub fn write(&self, mark: u32, edge: &Edge) {
+    pub fn write(&self, mark: u32, edge: &Reading) {
         self.edges[mark as usize % EDGES].write(mark, edge);
     }
 
     /// The edge of a mark, where it was written and is still there.
-    pub fn read(&self, mark: u32) -> Option<Edge> {
+    pub fn read(&self, mark: u32) -> Option<Reading> {
         self.edges[mark as usize % EDGES].read(mark)
     }
 

@@ -5,7 +5,7 @@
 //! edges of a slice of 10 ms. So the [`Board`] is memory that all ends share with their
 //! controller. A [`Seat`] of it holds the part of the trial that its traffic thread looks at once
 //! a message anyway. The controller changes it; the thread comes out of its loop, writes an
-//! [`Edge`](model::woven::Edge), and goes on or sleeps on a futex until its next turn.
+//! edge ([`Reading`](model::woven::Reading)), and goes on or sleeps on a futex until its next turn.
 
 mod board;
 mod futex;

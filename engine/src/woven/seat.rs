@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+use model::Nanos;
 use model::end::Counts;
-use model::woven::Edge;
+use model::woven::Reading;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use sys::clock;
 
@@ -66,9 +67,10 @@ impl Seat {
     }
 
     /// Writes the edge that the last mark asks for and does as it says: goes on, or sleeps until
-    /// a later one lets this thread go on. The end of the measured part ends the sleep.
-    pub fn answer(&self, edges: &EdgeReader, so_far: &Counts) {
+    /// a later one lets this thread go on. The end of the measured part ends the sleep. Returns how long it slept.
+    pub fn answer(&self, edges: &EdgeReader, so_far: &Counts) -> Nanos {
         let (part, talk) = (self.part(), &self.memory().talk);
+        let mut slept = Nanos::default();
         let is_marked = || part.load(Ordering::SeqCst) == Part::Marked as u8;
         while is_marked() {
             let word = talk.mark.load(Ordering::SeqCst);
@@ -81,26 +83,29 @@ impl Seat {
                 }
             }
             if order == Order::Stop {
+                let begun = clock::monotonic();
                 while is_marked() && talk.mark.load(Ordering::SeqCst) == word {
                     futex::wait(&talk.mark, word, NAP);
                 }
+                slept = slept + clock::monotonic().since(begun);
                 continue;
             }
             // Another part means that the trial has gone on without the controller.
             let swap = |from: Part, to: Part| part.compare_exchange(from as u8, to as u8, Ordering::SeqCst, Ordering::SeqCst).is_ok();
             if !swap(Part::Marked, Part::Measure) || talk.mark.load(Ordering::SeqCst) == word {
-                return;
+                break;
             }
             // A mark came before the part said so, and its controller found it said already.
             if !swap(Part::Measure, Part::Marked) {
-                return;
+                break;
             }
         }
+        slept
     }
 }
 
 /// The edge of this thread: its clocks are read last where a slice may begin, and first where one ends.
-fn edge(edges: &EdgeReader, so_far: &Counts, order: Order) -> Edge {
+fn edge(edges: &EdgeReader, so_far: &Counts, order: Order) -> Reading {
     let kernel = || (edges.run_delay().unwrap_or_default(), switches());
     let clocks = || (clock::monotonic(), clock::thread_cpu());
     let ((time, cpu), (run_delay, switches)) = if order == Order::GoOn {
@@ -110,5 +115,5 @@ fn edge(edges: &EdgeReader, so_far: &Counts, order: Order) -> Edge {
         let clocks = clocks();
         (clocks, kernel())
     };
-    Edge { time, cpu, run_delay, messages: so_far.messages, bytes: so_far.bytes, calls: so_far.calls, switches }
+    Reading { time, cpu, run_delay, messages: so_far.messages, bytes: so_far.bytes, calls: so_far.calls, switches }
 }

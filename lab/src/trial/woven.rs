@@ -14,7 +14,7 @@ use crate::event::Quiet;
 use crate::remote::RemoteHost;
 use crate::session::{Session, turn};
 
-use baton::{Baton, Drain, WovenCell};
+use baton::{Baton, WovenCell};
 
 /// An arm of an instance: its hosts, and its trial.
 pub(crate) struct WovenArm<'a> {
@@ -76,13 +76,20 @@ fn carry_out(
 ) -> Result<Woven, TrialError> {
     let mut trials = Vec::new();
     let mut cells = Vec::new();
-    for (number, ((session, spec), quiet)) in sessions.iter_mut().zip(specs).zip(quiet).enumerate() {
-        let seats = Both { sender: 2 * number as u32, receiver: 2 * number as u32 + 1 };
-        board.clear(seats.sender, Order::Stop);
-        board.clear(seats.receiver, Order::Tell);
-        let woven = board.seat(seats.sender).zip(board.seat(seats.receiver)).map(|(sender, receiver)| Both { sender, receiver });
+    // The first seat that no thread has.
+    let mut free = 0;
+    for ((session, spec), quiet) in sessions.iter_mut().zip(specs).zip(quiet) {
+        let threads = spec.cell.threads();
+        let first = Both { sender: free, receiver: free + threads };
+        free = first.receiver + threads;
+        let woven = board.seat(first.sender).zip(board.seat(first.receiver)).map(|(sender, receiver)| Both { sender, receiver });
         let (spec, limit) = (TrialSpec { woven, ..*spec }, longest(spec));
-        cells.push(WovenCell { seats, drain: Drain::of(spec.cell) });
+        let cell = WovenCell::new(spec.cell, first);
+        for flow in &cell.flows {
+            board.clear(flow.seats.sender, Order::Stop);
+            board.clear(flow.seats.receiver, Order::Tell);
+        }
+        cells.push(cell);
         trials.push(Trial { session, spec, cookie: draw_cookie()?, listener: quiet, limit, end: Instant::now() + limit });
     }
     // The processes of all arms start at once.

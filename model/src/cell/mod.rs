@@ -238,6 +238,11 @@ impl Cell {
         self.test.protocol()
     }
 
+    /// Traffic threads of an end: one for each flow, and one for each on the way back.
+    pub const fn threads(&self) -> u32 {
+        self.flows.saturating_mul(if self.bidirectional { 2 } else { 1 })
+    }
+
     /// The series that it belongs to: what one cost model is fitted over.
     pub fn series(&self) -> Series {
         let read_size = (self.read_size != self.usual_read_size()).then_some(self.read_size);

@@ -18,7 +18,6 @@ use crate::order::Gather;
 use crate::program::Program;
 use crate::quantity::Nanos;
 use crate::traffic::Role;
-use crate::woven;
 
 /// An action of a plan that its user has to want: a process is started, a connection is made, or
 /// this machine is changed.
@@ -142,7 +141,7 @@ impl ApprovedPlan {
             return Err(why);
         }
         (plan.blocks.least, plan.blocks.most) = (least, most);
-        plan.end = PlanEnd::Length(plan.cells.iter().map(|cell| woven::instance_length(cell, plan.arms.len())).max().unwrap_or_default());
+        plan.end = PlanEnd::Length(plan.cells.iter().map(|cell| plan.instance_length(cell)).max().unwrap_or_default());
         (plan.woven, plan.warmup, plan.progress) = (true, Nanos::default(), None);
         Ok(self)
     }

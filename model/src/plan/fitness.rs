@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{LinkKind, Plan, PlanEnd};
 use crate::cell::Cell;
 use crate::traffic::{Role, Test};
-use crate::woven::MOST_ARMS;
+use crate::woven::{MOST_ARMS, SliceTimes, TooShort};
 
 /// Reason for which arms are compared in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub enum Unfit {
     Link,
     /// Connections are set up.
     Connections,
-    /// A cell has several flows, or both ends send.
+    /// A cell has more flows than have a turn each in a slice.
     Flows,
     /// An end is a user's program.
     Program,
@@ -37,10 +37,10 @@ pub enum Unfit {
     Count,
     /// Other load runs next to the ends.
     Conditions,
-    /// A rate is offered.
+    /// A slice has too few messages of the offered rate.
     Rate,
-    /// A cell mixes sizes.
-    Mix,
+    /// Requests of an offered rate wait for their answers beyond their slice.
+    Requests,
     /// The kernel takes interrupt time out of CPU time, in ticks.
     InterruptTime,
 }
@@ -57,12 +57,12 @@ impl Unfit {
             Self::Commands => "an arm runs commands, which may change the whole machine (--woven weaves it all the same)",
             Self::Link => "the link takes long to drain",
             Self::Connections => "a slice has no beginning of a connection",
-            Self::Flows => "a cell has several flows",
+            Self::Flows => "a cell has more flows than have a turn in each slice",
             Self::Program => "an end is a program",
             Self::Count => "trials are of a number of messages",
             Self::Conditions => "a cell has load next to its ends",
-            Self::Rate => "the schedule of an offered rate goes on between slices",
-            Self::Mix => "a cell mixes sizes, and each slice would have others",
+            Self::Rate => "a slice has too few messages of the offered rate",
+            Self::Requests => "requests of an offered rate wait for their answers beyond their slice",
             Self::InterruptTime => "this kernel keeps interrupt time apart, in ticks",
         }
     }
@@ -98,19 +98,22 @@ fn unfit_cell(plan: &Plan, cell: &Cell) -> Option<Unfit> {
     let reasons = [
         (!matches!(plan.link_of(cell).kind, LinkKind::Veth | LinkKind::Loopback), Unfit::Link),
         (cell.test == Test::TcpCrr, Unfit::Connections),
-        (cell.flows > 1 || cell.bidirectional, Unfit::Flows),
         (cell.is_apart() || [Role::Sender, Role::Receiver].into_iter().any(|role| cell.external(role).is_some()), Unfit::Program),
         (cell.count.is_some(), Unfit::Count),
         (!cell.conditions.is_usual(), Unfit::Conditions),
-        (cell.rate.is_some(), Unfit::Rate),
-        (cell.mix.is_some(), Unfit::Mix),
+        (cell.rate.is_some() && !cell.test.is_stream(), Unfit::Requests),
     ];
-    reasons.into_iter().find_map(|(is, why)| is.then_some(why))
+    let too_short = || match SliceTimes::of(cell, plan.arms.len()).err()? {
+        TooShort::Flows => Some(Unfit::Flows),
+        TooShort::Rate => Some(Unfit::Rate),
+    };
+    reasons.into_iter().find_map(|(is, why)| is.then_some(why)).or_else(too_short)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Unfit, rather_in_turn, unfit};
+    use crate::Mix;
     use crate::plan::{Plan, RawPlan, resolve};
 
     fn plan(more: &str) -> Plan {
@@ -124,8 +127,15 @@ mod tests {
         let cell = |cell: &str| plan(&format!("trial = {{ length = \"50ms\" }}\n{arms}\n[[cells]]\n{cell}"));
         assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64")), None);
         assert_eq!(unfit(&cell("test = \"TCP_CRR\"\nsize = 64")), Some(Unfit::Connections));
-        assert_eq!(unfit(&cell("test = \"UDP_RR\"\nsize = 64\nflows = 2")), Some(Unfit::Flows));
-        assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64\nrate = \"10000/s\"")), Some(Unfit::Rate));
+        for fit in ["flows = 4", "bidirectional = true", "rate = \"10000/s\""] {
+            assert_eq!(unfit(&cell(&format!("test = \"UDP_STREAM\"\nsize = 64\n{fit}"))), None, "{fit}");
+        }
+        let mut mixed = cell("test = \"TCP_STREAM\"\nsize = 64");
+        mixed.cells[0] = mixed.cells[0].of_mix(Mix::new("W1", 1, &[(64, 0.5), (1_000, 0.5)]).unwrap());
+        assert_eq!(unfit(&mixed), None);
+        assert_eq!(unfit(&cell("test = \"UDP_RR\"\nsize = 64\nflows = 19")), Some(Unfit::Flows));
+        assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64\nrate = \"100/s\"")), Some(Unfit::Rate));
+        assert_eq!(unfit(&cell("test = \"UDP_RR\"\nsize = 64\nrate = \"10000/s\"")), Some(Unfit::Requests));
         assert_eq!(unfit(&plan("trial = { length = \"50ms\" }\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64")), Some(Unfit::NoArms));
         let many: Vec<String> = (0..9).map(|n| format!("\"a{n}\"")).collect();
         let many = plan(&format!("trial = {{ length = \"50ms\" }}\narms = [{}]\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64", many.join(",")));

@@ -26,6 +26,7 @@ use crate::order::Order;
 use crate::pass::Pass;
 use crate::quantity::{Bytes, Nanos};
 use crate::schedule::{Roles, Shape};
+use crate::woven::{self, SliceTimes};
 
 pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
 pub use crate::cell::{Factor, Level, LevelError};
@@ -191,6 +192,24 @@ impl Plan {
     pub fn most_pairs(&self, link: &Link) -> u32 {
         let on_link = |cell: &Cell| self.link_of(cell) == *link;
         self.cells_run().iter().filter(|cell| on_link(cell)).map(|cell| cell.conditions.link_load.pairs).max().unwrap_or(0)
+    }
+
+    /// Times of the slices of a cell whose arms are woven: as long as the arm needs that needs the longest.
+    pub fn slice_times(&self, cell: &Cell) -> SliceTimes {
+        let arms = self.arms.len();
+        // Cells of a plan that is fit have them all.
+        let of = |arm| SliceTimes::of(&self.cell_in(cell, arm).ok()?, arms).ok();
+        (0..arms).filter_map(of).reduce(SliceTimes::max).unwrap_or(SliceTimes::LONG)
+    }
+
+    /// Length of an instance of a cell whose arms are woven.
+    pub fn instance_length(&self, cell: &Cell) -> Nanos {
+        self.slice_times(cell).instance_length(cell, self.arms.len())
+    }
+
+    /// Time of an instance of each cell, with its start and its end.
+    pub fn instances_time(&self) -> Nanos {
+        self.cells.iter().fold(Nanos::default(), |sum, cell| sum + self.instance_length(cell) + woven::OVERHEAD)
     }
 
     /// Time of all trials beyond their measured time and warm-up, for estimates.

@@ -1,12 +1,12 @@
 //! A slice as plain numbers: as it is stored and exported.
 
-use super::{Half, Slice, SliceEnd};
+use super::{BackTraffic, Reading, Slice, SliceEnd};
 use crate::end::Switches;
 use crate::quantity::Nanos;
 
 impl Slice {
     /// Names of its numbers, in their order.
-    pub const FIELDS: [&'static str; 32] = [
+    pub const FIELDS: [&'static str; 36] = [
         "arm",
         "round",
         "place",
@@ -23,6 +23,8 @@ impl Slice {
         "sender_first_half_cpu_ns",
         "sender_first_half_messages",
         "sender_first_half_bytes",
+        "sender_back_messages",
+        "sender_back_bytes",
         "receiver_time_ns",
         "receiver_cpu_ns",
         "receiver_run_delay_ns",
@@ -35,6 +37,8 @@ impl Slice {
         "receiver_first_half_cpu_ns",
         "receiver_first_half_messages",
         "receiver_first_half_bytes",
+        "receiver_back_messages",
+        "receiver_back_bytes",
         "late_ns",
         "hand_over_ns",
         "drain_ns",
@@ -46,9 +50,9 @@ impl Slice {
         let Self { arm, round, place, begun, sender, receiver, late, hand_over, drain, not_drained } = self;
         let first = [(*arm).into(), (*round).into(), (*place).into(), begun.get()];
         let ends = [sender, receiver].into_iter().flat_map(|end| {
-            let SliceEnd { time, cpu, run_delay, messages, bytes, calls, switches, half } = *end;
+            let SliceEnd { whole: Reading { time, cpu, run_delay, messages, bytes, calls, switches }, half, back } = *end;
             let whole = [time.get(), cpu.get(), run_delay.get(), messages, bytes, calls, switches.voluntary, switches.involuntary];
-            whole.into_iter().chain([half.time.get(), half.cpu.get(), half.messages, half.bytes])
+            whole.into_iter().chain([half.time.get(), half.cpu.get(), half.messages, half.bytes, back.messages, back.bytes])
         });
         let last = [late.get(), hand_over.get(), drain.get(), (*not_drained).into()];
         let mut numbers = [0; Self::FIELDS.len()];
@@ -64,15 +68,25 @@ impl Slice {
         let (sender, rest) = rest.split_first_chunk()?;
         let (receiver, rest) = rest.split_first_chunk()?;
         let &[late, hand_over, drain, not_drained] = <&[u64; 4]>::try_from(rest).ok()?;
-        let end = |&[time, cpu, run_delay, messages, bytes, calls, voluntary, involuntary, half @ ..]: &[u64; 12]| SliceEnd {
-            time: Nanos::new(time),
-            cpu: Nanos::new(cpu),
-            run_delay: Nanos::new(run_delay),
-            messages,
-            bytes,
-            calls,
-            switches: Switches { voluntary, involuntary },
-            half: Half { time: Nanos::new(half[0]), cpu: Nanos::new(half[1]), messages: half[2], bytes: half[3] },
+        let end = |&[time, cpu, run_delay, messages, bytes, calls, voluntary, involuntary, ref rest @ ..]: &[u64; 14]| {
+            let reading = |time, cpu, messages, bytes| Reading {
+                time: Nanos::new(time),
+                cpu: Nanos::new(cpu),
+                messages,
+                bytes,
+                ..Reading::default()
+            };
+            let &[half_time, half_cpu, half_messages, half_bytes, back_messages, back_bytes] = rest;
+            SliceEnd {
+                whole: Reading {
+                    run_delay: Nanos::new(run_delay),
+                    calls,
+                    switches: Switches { voluntary, involuntary },
+                    ..reading(time, cpu, messages, bytes)
+                },
+                half: reading(half_time, half_cpu, half_messages, half_bytes),
+                back: BackTraffic { messages: back_messages, bytes: back_bytes },
+            }
         };
         Some(Self {
             arm: u32::try_from(arm).ok()?,

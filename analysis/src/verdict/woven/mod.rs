@@ -13,7 +13,6 @@ pub use rounds::{Measure, Within, aging, levels, within};
 pub use series::{WovenSeries, WovenSide};
 
 use model::plan::{Blocks, PlanEnd};
-use model::woven::{OVERHEAD, instance_length};
 use model::{Nanos, Plan};
 use stats::instances::LOOKS;
 
@@ -30,8 +29,7 @@ const LEAST_TIME: Nanos = Nanos::from_millis(60_000);
 pub fn extent(plan: &Plan) -> [u32; 2] {
     let length = if let PlanEnd::Length(length) = plan.end { length } else { Nanos::default() };
     let in_turn = (plan.warmup + length).get().saturating_mul(plan.trials()).saturating_add(plan.overheads().get());
-    let block: u64 = plan.cells.iter().map(|cell| (instance_length(cell, plan.arms.len()) + OVERHEAD).get()).sum();
-    let fits = |look: &usize| block.saturating_mul(*look as u64) <= in_turn.max(LEAST_TIME.get());
+    let fits = |look: &usize| plan.instances_time().get().saturating_mul(*look as u64) <= in_turn.max(LEAST_TIME.get());
     let most = LOOKS.into_iter().rfind(fits).unwrap_or(LOOKS[0]);
     [LOOKS[0], most].map(|look| look as u32)
 }

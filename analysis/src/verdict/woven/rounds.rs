@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::order::Gather;
-use model::woven::{Slice, SliceEnd};
+use model::woven::{Reading, Slice};
 use model::{Cell, Protocol};
 use stats::instances::{hodges_lehmann, lag_one};
 use stats::median;
@@ -28,32 +28,43 @@ impl Measure {
     pub const ALL: [Self; 4] = [Self::BothEnds, Self::Sender, Self::Receiver, Self::Time];
 
     /// The measure of a metric; `None` of one that slices do not give.
-    pub const fn of_metric(metric: Metric) -> Option<Self> {
-        match metric {
-            Metric::CpuPerMessageNs => Some(Self::BothEnds),
-            Metric::SenderCpuPerMessageNs => Some(Self::Sender),
-            Metric::ReceiverCpuPerMessageNs => Some(Self::Receiver),
-            Metric::TimePerMessageNs => Some(Self::Time),
-            _ => None,
+    pub fn of_metric(metric: Metric) -> Option<Self> {
+        Self::ALL.into_iter().find(|measure| measure.metric() == metric)
+    }
+
+    /// The metric whose values these are.
+    const fn metric(self) -> Metric {
+        match self {
+            Self::BothEnds => Metric::CpuPerMessageNs,
+            Self::Sender => Metric::SenderCpuPerMessageNs,
+            Self::Receiver => Metric::ReceiverCpuPerMessageNs,
+            Self::Time => Metric::TimePerMessageNs,
         }
     }
 
-    /// Its value in nanoseconds a message; `None` of a slice in which none moved.
+    /// Its value in nanoseconds a message; `None` of a slice in which none moved, and of a cell that has no such metric.
     fn of(self, cell: &Cell, slice: &Slice) -> Option<f64> {
-        let messages = |end: &SliceEnd| match (cell.test.is_stream(), cell.protocol()) {
-            (true, Protocol::Tcp) => end.bytes as f64 / cell.size.get() as f64,
+        if self.metric().is_absent(cell) {
+            return None;
+        }
+        let (sender, receiver) = (&slice.sender.whole, &slice.receiver.whole);
+        // The receiver of a TCP stream knows bytes alone. Of a mix the sender knows how long messages were.
+        let size = if cell.mix.is_some() { sender.bytes as f64 / sender.messages as f64 } else { cell.size.get() as f64 };
+        let messages = |end: &Reading| match (cell.test.is_stream(), cell.protocol()) {
+            (true, Protocol::Tcp) => end.bytes as f64 / size,
             _ => end.messages as f64,
         };
-        let (sent, received) = (messages(&slice.sender), messages(&slice.receiver));
+        let (sent, received) = (messages(sender), messages(receiver));
         // Of datagrams some are lost: each that came costs its share of all that were sent. Of a connection every
         // byte comes, but the edges of the two ends cut its buffers at different places.
         let lossy = cell.test.is_stream() && cell.protocol() == Protocol::Udp;
-        let [sender, receiver] = [slice.sender.cpu, slice.receiver.cpu].map(|cpu| cpu.get() as f64);
+        let time = receiver.time.get() as f64;
+        let [sender, receiver] = [sender, receiver].map(|end| end.cpu.get() as f64);
         let value = match self {
             Self::BothEnds => sender / if lossy { received } else { sent } + receiver / received,
             Self::Sender => sender / sent,
             Self::Receiver => receiver / received,
-            Self::Time => slice.receiver.time.get() as f64 / received,
+            Self::Time => time / received,
         };
         (value.is_finite() && value > 0.0).then_some(value)
     }
@@ -109,15 +120,18 @@ pub fn levels(cell: &Cell, slices: &[Slice], arm: u32, measure: Measure) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use model::woven::{Slice, SliceEnd};
-    use model::{Bytes, Cell, Nanos, Test};
+    use model::woven::{Reading, Slice, SliceEnd};
+    use model::{Bytes, Cell, Mix, Nanos, Pacing, Test};
     use proptest::prelude::{prop, prop_assert, proptest};
 
     use super::{Measure, aging, levels, within};
 
     fn slice(arm: u32, round: u32, sender: u64, receiver: u64) -> Slice {
-        let end =
-            |cpu| SliceEnd { time: Nanos::new(10_000_000), cpu: Nanos::new(cpu), messages: 1_000, bytes: 1_000_000, ..SliceEnd::default() };
+        let end = |cpu| {
+            let whole =
+                Reading { time: Nanos::new(10_000_000), cpu: Nanos::new(cpu), messages: 1_000, bytes: 1_000_000, ..Reading::default() };
+            SliceEnd { whole, ..SliceEnd::default() }
+        };
         Slice { arm, round, sender: end(sender), receiver: end(receiver), ..Slice::default() }
     }
 
@@ -126,7 +140,7 @@ mod tests {
         let cell = Cell::plain(Test::UdpStream, Bytes::new(1_000));
         let mut one = slice(0, 1, 4_000_000, 2_000_000);
         assert_eq!(Measure::BothEnds.of(&cell, &one), Some(6_000.0));
-        one.receiver.messages = 500;
+        one.receiver.whole.messages = 500;
         assert_eq!(Measure::BothEnds.of(&cell, &one), Some(12_000.0));
         assert_eq!(Measure::Time.of(&cell, &one), Some(20_000.0));
         assert_eq!(Measure::Sender.of(&cell, &one), Some(4_000.0));
@@ -135,16 +149,30 @@ mod tests {
         let stream = Cell::plain(Test::TcpStream, Bytes::new(1_000));
         // Its receiver knows bytes alone.
         let mut tcp = slice(0, 1, 4_000_000, 2_000_000);
-        tcp.receiver.messages = 0;
+        tcp.receiver.whole.messages = 0;
         assert_eq!(Measure::BothEnds.of(&stream, &tcp), Some(6_000.0));
         assert_eq!(Measure::BothEnds.of(&stream, &Slice::default()), None);
+        // Of a mix a message is as long as those that were sent in the slice.
+        let mix = stream.of_mix(Mix::new("x", 1, &[(100, 0.5), (4_000, 0.5)]).unwrap());
+        tcp.sender.whole.messages = 500;
+        assert_eq!(Measure::BothEnds.of(&mix, &tcp), Some(12_000.0));
+    }
+
+    #[test]
+    fn what_a_cell_does_not_tell_slices_do_not_tell_either() {
+        let plain = Cell::plain(Test::UdpStream, Bytes::new(1_000));
+        let told = |cell: &Cell| Measure::ALL.map(|measure| measure.of(cell, &slice(0, 1, 4_000_000, 2_000_000)).is_some());
+        assert_eq!(told(&plain), [true; 4]);
+        assert_eq!(told(&Cell { bidirectional: true, ..plain.clone() }), [false, false, false, true]);
+        let spinning = Cell { rate: Some(model::OfferedRate::Messages(9_000)), pacing: Pacing::Spin, ..plain };
+        assert_eq!(told(&spinning), [false, false, true, true]);
     }
 
     #[test]
     fn a_level_that_moves_within_slices_is_seen() {
         let cell = Cell::plain(Test::UdpRr, Bytes::new(64));
         let aged = |round: u32, of: u64| {
-            let half = model::woven::Half { time: Nanos::new(5_000_000), cpu: Nanos::new(of), messages: 500, bytes: 500_000 };
+            let half = Reading { time: Nanos::new(5_000_000), cpu: Nanos::new(of), messages: 500, bytes: 500_000, ..Reading::default() };
             let mut one = slice(0, round, 4_000_000, 2_000_000);
             (one.sender.half, one.receiver.half) = (half, half);
             one

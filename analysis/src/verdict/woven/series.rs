@@ -110,7 +110,7 @@ impl<'a> WovenSide<'a> {
 #[cfg(test)]
 mod tests {
     use model::plan::Blocks;
-    use model::woven::{Slice, SliceEnd};
+    use model::woven::{Reading, Slice, SliceEnd};
     use model::{Arm, Nanos, Plan, Test};
 
     use super::{WovenSeries, WovenSide};
@@ -126,7 +126,8 @@ mod tests {
         let seen = |series: &WovenSeries| WovenSide::of(series, 1).values(0, Measure::Sender).baseline.len();
         for instance in 0..19 {
             let slice = |arm, round, cpu| {
-                let end = SliceEnd { time: Nanos::new(10), cpu: Nanos::new(cpu), messages: 10, bytes: 640, ..SliceEnd::default() };
+                let whole = Reading { time: Nanos::new(10), cpu: Nanos::new(cpu), messages: 10, bytes: 640, ..Reading::default() };
+                let end = SliceEnd { whole, ..SliceEnd::default() };
                 Slice { arm, round, sender: end, receiver: end, ..Slice::default() }
             };
             let slices: Vec<Slice> = (0..5).flat_map(|round| [slice(0, round, 1_000), slice(1, round, 1_200)]).collect();

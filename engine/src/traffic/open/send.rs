@@ -4,7 +4,7 @@ use model::Pacing;
 use model::end::Counts;
 
 use super::super::schedule_stats::ScheduleStats;
-use super::super::send::send_parts;
+use super::super::send::{Stretch, send_parts};
 use super::super::trouble::{Trouble, Verdict, flush};
 use super::super::whole::finish;
 use super::super::{Done, Trial, stamp};
@@ -22,8 +22,9 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io
     let timetable = Timetable::for_cell(&trial.task.cell, trial.task.seed, clock::monotonic());
     let mut offer = Offer { size: cell.size.as_len(), timetable, pacing: cell.pacing, stamp: cell.stamp, number: 0 };
     let mut numbers = None;
-    let done = send_parts(api, trial, |api, part, limit, measured| {
+    let done = send_parts(api, trial, |api, Stretch { part, limit, measured, paused }| {
         let before = offer.number;
+        offer.timetable.iter_mut().for_each(|timetable| timetable.stand_still(paused));
         let counts = offer.send_while(api, stage, part, limit, measured.then_some(&mut stats.lateness));
         if measured {
             let (first, _) = numbers.unwrap_or((before, before));
@@ -32,7 +33,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io
         counts
     });
     if let (Some(timetable), Some((first, next))) = (&offer.timetable, numbers) {
-        trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.usage.window, trial.extent, first), next));
+        trial.schedule = Some(stats.in_window(&timetable.numbers_of(trial, done.usage.window, first), next));
     }
     Ok(done)
 }

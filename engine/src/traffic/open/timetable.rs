@@ -6,7 +6,7 @@ use model::end::Window;
 use model::rate::OfferedRate;
 use model::{Arrivals, Bytes, Cell, Nanos};
 
-use super::super::trial::Extent;
+use super::super::trial::{Extent, Trial};
 
 /// Nanoseconds of a second.
 const SECOND: u128 = 1_000_000_000;
@@ -43,6 +43,19 @@ impl Timetable {
         }
     }
 
+    /// The schedule stood still for some time: all of it is later.
+    pub const fn stand_still(&mut self, time: Nanos) {
+        let (start, due) = match self {
+            Self::Periodic(times) => (&mut times.start, &mut times.due),
+            Self::Poisson(times) => {
+                times.previous = times.previous.saturating_add(time.get());
+                (&mut times.start, &mut times.due)
+            }
+        };
+        *start = start.saturating_add(time.get());
+        *due = due.saturating_add(time.get());
+    }
+
     /// Due time of the next message, in ns of the monotonic clock.
     #[inline(always)]
     pub const fn due(&self) -> u64 {
@@ -68,6 +81,13 @@ impl Timetable {
             true => warmup..warmup.saturating_add(extent.measured),
             false => self.before(window.start)..self.before(window.end),
         }
+    }
+
+    /// The same of a trial whose schedule may stand still between turns: where the window begins, it is behind itself
+    /// by all of them.
+    pub(in super::super) fn numbers_of(&self, trial: &Trial, window: Window, warmup: u64) -> Range<u64> {
+        let numbers = self.numbers_in(window, trial.extent, warmup);
+        if trial.task.woven.is_some() { warmup..numbers.end } else { numbers }
     }
 
     /// Number of messages that are due before `time`. Of Poisson arrivals not for the
@@ -282,6 +302,20 @@ mod tests {
         assert_ne!(due_times(restarted, 10), due_times(poisson(1e4, 5, 0), 10));
         let periodic = times_of(OfferedRate::Messages(3), Bytes::new(1), Nanos::new(7)).from(Nanos::new(9));
         assert_eq!(due_times(periodic, 2), [9, 333_333_342]);
+    }
+
+    #[test]
+    fn a_schedule_that_stands_still_goes_on_where_it_was() {
+        for mut times in [poisson(1e4, 5, 100), times_of(OfferedRate::Messages(100_000), Bytes::new(1), Nanos::new(100))] {
+            let all = due_times(times, 200);
+            (0..70).for_each(|_| times.advance());
+            times.stand_still(Nanos::new(1_000_000));
+            let later: Vec<u64> = all[70..].iter().map(|due| due + 1_000_000).collect();
+            assert_eq!(due_times(times, 130), later);
+            // Of all that are due by then, no more than before.
+            assert_eq!(times.before(Nanos::new(later[50] + 1)), 121);
+            assert_eq!(times.before(Nanos::new(later[0] + 1)), 71);
+        }
     }
 
     #[test]

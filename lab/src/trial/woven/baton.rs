@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use engine::scheduling;
 use engine::woven::{Board, Interrupted, Mark, Order};
 use model::condition::Priority;
-use model::woven::{Edge, Slice, SliceEnd, SliceTimes};
-use model::{Cell, Nanos, Protocol};
+use model::woven::{BackTraffic, Reading, Slice, SliceEnd, SliceTimes};
+use model::{Cell, Nanos, Protocol, Role};
 
 use super::super::Both;
 use crate::error::TrialError;
@@ -31,6 +31,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 const START_LIMIT: Duration = Duration::from_secs(10);
 /// Between two looks at a receiver that drains.
 const LOOK: Duration = Duration::from_micros(50);
+/// Between two looks at threads that have their turns on a CPU.
+const TURNS_LOOK: Nanos = Nanos::from_millis(1);
 /// Looks in a row at which the count of datagrams stands still when all have come.
 const STILL: u32 = 2;
 /// Longest drain of a slice that counts as woven.
@@ -62,22 +64,48 @@ impl Drain {
     }
 }
 
-/// An arm as the baton sees it.
+/// A flow as the baton sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct WovenCell {
-    /// Seats of its ends.
+pub struct WovenFlow {
+    /// Seats of the thread that sends, and of the one that receives.
     pub seats: Both<u32>,
-    /// How it drains.
-    pub drain: Drain,
+    /// It goes back: the receiver's end sends it.
+    back: bool,
 }
+
+/// An arm as the baton sees it.
+#[derive(Debug, Clone)]
+pub struct WovenCell {
+    /// Its flows, those back last.
+    pub flows: Vec<WovenFlow>,
+    /// How they drain.
+    drain: Drain,
+}
+
+impl WovenCell {
+    /// A cell whose ends have their seats from `first` on: as an endpoint numbers its threads, those of its own role
+    /// first.
+    pub fn new(cell: &Cell, first: Both<u32>) -> Self {
+        let flow = |number: u32| {
+            let back = number >= cell.flows;
+            let (one, other) = (first.sender + number, first.receiver + number);
+            let seats = if back { Both { sender: other, receiver: one } } else { Both { sender: one, receiver: other } };
+            WovenFlow { seats, back }
+        };
+        Self { flows: (0..cell.threads()).map(flow).collect(), drain: Drain::of(cell) }
+    }
+}
+
+/// One mark of each flow, or what was read there.
+type OfFlows<T> = Vec<Both<T>>;
 
 /// Leads the ends of all arms.
 pub struct Baton<'a> {
     board: &'a Board,
     arms: &'a [WovenCell],
     times: SliceTimes,
-    /// Bytes of each arm that were lost by the end of its last slice.
-    lost: Vec<u64>,
+    /// Bytes of each flow of each arm that were lost by the end of its last slice.
+    lost: Vec<Vec<u64>>,
 }
 
 /// Puts this thread before those that it leads.
@@ -94,7 +122,7 @@ pub fn come_first() -> io::Result<()> {
 
 impl<'a> Baton<'a> {
     pub fn new(board: &'a Board, arms: &'a [WovenCell], times: SliceTimes) -> Self {
-        Self { board, arms, times, lost: vec![0; arms.len()] }
+        Self { board, arms, times, lost: arms.iter().map(|arm| vec![0; arm.flows.len()]).collect() }
     }
 
     /// Leads them through as many rounds as there is time for `until` the measured part of the first ends.
@@ -102,7 +130,7 @@ impl<'a> Baton<'a> {
     /// # Errors
     /// An end that does not answer. `slices` has what was measured by then.
     pub fn weave(mut self, until: Nanos, order: &mut dyn FnMut(u32) -> Vec<usize>, slices: &mut Vec<Slice>) -> Result<(), TrialError> {
-        for seat in self.arms.iter().flat_map(|arm| [arm.seats.sender, arm.seats.receiver]) {
+        for seat in self.arms.iter().flat_map(|arm| &arm.flows).flat_map(|flow| [flow.seats.sender, flow.seats.receiver]) {
             self.board.await_edge(seat, Mark::FIRST, START_LIMIT).ok_or_else(|| silent("the start of its measured part"))?;
         }
         let mut last = Nanos::new((self.times.settle + self.times.measured + HAND_OVER).get() * self.arms.len() as u64);
@@ -124,34 +152,44 @@ impl<'a> Baton<'a> {
         Ok(())
     }
 
-    /// One slice of an arm, from its sender's start until its receiver has taken everything; `None` where an end saw
-    /// no begin of the measured part.
+    /// One slice of an arm, from its senders' start until its receivers have taken everything; `None` where a thread
+    /// saw no begin of the measured part.
     fn slice(&mut self, arm: usize) -> Result<Option<Slice>, TrialError> {
-        let Some(WovenCell { seats, drain }) = self.arms.get(arm).copied() else { return Ok(None) };
+        let arms = self.arms;
+        let Some(WovenCell { flows, drain }) = arms.get(arm) else { return Ok(None) };
         let begun = monotonic();
-        self.board.mark(seats.sender, Order::GoOn);
+        for flow in flows {
+            self.board.mark(flow.seats.sender, Order::GoOn);
+        }
         sleep_until(begun + self.times.settle);
-        // The receiver first: it is to see its mark while messages come.
-        let starts = Both { receiver: self.board.mark(seats.receiver, Order::GoOn), sender: self.board.mark(seats.sender, Order::GoOn) };
-        let planned = begun + self.times.settle + self.times.measured;
-        sleep_until(begun + self.times.settle + Nanos::new(self.times.measured.get() / 2));
-        let middles = Both { receiver: self.board.mark(seats.receiver, Order::GoOn), sender: self.board.mark(seats.sender, Order::GoOn) };
+        let starts = self.mark_all(flows, Both { sender: Order::GoOn, receiver: Order::GoOn });
+        let measured = self.await_starts(flows, &starts, begun + self.times.settle);
+        let planned = measured + self.times.measured;
+        sleep_until(measured + Nanos::new(self.times.measured.get() / 2));
+        // A second mark would take the place of a first that was not seen yet.
+        let middles = if self.edges(flows, &starts).is_some() {
+            self.mark_all(flows, Both { sender: Order::GoOn, receiver: Order::GoOn })
+        } else {
+            Vec::new()
+        };
         sleep_until(planned);
-        let ends = Both { receiver: self.board.mark(seats.receiver, Order::Tell), sender: self.board.mark(seats.sender, Order::Stop) };
+        let ends = self.mark_all(flows, Both { sender: Order::Stop, receiver: Order::Tell });
         let marked = monotonic();
-        let sent = self.answer(seats.sender, ends.sender, SENDER_SEES)?;
-        let received = self.answer(seats.receiver, ends.receiver, RECEIVER_SEES)?;
+        let sent = flows.iter().zip(&ends).map(|(flow, end)| self.answer(flow.seats.sender, end.sender, SENDER_SEES));
+        let sent = sent.collect::<Result<Vec<Reading>, TrialError>>()?;
+        let received = flows.iter().zip(&ends).map(|(flow, end)| self.answer(flow.seats.receiver, end.receiver, RECEIVER_SEES));
+        let received = received.collect::<Result<Vec<Reading>, TrialError>>()?;
         let stopped = monotonic();
-        let started = self.board.edge(seats.sender, starts.sender).zip(self.board.edge(seats.receiver, starts.receiver));
-        let middle =
-            Both { sender: self.board.edge(seats.sender, middles.sender), receiver: self.board.edge(seats.receiver, middles.receiver) };
-        let drained = self.drain(arm, seats.receiver, drain, &sent, received)?;
-        let Some((sender, receiver)) = started else { return Ok(None) };
+        let (started, middle) = (self.edges(flows, &starts), self.edges(flows, &middles));
+        let drained = self.drain(arm, flows, *drain, &sent, &received)?;
+        let Some(started) = started else { return Ok(None) };
+        let late = sent.iter().map(|edge| edge.time.since(planned)).max().unwrap_or_default();
+        let ended: OfFlows<Reading> = sent.into_iter().zip(received).map(|(sender, receiver)| Both { sender, receiver }).collect();
         Ok(Some(Slice {
             begun,
-            sender: SliceEnd::between(&sender, middle.sender.as_ref(), &sent),
-            receiver: SliceEnd::between(&receiver, middle.receiver.as_ref(), &received),
-            late: sent.time.since(planned),
+            sender: slice_end(flows, Role::Sender, &started, middle.as_deref(), &ended),
+            receiver: slice_end(flows, Role::Receiver, &started, middle.as_deref(), &ended),
+            late,
             hand_over: stopped.since(marked),
             drain: monotonic().since(stopped),
             not_drained: !drained,
@@ -159,8 +197,39 @@ impl<'a> Baton<'a> {
         }))
     }
 
+    /// Marks all threads. Those that receive first: they are to see their mark while messages come.
+    fn mark_all(&self, flows: &[WovenFlow], orders: Both<Order>) -> OfFlows<Mark> {
+        let receivers: Vec<Mark> = flows.iter().map(|flow| self.board.mark(flow.seats.receiver, orders.receiver)).collect();
+        let senders = flows.iter().map(|flow| self.board.mark(flow.seats.sender, orders.sender));
+        senders.zip(receivers).map(|(sender, receiver)| Both { sender, receiver }).collect()
+    }
+
+    /// The time from which on a slice is measured that was marked at `marked`: threads that share a CPU see their marks
+    /// when they have their turns, and are waited for.
+    fn await_starts(&self, flows: &[WovenFlow], starts: &[Both<Mark>], marked: Nanos) -> Nanos {
+        if flows.len() == 1 {
+            return marked;
+        }
+        let limit = marked + self.times.settle;
+        let mut now = marked;
+        while now < limit && self.edges(flows, starts).is_none() {
+            sleep_until(now + TURNS_LOOK);
+            now = monotonic();
+        }
+        now
+    }
+
+    /// The edges of these marks; `None` where a thread did not see its own, or there are none.
+    fn edges(&self, flows: &[WovenFlow], marks: &[Both<Mark>]) -> Option<OfFlows<Reading>> {
+        let edge = |(flow, mark): (&WovenFlow, &Both<Mark>)| {
+            let sender = self.board.edge(flow.seats.sender, mark.sender)?;
+            Some(Both { sender, receiver: self.board.edge(flow.seats.receiver, mark.receiver)? })
+        };
+        flows.iter().zip(marks).map(edge).collect::<Option<Vec<_>>>().filter(|edges| !edges.is_empty())
+    }
+
     /// The edge of a mark, for which the end is interrupted where it does not see it for `sees`.
-    fn answer(&self, seat: u32, mark: Mark, sees: Duration) -> Result<Edge, TrialError> {
+    fn answer(&self, seat: u32, mark: Mark, sees: Duration) -> Result<Reading, TrialError> {
         let deadline = Instant::now() + ANSWER_LIMIT;
         let mut limit = sees;
         loop {
@@ -174,33 +243,59 @@ impl<'a> Baton<'a> {
         }
     }
 
-    /// Waits until the receiver has taken what was sent; false where it has not in time.
-    fn drain(&mut self, arm: usize, receiver: u32, drain: Drain, sent: &Edge, received: Edge) -> Result<bool, TrialError> {
+    /// Waits until the receivers have taken what was sent; false where one has not in time.
+    fn drain(&mut self, arm: usize, flows: &[WovenFlow], drain: Drain, sent: &[Reading], received: &[Reading]) -> Result<bool, TrialError> {
         if drain == Drain::Nothing {
             return Ok(true);
         }
-        let (begun, lost) = (Instant::now(), self.lost[arm]);
-        let (mut last, mut still) = (received, 0);
-        loop {
-            let missing = sent.bytes.saturating_sub(last.bytes);
-            let all = match drain {
-                Drain::Still => missing <= lost || still >= STILL,
-                Drain::Nothing | Drain::Bytes => missing == 0,
-            };
-            if all {
-                self.lost[arm] = missing;
-                return Ok(true);
+        let begun = Instant::now();
+        for (place, flow) in flows.iter().enumerate() {
+            let (lost, mut last, mut still) = (self.lost[arm][place], received[place], 0);
+            loop {
+                let missing = sent[place].bytes.saturating_sub(last.bytes);
+                let all = match drain {
+                    Drain::Still => missing <= lost || still >= STILL,
+                    Drain::Nothing | Drain::Bytes => missing == 0,
+                };
+                if all {
+                    self.lost[arm][place] = missing;
+                    break;
+                }
+                if begun.elapsed() > DRAIN_LIMIT {
+                    return Ok(false);
+                }
+                thread::sleep(LOOK);
+                let mark = self.board.mark(flow.seats.receiver, Order::Tell);
+                let next = self.answer(flow.seats.receiver, mark, LOOK)?;
+                still = if next.bytes == last.bytes { still + 1 } else { 0 };
+                last = next;
             }
-            if begun.elapsed() > DRAIN_LIMIT {
-                return Ok(false);
-            }
-            thread::sleep(LOOK);
-            let mark = self.board.mark(receiver, Order::Tell);
-            let next = self.answer(receiver, mark, LOOK)?;
-            still = if next.bytes == last.bytes { still + 1 } else { 0 };
-            last = next;
         }
+        Ok(true)
     }
+}
+
+/// What the end of a role did in a slice: CPU time and switches of all its threads, and the traffic of each direction.
+fn slice_end(
+    flows: &[WovenFlow],
+    role: Role,
+    starts: &[Both<Reading>],
+    middles: Option<&[Both<Reading>]>,
+    ends: &[Both<Reading>],
+) -> SliceEnd {
+    let sum = |edges: &[Both<Reading>]| {
+        // The thread of a flow back is in the other role.
+        let its = |flow: &WovenFlow| if flow.back { role.other() } else { role };
+        let threads =
+            || flows.iter().zip(starts.iter().zip(edges)).map(|(flow, (start, end))| (flow, (start.of(its(flow)), end.of(its(flow)))));
+        let all = Reading::of_flows(threads().map(|(_, edges)| edges));
+        let [own, back] =
+            [false, true].map(|back| Reading::of_flows(threads().filter(|(flow, _)| flow.back == back).map(|(_, edges)| edges)));
+        let whole = Reading { messages: own.messages, bytes: own.bytes, calls: own.calls, ..all };
+        (whole, BackTraffic { messages: back.messages, bytes: back.bytes })
+    };
+    let (whole, back) = sum(ends);
+    SliceEnd { whole, half: middles.map_or_else(Reading::default, |middles| sum(middles).0), back }
 }
 
 fn sleep_until(time: Nanos) {
