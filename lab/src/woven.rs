@@ -11,13 +11,14 @@ use analysis::result::Metric;
 use analysis::stopping::WovenObserver;
 use engine::woven::Board;
 use model::adjust::AppliedSetting;
+use model::order::Order;
 use model::plan::{ApprovedPlan, TrialEnd, Unfit, unfit};
 use model::run::Status;
 use model::schedule::{self, Slot};
 use model::trial::{Outcome, TrialRecord};
 use model::warning::Warning;
 use model::woven::{self, Exchange, Slice, exchange};
-use model::{Cell, Pass, Role};
+use model::{Cell, Nanos, Pass, Role};
 
 use crate::arm::{self, ArmController, ArmError};
 use crate::connection::Credentials;
@@ -51,6 +52,40 @@ struct Weaver<'a> {
     /// Hosts and link, one pair for each arm.
     sessions: Vec<Session>,
     arms: ArmController,
+    late: LateMarks,
+}
+
+/// Marks of a controller that may not come before the ends.
+#[derive(Debug, Default)]
+struct LateMarks {
+    /// The system's answer; `None` where it may.
+    refused: Option<io::Error>,
+    /// Lateness of each slice's end since.
+    times: Vec<Nanos>,
+}
+
+impl LateMarks {
+    fn note(&mut self, refused: Option<io::Error>, slices: &[Slice]) {
+        self.refused = refused.or(self.refused.take());
+        if self.refused.is_some() {
+            self.times.extend(slices.iter().map(|slice| slice.late));
+        }
+    }
+
+    /// Says how late they were, if they were.
+    fn warning(self) -> Option<Warning> {
+        let answer = self.refused?;
+        let mut times = self.times;
+        times.order();
+        let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
+        let remedy = format!(
+            "Slices end late, by {} in the median and {} in one of a hundred, and their true times are kept; run nettoll as root, or give it \
+             CAP_SYS_NICE.",
+            at(50),
+            at(99)
+        );
+        Some(Warning::Absent(Refusal::new("real-time priority for the controller of woven arms", answer, remedy)))
+    }
 }
 
 /// An arm of an instance: the number of its pair of hosts, its cell, and what was set on its hosts and read back.
@@ -86,7 +121,7 @@ impl<'a> Weaver<'a> {
         if first.facts().iter().any(|facts| facts.irq_time_subtracted == Some(true)) {
             return Err(StudyError::NotWoven(Unfit::InterruptTime));
         }
-        Ok(Some(Self { plan, listener, board, sessions, arms }))
+        Ok(Some(Self { plan, listener, board, sessions, arms, late: LateMarks::default() }))
     }
 
     /// Tries each arm before anything is measured: one that is refused would fail every instance.
@@ -159,7 +194,7 @@ impl<'a> Weaver<'a> {
                 match self.weave(cell, number, place, &arms, swapped) {
                     Ok(woven) => {
                         slices = woven.slices;
-                        self.note_late_marks(woven.not_first);
+                        self.late.note(woven.not_first, &slices);
                         outcomes.extend(woven.arms.into_iter().map(|done| Ok((done.measured, done.warnings))));
                     }
                     Err(torn) if torn.error.is_loss_of_host() => return Err(not_carried_out(torn.error)),
@@ -250,20 +285,7 @@ impl<'a> Weaver<'a> {
         let mut sessions: Vec<Option<&mut Session>> = self.sessions.iter_mut().map(Some).collect();
         let own = |(number, arm): (usize, &PreparedArm)| Some(WovenArm { session: sessions[arm.pair].take()?, spec: spec(number) });
         let woven: Vec<WovenArm> = arms.iter().enumerate().filter_map(own).collect();
-        run_instance(&self.board, woven, self.plan.slice_times(planned), |round| {
-            woven::order(self.plan.seed, place, round, arms.len())
-        })
-    }
-
-    /// Says once that marks are late, where the system does not let them come first.
-    fn note_late_marks(&mut self, not_first: Option<io::Error>) {
-        let Some(answer) = not_first else { return };
-        let remedy = "Slices end late, and their true times are kept; run nettoll as root, or give it CAP_SYS_NICE.";
-        let warning = Warning::Absent(Refusal::new("real-time priority for the controller of woven arms", answer, remedy));
-        let first = &mut self.sessions[0];
-        if !first.warnings().contains(&warning) {
-            first.inherit(vec![warning]);
-        }
+        run_instance(&self.board, woven, self.plan.slice_times(planned), |round| woven::order(self.plan.seed, place, round, arms.len()))
     }
 
     /// Sets everything back, and tells how the study ended.
@@ -271,6 +293,7 @@ impl<'a> Weaver<'a> {
         for session in &mut self.sessions {
             self.arms.rest(session);
         }
+        self.sessions[0].inherit(std::mem::take(&mut self.late).warning().into_iter().collect());
         close(&mut self.sessions[0], self.listener, outcome)
     }
 
@@ -286,4 +309,27 @@ const fn failed(error: String) -> Outcome {
 fn not_carried_out(error: TrialError) -> StudyError {
     let words = error.to_string();
     StudyError::not_opened(error).unwrap_or(StudyError::NothingWorks(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use model::Nanos;
+    use model::woven::Slice;
+
+    use super::LateMarks;
+
+    #[test]
+    fn late_marks_are_told_with_how_late_they_are() {
+        let slices: Vec<Slice> = (0..100).map(|late| Slice { late: Nanos::from_millis(late / 10), ..Slice::default() }).collect();
+        let mut late = LateMarks::default();
+        late.note(None, &slices);
+        late.note(Some(io::ErrorKind::PermissionDenied.into()), &slices[..60]);
+        late.note(None, &slices[60..]);
+        let warning = late.warning().unwrap();
+        let words = format!("{warning}. {}", warning.remedy());
+        assert!(words.contains("permission denied") && words.contains("by 5 ms in the median and 9 ms in one of a hundred"), "{words}");
+        assert!(LateMarks::default().warning().is_none());
+    }
 }
