@@ -49,7 +49,7 @@ pub fn carry_out(
 pub fn dry_run(plan: &ApprovedPlan, credentials: &Credentials, json: bool) -> Result<(), Failure> {
     let ahead = lab::study::look_ahead(plan, credentials)?;
     let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
-    let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };
+    let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
     match json {
         true => output::write(&told.json())?,
         false => output::show(&told.document(), false)?,

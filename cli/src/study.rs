@@ -16,10 +16,10 @@ use model::plan::{
     ApprovedPlan, Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve,
 };
 use model::run::Status;
-use model::{Cell, Plan, Refusal, Role};
+use model::{Cell, Nanos, Plan, Refusal, Role};
 
 use crate::again;
-use crate::args::StudyArgs;
+use crate::args::{ExtentArgs, StudyArgs};
 use crate::consent::{self, Consent};
 use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
@@ -27,7 +27,8 @@ use crate::report::{self, Answer};
 use crate::resume::{self, ResumedRun};
 use crate::rules::{self, Own};
 use crate::signals;
-use crate::{output, progress, weave};
+use crate::weave::{self, Comparison};
+use crate::{output, progress};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
@@ -46,17 +47,21 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let (plan, shortened, pooled) = match again {
         Some((plan, pooled)) => (plan, None, Some(pooled)),
         None => {
-            let (plan, shortened) = plan(args, started_ms)?;
+            let (plan, shortened) = plan(args, args.extent.length, started_ms)?;
             (plan, shortened, None)
         }
     };
-    let in_turn = plan.clone();
-    let (plan, way) = weave::decide(plan, args)?;
+    let author = || self::plan(args, None, started_ms).map(|(plan, _)| plan);
+    let Comparison { plan, in_turn, way } = weave::decide(plan, args, author)?;
     let missing = congestion::missing_here(&plan);
     if let Some(first) = missing.first().filter(|_| asks_for_control(args)) {
         return Err(Failure::misuse(first));
     }
+    let shortened = shortened.filter(|_| !plan.woven);
     if args.dry_run {
+        if args.weave.pilot {
+            measure_pilot(&weave::pilot(&plan, way.as_deref())?, args, started_ms)?;
+        }
         way.iter().for_each(|way| output::note(way));
         if args.weave.check {
             output::note("the arms would be compared the other way as well");
@@ -100,6 +105,18 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
         weave::check(&path, &plan, in_turn, args, |plan| carry_out(plan, now_ms(), None))?;
     }
     Ok(exit)
+}
+
+/// Measures how the instances of a plan scatter, in a run of its own.
+fn measure_pilot(pilot: &ApprovedPlan, args: &StudyArgs, started_ms: u64) -> Result<(), Failure> {
+    output::note(&format!("the pilot measures {} instances of each cell", pilot.blocks.most));
+    let mut recorder = Recorder::new(&args.runs.directory, pilot, started_ms, signals::listen()?);
+    let status = lab::woven::run(pilot, &args.arms.gate.gate, &args.credentials()?, &mut recorder)?;
+    match (recorder.path(), status) {
+        (Some(path), Status::BlocksDone | Status::Settled) => output::note(&format!("the pilot is {}", path.display())),
+        _ => output::note("the pilot was interrupted"),
+    }
+    Ok(())
 }
 
 /// Milliseconds since 1970 (UTC).
@@ -165,7 +182,8 @@ fn dry_run(
     let none = refused.iter().map(|Refusal { what, answer, remedy }| format!("no receipt can be made here: {what}: {answer}. {remedy}"));
     let notes: Vec<String> =
         missing.iter().map(ToString::to_string).chain(programs).chain(found).chain(warnings).chain(busy).chain(none).collect();
-    let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), shortened, notes: &notes };
+    let smallest = if plan.woven { weave::scatter(&args.runs.directory)?.smallest(plan) } else { None };
+    let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), smallest: smallest.as_ref(), shortened, notes: &notes };
     let exit = if refused.is_some() { Exit::Failed } else { Exit::Done };
     if args.format.json {
         output::write(&told.json())?;
@@ -228,15 +246,21 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
         return Ok(concluded);
     }
     let (place, id) = (path.display(), path.file_name().unwrap_or_default().display());
-    output::note(&format!("interrupted; every finished trial is kept in {place}; go on with `nettoll study --resume {id}`"));
+    let how = if plan.woven {
+        format!("add instances with `nettoll study --again {id} --blocks N`")
+    } else {
+        format!("go on with `nettoll study --resume {id}`")
+    };
+    output::note(&format!("interrupted; every finished trial is kept in {place}; {how}"));
     Ok(Exit::Failed)
 }
 
-/// The plan that is asked for, its order drawn from the seed where none is, and whether its trials are shorter than written.
+/// The plan that is asked for, with trials of `length` in place of its author's, its order drawn from the seed where none
+/// is, and whether its trials are shorter than written.
 ///
 /// # Errors
 /// No such study, a plan that cannot be read or be.
-pub fn plan(args: &StudyArgs, seed: u64) -> Result<(ApprovedPlan, Option<Shortened>), Failure> {
+pub fn plan(args: &StudyArgs, length: Option<Nanos>, seed: u64) -> Result<(ApprovedPlan, Option<Shortened>), Failure> {
     let text = match (&args.plan, &args.name) {
         (Some(file), _) => sys::file::read_text(file, LONGEST_PLAN).map_err(|answer| unreadable(file, &answer))?,
         (None, Some(name)) => preset(name)?.to_owned(),
@@ -245,7 +269,7 @@ pub fn plan(args: &StudyArgs, seed: u64) -> Result<(ApprovedPlan, Option<Shorten
         }
     };
     let mut raw = RawPlan::parse(&text)?;
-    override_extent(&mut raw, args);
+    override_extent(&mut raw, &args.extent, length);
     override_receipt(&mut raw, args);
     override_link(&mut raw, args);
     override_hosts(&mut raw, args);
@@ -279,9 +303,8 @@ fn preset(name: &str) -> Result<&'static str, Failure> {
 /// The most blocks of a study that goes on until it is precise.
 const LAST_LOOK: u32 = 100;
 
-fn override_extent(raw: &mut RawPlan, args: &StudyArgs) {
-    let extent = &args.extent;
-    if let Some(length) = extent.length {
+fn override_extent(raw: &mut RawPlan, extent: &ExtentArgs, length: Option<Nanos>) {
+    if let Some(length) = length {
         raw.trial = RawTrial { length: Some(length), ..without_end(&raw.trial) };
     }
     if let Some(messages) = extent.messages {

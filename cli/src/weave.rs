@@ -3,40 +3,139 @@
 use std::path::{Path, PathBuf};
 
 use analysis::agreement::agreements;
-use analysis::woven::extent;
+use analysis::woven::{LOOKS, Scatter, WovenSeries, extent};
 use lab::study::StudyError;
-use model::plan::{ApprovedPlan, Unfit, rather_in_turn};
+use model::Nanos;
+use model::plan::{ApprovedPlan, Unfit, rather_in_turn, unfit};
 use model::run::Status;
+use store::{RunReader, StoreError};
 
-use crate::args::StudyArgs;
+use crate::args::{ExtentArgs, StudyArgs};
 use crate::exit::Failure;
 use crate::{output, report};
 
-/// Decides how the arms of a plan are compared; the line that says which way, and why.
+/// Time that a pilot measures, or a little more: each cell needs some instances for their scatter.
+const PILOT: Nanos = Nanos::from_millis(5_000);
+/// Fewest instances of a pilot.
+const LEAST_OF_PILOT: u32 = 4;
+/// Stored runs, the latest first, that are looked through for how instances scatter, and those of them that say it.
+const LOOKED_THROUGH: usize = 200;
+const MOST_RUNS: usize = 20;
+
+/// Plans of a comparison: the one that is carried out, and the one with its arms in turn.
+pub struct Comparison {
+    /// The plan that is carried out.
+    pub plan: ApprovedPlan,
+    /// The plan with its arms in turn.
+    pub in_turn: ApprovedPlan,
+    /// The line that says which way, and why.
+    pub way: Option<String>,
+}
+
+/// Decides how the arms of a plan are compared. `author` gives the plan with the lengths of trials that its author wrote,
+/// for a time on the command line may bound the comparison.
 ///
 /// # Errors
-/// Arms that are to be woven and cannot be.
-pub fn decide(plan: ApprovedPlan, args: &StudyArgs) -> Result<(ApprovedPlan, Option<String>), Failure> {
-    const WOVEN: &str = "the arms are woven: all are alive and take turns of 10 to 40 ms (--in-turn compares them in turn)";
-    let instances = args.extent.blocks.map_or_else(|| extent(&plan), |blocks| [blocks; 2]);
-    if args.weave.woven {
-        return Ok((plan.weave(instances).map_err(StudyError::NotWoven)?, Some(WOVEN.to_owned())));
+/// Arms that are to be woven and cannot be; a plan that cannot be resolved.
+pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Result<ApprovedPlan, Failure>) -> Result<Comparison, Failure> {
+    const WOVEN: &str = "the arms are woven: all are alive and take turns of milliseconds (--in-turn compares them in turn)";
+    let extent_args = &args.extent;
+    // A study whose plan has the arms is carried out as its author wrote it, unless it is to be woven.
+    if !args.weave.woven && (args.arms.arm.is_empty() || plan.arms.len() < 2) {
+        return Ok(Comparison { in_turn: plan.clone(), plan, way: None });
     }
-    // A study whose plan has the arms is carried out as its author wrote it.
-    if args.arms.arm.is_empty() || plan.arms.len() < 2 {
-        return Ok((plan, None));
-    }
+    let in_turn_for = |plan: ApprovedPlan, why: &str| Comparison { in_turn: plan.clone(), plan, way: Some(in_turn(why)) };
     let why = match () {
-        () if args.weave.in_turn => "--in-turn says so".to_owned(),
-        () if args.plan.is_some() || !args.like.is_empty() || args.extent.is_of_trials() => {
-            "lengths or numbers of trials are given (--woven weaves the arms)".to_owned()
+        () if args.weave.woven => None,
+        () if args.weave.in_turn => Some("--in-turn says so"),
+        () if args.plan.is_some() => Some("a plan of one's own says how long trials are (--woven weaves the arms)"),
+        () if !args.like.is_empty() => Some("--like tells of trials in turn"),
+        () if extent_args.warmup.is_some() || extent_args.precision.is_some() => {
+            Some("a warm-up and a precision are those of trials in turn (--woven weaves the arms)")
         }
-        () => match rather_in_turn(&plan) {
-            None => return Ok((plan.weave(instances).map_err(StudyError::NotWoven)?, Some(WOVEN.to_owned()))),
-            Some(why) => why.to_string(),
-        },
+        () => None,
     };
-    Ok((plan, Some(in_turn(&why))))
+    if let Some(why) = why {
+        return Ok(in_turn_for(plan, why));
+    }
+    let unfit = if args.weave.woven { unfit } else { rather_in_turn };
+    match unfit(&plan) {
+        Some(why) if args.weave.woven => return Err(StudyError::NotWoven(why).into()),
+        Some(why) => return Ok(in_turn_for(plan, &why.to_string())),
+        None => {}
+    }
+    // A trial in turn is as long as its author wrote, where the time bounds all instances.
+    let author = if extent_args.length.is_some() { author()? } else { plan.clone() };
+    let instances = instances(&author, extent_args, args.weave.woven);
+    let Some([least, most]) = instances else {
+        let needed = Nanos::new(author.instances_time().get().saturating_mul(LOOKS[0] as u64));
+        let why = format!(
+            "the time given is that of a trial: {} instances of every cell take {:.1} s (--woven weaves the arms)",
+            LOOKS[0],
+            needed.as_secs_f64()
+        );
+        return Ok(in_turn_for(plan, &why));
+    };
+    let woven = author.clone().weave([least, most]).map_err(StudyError::NotWoven)?;
+    let few = if most < LOOKS[0] as u32 { format!("; a verdict takes {} instances, here are {most}", LOOKS[0]) } else { String::new() };
+    Ok(Comparison { plan: woven, in_turn: author, way: Some(format!("{WOVEN}{few}")) })
+}
+
+/// Fewest and most instances of a woven comparison. `None` where a time is given that is too short for the first look,
+/// and the arms need not be woven: it is that of a trial.
+fn instances(plan: &ApprovedPlan, extent_args: &ExtentArgs, forced: bool) -> Option<[u32; 2]> {
+    if let Some(blocks) = extent_args.blocks {
+        return Some([blocks; 2]);
+    }
+    let [least, usual] = extent(plan);
+    let fits =
+        extent_args.length.map(|time| time.get() / plan.instances_time().get().max(1)).map(|fits| u32::try_from(fits).unwrap_or(u32::MAX));
+    if fits.is_some_and(|fits| fits < least) && !forced {
+        return None;
+    }
+    let most = fits.into_iter().chain(extent_args.most).min().unwrap_or(usual).max(1);
+    // The last look is at all of them: before the second there is one look, beyond it the last that has room.
+    Some(match LOOKS.into_iter().map(|look| look as u32).rfind(|look| *look <= most) {
+        Some(last) if last > least => [least, last],
+        _ => [most; 2],
+    })
+}
+
+/// How the instances of stored woven runs scatter.
+///
+/// # Errors
+/// A directory of runs that cannot be read. A run that cannot is left out.
+pub fn scatter(runs: &Path) -> Result<Scatter, Failure> {
+    let mut scatter = Scatter::default();
+    let paths = match store::paths(runs) {
+        Err(StoreError::NoRuns { .. }) => Vec::new(),
+        found => found?,
+    };
+    let woven = paths.iter().rev().take(LOOKED_THROUGH).filter_map(|path| RunReader::open(path).ok()).filter(|run| run.run().plan.woven);
+    for run in woven.take(MOST_RUNS) {
+        let plan = &run.run().plan;
+        let mut series = WovenSeries::for_plan(plan);
+        for cell in 0..plan.cells.len() {
+            let (instances, _) = run.slices(cell).unwrap_or_default();
+            instances.iter().for_each(|one| series.push(cell, one.instance, &one.slices));
+        }
+        scatter.add(plan, &series);
+    }
+    Ok(scatter)
+}
+
+/// The plan of a pilot, which tells how instances of a woven plan scatter.
+///
+/// # Errors
+/// Arms that are not woven.
+pub fn pilot(plan: &ApprovedPlan, way: Option<&str>) -> Result<ApprovedPlan, Failure> {
+    if !plan.woven {
+        let why = way.map_or_else(String::new, |way| format!(": {way}"));
+        return Err(Failure::misuse(format!("--pilot measures woven arms{why}; leave it out")));
+    }
+    let fits = PILOT.get().div_ceil(plan.instances_time().get().max(1));
+    let instances = u32::try_from(fits).unwrap_or(u32::MAX).max(LEAST_OF_PILOT);
+    Ok(plan.clone().weave([instances; 2]).map_err(StudyError::NotWoven)?)
 }
 
 /// The line of arms that are compared in turn.

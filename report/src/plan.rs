@@ -6,6 +6,7 @@ use std::fmt;
 use analysis::stopping::Claim;
 use analysis::variance::Components;
 use analysis::variance::half_width;
+use analysis::woven::{Smallest, WOVEN_TIME};
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
@@ -38,6 +39,8 @@ pub struct DryRun<'a> {
     pub plan: &'a Plan,
     /// How earlier runs scatter, where there are some.
     pub earlier: Option<&'a Components>,
+    /// The smallest difference that woven arms show by stored runs, where there are some.
+    pub smallest: Option<&'a Smallest>,
     /// The length of a trial, where it is not as the plan's author wrote it.
     pub shortened: Option<Shortened>,
     /// What this machine, or an agent, says to it.
@@ -51,6 +54,7 @@ impl DryRun<'_> {
         let paragraph = |text: String| Block::Paragraph(text.into());
         // The time that it takes, then what it can be expected to show, decide whether it is run.
         let mut blocks = vec![paragraph(expected_time(plan))];
+        blocks.extend(plan.woven.then(|| paragraph(smallest(self.smallest))));
         blocks.extend(self.earlier.map(|earlier| Block::piece("After the earlier runs", Block::sentences(like::sentences(plan, earlier)))));
         blocks.push(paragraph(extent(plan)));
         blocks.extend((!plan.hosts.is_empty()).then(|| paragraph(hosts(plan))));
@@ -101,6 +105,9 @@ impl DryRun<'_> {
             "expected": expected,
             "outlook": plan.fleet.is_some().then(|| fleet::outlook(plan)),
             "earlier": earlier,
+            "smallest": self.smallest.map(|found| serde_json::json!({
+                "s": found.time.as_secs_f64(), "half_width": found.half_width, "cell": found.cell.to_string(), "runs": found.runs,
+            })),
             "notes": self.notes,
         }))
     }
@@ -253,6 +260,20 @@ fn of_instances(plan: &Plan, instances: u32) -> Nanos {
     Nanos::new(plan.instances_time().get().saturating_mul(instances.into()))
 }
 
+/// The smallest difference that woven arms show here, in a sentence.
+pub fn smallest(found: Option<&Smallest>) -> String {
+    let Some(Smallest { time, half_width, cell, runs }) = found else {
+        return format!(
+            "The smallest difference that {WOVEN_TIME} show here is not known: no woven run of such cells is stored (--pilot measures for it)."
+        );
+    };
+    format!(
+        "{time} show a difference of {} here: the half-width of {cell} by {}.",
+        percent(*half_width),
+        plural(*runs as u64, "stored run"),
+    )
+}
+
 /// When woven arms have been looked at often enough, in a sentence.
 fn looks(plan: &Plan) -> String {
     let looks: Vec<String> = analysis::woven::looks(&plan.blocks).iter().map(ToString::to_string).collect();
@@ -366,7 +387,7 @@ mod tests {
     }
 
     fn dry(plan: &Plan) -> DryRun<'_> {
-        DryRun { plan, earlier: None, shortened: None, notes: &[] }
+        DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &[] }
     }
 
     #[test]

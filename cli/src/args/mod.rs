@@ -45,7 +45,7 @@ pub use output::{FormatArgs, HtmlArgs};
 pub use papers::PapersArgs;
 pub use reference::ReferenceArgs;
 pub use stored::{DoctorArgs, ExportArgs, HistoryArgs, ProofNeighbour, ReportArgs, RulesArgs, ShowArgs};
-pub use study::StudyArgs;
+pub use study::{ExtentArgs, StudyArgs};
 pub use workload::WorkloadArgs;
 
 /// What the network stack charges a user process for every message.

@@ -126,7 +126,7 @@ pub struct ArmArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Arms")]
 pub struct WeaveArgs {
-    /// Weave the arms: all are alive and take turns of 10 to 40 ms, so that they share the
+    /// Weave the arms: all are alive and take turns of milliseconds, so that they share the
     /// machine's drift. A block is then an instance of each cell, some 0.5 s; without --blocks it stops
     /// at the first look, after 8, 16, 24 or 48 of them, that settles every verdict. Arms given by --arm are
     /// woven where they can be; a line says which way and why
@@ -138,19 +138,10 @@ pub struct WeaveArgs {
     /// Compare the arms the other way as well, in a run of its own, and say whether both agree
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub check: bool,
-}
-
-impl ExtentArgs {
-    /// Returns whether something is said of trials in turn: their length, or the looks of their intervals.
-    pub const fn is_of_trials(&self) -> bool {
-        self.length.is_some()
-            || self.messages.is_some()
-            || self.bytes.is_some()
-            || self.warmup.is_some()
-            || self.blocks.is_some()
-            || self.precision.is_some()
-            || self.most.is_some()
-    }
+    /// With --dry-run: weave the arms for 5 s, which are stored as a run, so that the smallest difference that 10 s show
+    /// here is known
+    #[arg(long, requires = "dry_run", conflicts_with = "stored")]
+    pub pilot: bool,
 }
 
 /// The presets, by name.
@@ -220,7 +211,8 @@ struct ArrivalArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct ExtentArgs {
-    /// Measured time of a trial: 150ms, 2s
+    /// Measured time of a trial: 150ms, 2s. With arms by --arm, a time that 8 instances of each cell fit into is that of
+    /// the whole comparison, which stops earlier where a look settles it
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Measured messages of a trial, in place of a time
@@ -232,7 +224,7 @@ pub struct ExtentArgs {
     /// Time before the measured part
     #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub warmup: Option<Nanos>,
-    /// Number of blocks, whatever the intervals are; with --precision, the most
+    /// Number of blocks, of woven arms instances of each cell, whatever the intervals are; with --precision, the most
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: Option<u32>,
     /// Go on until the half-width of every interval is at most this share of the

@@ -103,7 +103,7 @@ fn plan(args: &FleetArgs, seed: u64) -> Result<ApprovedPlan, Failure> {
 /// Says what would be measured and what it could find.
 fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result<Exit, Failure> {
     let notes: Vec<String> = absent.iter().map(|(_, error)| format!("not there: {error}")).collect();
-    let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };
+    let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
     if args.format.json {
         output::write(&told.json())?;
         return Ok(Exit::Done);

@@ -6,15 +6,17 @@
 //! ```
 
 mod doubts;
+mod outlook;
 mod rounds;
 mod series;
 
+pub use outlook::{Scatter, Smallest, WOVEN_TIME};
 pub use rounds::{Measure, Within, aging, levels, within};
 pub use series::{WovenSeries, WovenSide};
 
 use model::plan::{Blocks, PlanEnd};
 use model::{Nanos, Plan};
-use stats::instances::LOOKS;
+pub use stats::instances::LOOKS;
 
 /// The numbers of instances after which a woven study looks whether it may stop.
 pub fn looks(blocks: &Blocks) -> Vec<usize> {

@@ -32,6 +32,11 @@ impl Measure {
         Self::ALL.into_iter().find(|measure| measure.metric() == metric)
     }
 
+    /// The first that a cell has.
+    pub(super) fn first_of(cell: &Cell) -> Option<Self> {
+        Self::ALL.into_iter().find(|measure| !measure.metric().is_absent(cell))
+    }
+
     /// The metric whose values these are.
     const fn metric(self) -> Metric {
         match self {
