@@ -49,7 +49,7 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Res
         () if args.weave.woven => None,
         () if args.weave.in_turn => Some("--in-turn says so"),
         () if args.plan.is_some() => Some("a plan of one's own says how long trials are (--woven weaves the arms)"),
-        () if !args.like.is_empty() => Some("--like tells of trials in turn"),
+        () if !args.like.is_empty() => Some("--like predicts trials in turn"),
         () if extent_args.warmup.is_some() || extent_args.precision.is_some() => {
             Some("a warm-up and a precision are those of trials in turn (--woven weaves the arms)")
         }

@@ -3,21 +3,29 @@
 use std::fs;
 use std::time::Duration;
 
+use analysis::verdict::{Direction, Options, Verdict, compare};
+use analysis::woven::{Measure, WovenSeries, WovenSide};
 use model::Warning;
 use model::run::Status;
+use model::woven::Slice;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
+use crate::stored_runs;
 use crate::support::processes::{self, assert_nothing_left, traces};
-use crate::support::tool::Tool;
+use crate::support::tool::{Answer, Tool};
 use crate::support::{Skip, need_root, within};
 
 crate::claims!(
     woven_arms_have_figures_of_every_kind,
     arms_that_cannot_be_woven_are_refused_with_the_reason,
     arms_are_woven_where_they_can_be_and_a_line_says_why,
+    several_flows_both_ways_and_rates_are_woven,
     a_check_compares_them_the_other_way,
+    a_woven_run_is_measured_again_and_pooled,
+    a_pilot_says_what_ten_seconds_show,
+    names_that_are_dealt_again_give_no_verdict,
     a_killed_controller_of_woven_arms_leaves_nothing,
     a_killed_end_costs_its_instance_alone,
 );
@@ -109,7 +117,7 @@ fn the_run_reads_as_it_was_told(tool: &Tool, found: &Value) {
 fn arms_that_cannot_be_woven_are_refused_with_the_reason() -> Result<(), Skip> {
     let tool = Tool::new();
     tool.study(PLAN, &["--woven", "--test", "TCP_CRR"]).refused(1, &["a slice has no beginning of a connection", "leave out --woven"]);
-    tool.study(PLAN, &["--woven", "--flows", "2"]).refused(1, &["a cell has several flows"]);
+    tool.study(PLAN, &["--woven", "--flows", "40"]).refused(1, &["a cell has more flows than have a turn in each slice"]);
     tool.study(PLAN, &["--woven", "--link", "ethernet 10M"]).refused(1, &["the link takes long to drain"]);
     Ok(())
 }
@@ -117,20 +125,172 @@ fn arms_that_cannot_be_woven_are_refused_with_the_reason() -> Result<(), Skip> {
 fn arms_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
     let told = |flags: &[&str]| {
         let words = ["study", "size", "--test", "UDP_STREAM", "--size", "64", "--dry-run", "--arm", "a", "--arm", "b: sndbuf=64K"];
-        Tool::new().run(&[&words[..], flags].concat()).done()
+        let answer = Tool::new().run(&[&words[..], flags].concat()).done();
+        let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Answer { stdout: plain(&answer.stdout), stderr: plain(&answer.stderr), ..answer }
     };
-    let woven = told(&[]);
-    assert!(woven.stderr.contains("the arms are woven") && woven.stdout.contains("8, 16, 24, 48 instances"), "{woven:#?}");
+    for (flags, when) in [
+        (&[][..], "8, 16, 24, 48 instances"),
+        (&["--flows", "2"], "8, 16, 24, 48 instances"),
+        (&["--bidir"], "8, 16, 24, 48 instances"),
+        (&["--rate", "9000/s"], "8, 16, 24, 48 instances"),
+        // A number is the number of instances, and a time that of all of them, of 480 ms each.
+        (&["--blocks", "9"], "After 9 instances"),
+        (&["--time", "5s"], "After 10 instances"),
+        (&["--time", "10s"], "8, 16 instances"),
+        (&["--most", "30"], "8, 16, 24 instances"),
+        (&["--woven", "--time", "2s"], "After 4 instances"),
+    ] {
+        let woven = told(flags);
+        assert!(woven.stderr.contains("the arms are woven") && woven.stdout.contains(when), "{flags:?}: {woven:#?}");
+        assert_eq!(woven.stderr.contains("a verdict takes 8 instances, here are 4"), flags.contains(&"2s"), "{woven:#?}");
+        assert!(woven.stdout.contains("no woven run of such cells is stored"), "{woven:#?}");
+    }
     for (flags, why) in [
         (&["--in-turn"][..], "--in-turn says so"),
-        (&["--blocks", "9"], "lengths or numbers of trials are given"),
-        (&["--length", "50ms"], "lengths or numbers of trials are given"),
-        (&["--flows", "2"], "a cell has several flows"),
-        (&["--rate", "9000/s"], "the schedule of an offered rate goes on between slices"),
+        (&["--time", "50ms"], "the time given is that of a trial: 8 instances of every cell take 3.8 s"),
+        (&["--messages", "5000"], "trials are of a number of messages"),
+        (&["--precision", "5%"], "a warm-up and a precision are those of trials in turn"),
+        (&["--flows", "40"], "a cell has more flows than have a turn in each slice"),
+        (&["--rate", "100/s"], "a slice has too few messages of the offered rate"),
     ] {
         let turn = told(flags);
         assert!(turn.stderr.contains(&format!("the arms are compared in turn: {why}")), "{flags:?}: {turn:#?}");
         assert!(!turn.stdout.contains("instances"), "{flags:?}: {turn:#?}");
+    }
+    Ok(())
+}
+
+fn several_flows_both_ways_and_rates_are_woven() -> Result<(), Skip> {
+    need_root()?;
+    let plan = r#"
+name = "woven"
+trial = { length = "50ms", warmup = "5ms" }
+arms = ["a", "b: sndbuf=64K"]
+[[cells]]
+test = ["UDP_STREAM", "TCP_STREAM"]
+size = 1000
+nodelay = true
+flows = [1, 3]
+bidirectional = [false, true]
+[[cells]]
+test = ["UDP_RR", "TCP_RR"]
+size = 64
+flows = 4
+[[cells]]
+test = "UDP_STREAM"
+size = 200
+rate = "5000/s"
+arrivals = ["periodic", "poisson"]
+"#;
+    let tool = Tool::new();
+    let before = traces();
+    let found = tool.study(plan, &["--woven", "--blocks", "3", "--gate", "time", "-J"]).judged().json();
+    assert_nothing_left(&tool, &before);
+    let (measured, failed) = (found["trials"].as_u64().unwrap(), found["failed"].as_u64().unwrap());
+    assert!(measured + failed == 72 && failed <= 24, "{}", found["findings"]);
+    // Each flow is drained by itself: nothing is lost from sight.
+    assert_eq!(found["datagrams"]["unaccounted"], 0, "{}", found["datagrams"]);
+    let mut rates = Vec::new();
+    for record in &tool.stored().trials() {
+        let Some(measured) = record.measured() else { continue };
+        let (cell, busy) = (&record.cell, record.warnings.iter().any(Warning::disturbs));
+        assert!(measured.slices >= 1 && measured.sender.counts.messages > 0 && measured.receiver.counts.messages > 0, "{cell}");
+        assert!(measured.sender.total.messages > measured.sender.counts.messages, "{cell}");
+        if cell.bidirectional {
+            let back = [&measured.sender, &measured.receiver].map(|end| end.back.unwrap());
+            assert!(back.iter().all(|back| back.counts.bytes > 0 && back.counts.bytes < back.total.bytes), "{cell}: {back:?}");
+        }
+        // Its threads cannot have more CPU time than the slices are long, each of them.
+        let most = measured.sender.window.length().get() * u64::from(cell.threads());
+        assert!(measured.sender.cpu_time.process.get() <= most, "{cell}");
+        if cell.rate.is_some() && !busy {
+            let seconds = measured.sender.window.length().as_secs_f64();
+            rates.push(measured.sender.counts.messages as f64 / seconds);
+            let schedule = measured.sender.schedule.as_ref().unwrap();
+            assert!(schedule.intended > 0 && schedule.behind <= schedule.intended / 4, "{schedule:?}");
+        }
+    }
+    // The schedule stands still while others have their turns: no slice begins with what was due meanwhile.
+    let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    assert!(rates.is_empty() || (4_000.0..6_000.0).contains(&mean), "{rates:?}");
+    Ok(())
+}
+
+fn a_woven_run_is_measured_again_and_pooled() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::new();
+    let plan = PLAN.replace("[\"UDP_STREAM\", \"TCP_STREAM\", \"UDP_RR\", \"TCP_RR\"]", "\"UDP_RR\"");
+    let n = |found: &Value| found["verdicts"][0]["metrics"][0]["comparison"]["cells"][0]["ratio"]["n"].as_u64().unwrap_or(0);
+    let first = tool.study(&plan, &["--woven", "--blocks", "4", "-J"]).judged().json();
+    let pooled = tool.run(&["study", "--again", "latest", "--blocks", "5", "-J"]).judged().json();
+    let stored = tool.stored();
+    let run = stored.run();
+    assert_eq!((run.plan.woven, run.plan.blocks.most, run.pooled.as_ref().map(|pooled| pooled.runs.len())), (true, 5, Some(1)));
+    // Instances of both, less those of which the machine left no slice.
+    assert!(n(&first) >= 2 && n(&pooled) > n(&first) && n(&pooled) <= 9, "{} {}", n(&first), n(&pooled));
+    assert_eq!(tool.run(&["report", "latest", "-J"]).json()["verdicts"], pooled["verdicts"]);
+    let third = tool.run(&["study", "--again", "latest", "--blocks", "4", "-J"]).judged().json();
+    assert!(n(&third) > n(&pooled) && n(&third) <= 13, "{} {}", n(&pooled), n(&third));
+    tool.run(&["study", "--resume", "latest"]).refused(1, &["woven"]);
+    Ok(())
+}
+
+fn a_pilot_says_what_ten_seconds_show() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::new();
+    let words = ["study", "size", "--test", "UDP_RR", "--size", "64", "--dry-run", "--arm", "a", "--arm", "a"];
+    let told = tool.run(&[&words[..], &["--pilot", "-J"]].concat()).done();
+    let smallest = &told.json()["smallest"];
+    assert!(
+        (0.0..10.0).contains(&smallest["half_width"].as_f64().unwrap()) && smallest["runs"] == 1 && smallest["s"] == 10.0,
+        "{smallest}"
+    );
+    assert_eq!(tool.stored().run().plan.blocks.most, 11, "5 s of 480 ms each");
+    // The next dry run has it of the stored run.
+    let stored = tool.run(&words).done();
+    let told = stored.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("10 s show a difference of") && told.contains("of UDP_RR 64 B by 1 stored run."), "{told}");
+    tool.run(&[&words[..], &["--pilot", "--in-turn"]].concat()).refused(2, &["--pilot measures woven arms", "--in-turn says so"]);
+    Ok(())
+}
+
+/// Recorded slices of one thing against itself (`tests/data/woven`), as if each instance had been of any other study and
+/// its arms had been named by a coin: no difference is true.
+fn names_that_are_dealt_again_give_no_verdict() -> Result<(), Skip> {
+    const STUDIES: usize = 200;
+    let run = stored_runs::data().join("woven");
+    let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    for (place, test) in [model::Test::UdpStream, model::Test::TcpRr].into_iter().enumerate() {
+        let (instances, rest) = store::read_slices(&run, place).unwrap();
+        assert!(instances.len() >= 24 && rest.is_none(), "{test}: {}", instances.len());
+        let raw = PLAN.replace("[\"UDP_STREAM\", \"TCP_STREAM\", \"UDP_RR\", \"TCP_RR\"]", &format!("\"{test}\""));
+        let raw = raw.replace("\"b: sndbuf=64K\"", "\"b\"").replace("size = 1000", if place == 0 { "size = 1024" } else { "size = 64" });
+        let plan = model::plan::resolve(&model::plan::RawPlan::parse(&raw).unwrap(), &[], 1).unwrap();
+        let plan = plan.weave([8, 24]).unwrap();
+        let looks = analysis::woven::looks(&plan.blocks);
+        // Any difference that is sure is one, however small.
+        let options = Options { threshold: 1e-9, ..Options::of_arms(&plan) };
+        let (mut covered, mut false_verdicts) = (0, 0);
+        for _ in 0..STUDIES {
+            let mut series = WovenSeries::for_plan(&plan);
+            let mut shown = false;
+            for number in 0..24 {
+                let dealt = &instances[random.random_range(0..instances.len())];
+                let swapped = u32::from(random.random::<bool>());
+                let slices: Vec<Slice> = dealt.slices.iter().map(|slice| Slice { arm: slice.arm ^ swapped, ..*slice }).collect();
+                series.push(0, number, &slices);
+                if looks.contains(&(number as usize + 1)) {
+                    let values = WovenSide::of(&series, 1).values(0, Measure::BothEnds);
+                    let found = compare(&[values], Direction::LowerIsBetter, &options).cells[0];
+                    shown |= matches!(found.verdict, Verdict::Better | Verdict::Worse);
+                    let interval = found.ratio.and_then(|ratio| ratio.interval).unwrap();
+                    covered += usize::from(number == 23 && (interval.low..=interval.high).contains(&1.0));
+                }
+            }
+            false_verdicts += usize::from(shown);
+        }
+        assert!(covered >= STUDIES * 92 / 100 && false_verdicts <= STUDIES / 20, "{test}: {covered} and {false_verdicts} of {STUDIES}");
     }
     Ok(())
 }
@@ -180,7 +340,7 @@ fn a_killed_end_costs_its_instance_alone() -> Result<(), Skip> {
         }) {
             let _ = end.kill();
         }
-        let answer: crate::support::tool::Answer = study.wait_with_output().unwrap().into();
+        let answer: Answer = study.wait_with_output().unwrap().into();
         assert_nothing_left(&tool, &before);
         assert!(matches!(answer.code, Some(0 | 3 | 4)), "{answer:#?}");
         let found = answer.json();
