@@ -3,7 +3,7 @@
 use attribution::{Footing, Receipt};
 
 use super::next::{self, Next};
-use super::notation::{amount, plural, signed, time, time_in, verb};
+use super::notation::{amount, duration, plural, signed, time, time_in, verb};
 use super::receipt::{REACHES, SAMPLES, reach};
 use super::{Answer, Direction, Grade, Invalid, Part};
 use crate::attached::{Attached, Change, State, Verdict, Work};
@@ -120,6 +120,9 @@ fn longer(attached: &Attached, state: &State) -> Next {
     };
     let wanted = (seconds * times).ceil().max(1.0);
     let time_of_all = wanted as u64;
+    if wanted > next::LONGEST {
+        return Next::advice(format!("To narrow it takes {}: observe it while it answers more requests.", duration(wanted)));
+    }
     // `pid 4711`, `unit nginx`, `cgroup /x`; of a command its words are not kept.
     match run.target.split_once(' ').filter(|(kind, _)| ["pid", "unit", "cgroup"].contains(kind)) {
         Some((kind, name)) => {

@@ -20,10 +20,12 @@ mod fleet;
 mod history;
 mod invalid;
 mod latency;
+mod levels;
 mod next;
 mod pair;
 mod places;
 mod receipt;
+mod repetitions;
 mod runs;
 mod single;
 mod sweep;
@@ -213,7 +215,11 @@ pub fn of(analysis: &Analysis) -> Answer {
         () if analysis.receipt().is_some() => receipt::of(analysis),
         () if !analysis.buffers().is_empty() => buffers::of(analysis),
         () if latency::is_asked(analysis) => latency::of(analysis),
-        () => sweep::of(analysis),
+        () if analysis.levels().is_some() => levels::of(analysis),
+        () => match analysis.repetitions() {
+            Some(study) => repetitions::of(analysis, study),
+            None => sweep::of(analysis),
+        },
     };
     answer.without(invalid::of(analysis))
 }

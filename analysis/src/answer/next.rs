@@ -12,7 +12,7 @@ use super::notation::{duration, plural};
 use crate::studies::Analysis;
 
 /// The longest command that is proposed, in seconds.
-const LONGEST: f64 = 600.0;
+pub const LONGEST: f64 = 600.0;
 
 /// The precision wanted of a figure where nothing else is asked.
 pub const WANTED: f64 = 0.1;

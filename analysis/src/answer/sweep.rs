@@ -62,7 +62,7 @@ pub fn grade(blocks: u32, widths: &[Option<f64>], named: &str) -> (Grade, String
         Some(_) if missing > 0 => {
             format!("{missing} of {} {} no interval", plural(widths.len() as u64, "figure"), verb(missing as u64, "has", "have"))
         }
-        Some(_) if known.len() == 1 => format!("{named} known within ±{} %", reach(most)),
+        Some(least) if reach(least) == reach(most) => format!("{named} known within ±{} %", reach(most)),
         Some(least) => format!("{named} known within ±{} to ±{} %", reach(least), reach(most)),
     };
     match middle {

@@ -5,6 +5,9 @@ use super::pair::Pair;
 use super::places::Places;
 use super::{Answer, Grade, sweep};
 use crate::metric::{Direction, Metric};
+use crate::studies::StudyResult;
+use crate::studies::verdicts::ArmVerdict;
+use crate::testing::{analyse, measured, record};
 use crate::verdict::{Compared, Comparison, Conclusion, Design, Judged, MetricComparison, Overall, Verdict};
 use model::{Bytes, Cell, Test};
 use stats::estimate::{Estimate, Interval, Method};
@@ -210,6 +213,40 @@ fn headlines_grades_and_exit_codes() {
         // What is settled and better never ends as open.
         assert!(!(found.grade == Settled && *code == 4), "{headline}");
     }
+}
+
+/// Of several arms the cheapest is named, and what is open next to it.
+#[test]
+fn the_cheapest_of_several_arms() {
+    let trial = record(Test::UdpStream, 1_024, 0, measured(Test::UdpStream, 1_024));
+    let mut analysis = analyse(std::iter::once(trial));
+    let verdict = |candidate: &str, rows: &[Row]| ArmVerdict {
+        baseline: "send".to_owned(),
+        candidate: candidate.to_owned(),
+        is_self_test: false,
+        alike: Vec::new(),
+        headline: CPU,
+        compared: compared(&[(CPU, rows)]),
+    };
+    let gso = verdict("gso ×32", &[(-77.0, -80.0, -75.0, BETTER)]);
+    let others = [verdict("sendmmsg", &[(-8.0, -17.0, 1.0, OPEN)]), verdict("uring", &[(6.0, -11.0, 25.0, OPEN)])];
+    analysis.studies.push(StudyResult::Verdicts([gso.clone()].into_iter().chain(others.clone()).collect()));
+    let found = super::of(&analysis);
+    assert_eq!(
+        found.headline,
+        "Cheapest of 4 at 1,024 B: gso ×32, −77 % (−80 to −75) against send; sendmmsg (−17 to +1) and uring (−11 to +25) open."
+    );
+    assert_eq!((found.grade, found.reason.as_str()), (Grade::Rough, "1 of 3 comparisons settled"));
+    let exit = found.exit.unwrap();
+    assert_eq!((exit.code, exit.reason.as_str()), (4, "sendmmsg and uring open at 1,024 B (CPU of both ends)"));
+    assert_eq!(found.parts.len(), 3);
+    // An arm that is worse is the reason, whatever is open.
+    let dearer = verdict("uring", &[(26.0, 11.0, 45.0, WORSE)]);
+    analysis.studies.pop();
+    analysis.studies.push(StudyResult::Verdicts(vec![gso, others[0].clone(), dearer]));
+    let found = super::of(&analysis);
+    assert!(found.headline.ends_with("against send; uring +26 %; sendmmsg (−17 to +1) open."), "{}", found.headline);
+    assert_eq!(found.exit.map(|exit| (exit.code, exit.reason)), Some((3, "uring worse at 1,024 B (CPU of both ends)".to_owned())));
 }
 
 #[test]
