@@ -29,7 +29,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let checks = [lab::doctor::examine(), microscope::doctor::checks()].concat();
     match args.json {
         true => output::write(&report::json::pretty(&checks))?,
-        false => output::show(&report::doctor::document(&checks), false)?,
+        false => output::show(&report::doctor::document(&checks), args.verbose)?,
     }
     Ok(if lab::doctor::quick_can_run(&checks) { Exit::Done } else { Exit::Failed })
 }

@@ -44,6 +44,15 @@ choice! {
     }
 }
 
+/// Names of checks that a summary looks for.
+pub const MACHINE: &str = "machine";
+/// The frequency governor.
+pub const GOVERNOR: &str = "frequency governor";
+/// Counters of the processor.
+pub const CYCLES: &str = "hardware cycles";
+/// Everything that a receipt needs.
+pub const RECEIPTS: &str = "receipts";
+
 /// One thing that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {

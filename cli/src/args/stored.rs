@@ -95,6 +95,9 @@ pub struct DoctorArgs {
     /// JSON on standard output
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
+    /// Print every check with the system's own answer and what to do
+    #[arg(short, long, conflicts_with_all = ["json", "prove"], help_heading = "Output")]
+    pub verbose: bool,
 }
 
 /// What runs next to the proof.

@@ -370,12 +370,19 @@ const AREAS: [&str; 11] =
     ["cpu", "clock", "namespaces", "sockets", "ways", "offloads", "profiling", "bpf", "queueing", "limits", "microscope"];
 
 fn the_doctor_says_what_this_machine_offers() -> Result<(), Skip> {
-    let text = Tool::new().run(&["doctor"]).done().stdout;
+    let tool = Tool::new();
+    let brief = tool.run(&["doctor"]).done().stdout;
+    assert!(brief.starts_with("Ready for: study, advise") && brief.lines().count() <= 25, "{brief}");
+    let text = tool.run(&["doctor", "-v"]).done().stdout;
+    let (groups, checks) = text.split_once("\nEvery check\n").unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(groups, brief);
     let labels: Vec<&str> =
-        text.lines().filter(|line| line.starts_with(char::is_alphabetic)).filter_map(|line| line.split_whitespace().next()).collect();
+        checks.lines().filter(|line| line.starts_with(char::is_alphabetic)).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(labels, AREAS, "{text}");
-    let verdict = text.lines().next().unwrap();
-    assert!(verdict.starts_with("`nettoll study quick` can run"), "{verdict}");
+    // Every check is in a group: those of each area are summed up.
+    for group in ["CPUs", "clock", "hosts", "ways", "offloads", "sampling", "exact calls", "queueing", "limits", "emulator"] {
+        assert!(brief.lines().any(|line| line.chars().skip(2).collect::<String>().starts_with(group)), "{group}: {brief}");
+    }
     Ok(())
 }
 

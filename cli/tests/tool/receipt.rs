@@ -240,7 +240,7 @@ fn a_study_that_may_not_sample_fails_and_was_foreseen_to() -> Result<(), Skip> {
     let foreseen = tool.study(PLAN, &["--dry-run"]);
     assert_eq!(foreseen.code, Some(1), "{foreseen:#?}");
     assert!(foreseen.stderr.contains("no receipt can be made here: samples of the kernel: "), "{foreseen:#?}");
-    tool.run(&["doctor"]).says("`nettoll study receipt` needs samples of the kernel");
+    tool.run(&["doctor", "-v"]).says("`nettoll study receipt` needs samples of the kernel");
     let study = tool.study(PLAN, &[]);
     assert_eq!(study.code, Some(1), "{study:#?}");
     study.says("no receipt was made: ");

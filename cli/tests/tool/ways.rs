@@ -427,7 +427,7 @@ fn many_paths_carry_a_stream_or_are_refused_by_name() -> Result<(), Skip> {
     let answer =
         tool.run(&["study", "quick", "--test", "TCP_STREAM", "--size", "1024", "--api", "mptcp", "--blocks", "1", "--length", "300ms"]);
     let found = tool.run(&["report", "-J"]).json();
-    let doctor = tool.run(&["doctor"]).stdout;
+    let doctor = tool.run(&["doctor", "-v"]).stdout;
     let refused = doctor.lines().any(|line| line.contains("mptcp") && line.contains("net.mptcp.enabled"));
     let carried = (&found["trials"], &found["failed"]) == (&1.into(), &0.into());
     assert!(carried != refused, "{answer:?}\n{found}\n{doctor}");

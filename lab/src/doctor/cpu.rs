@@ -3,7 +3,7 @@
 use std::fs;
 use std::thread::available_parallelism;
 
-use model::check::{Area, Check, Need};
+use model::check::{self, Area, Check, Need};
 
 use super::answer::{Subject, read, said};
 use crate::host::cpu::Topology;
@@ -18,10 +18,10 @@ pub(super) fn checks() -> Vec<Check> {
         let facts = gather("here", &here, "lo", &[]);
         let machine = match facts.virtualisation.as_str() {
             "" => "bare metal, as far as the kernel says".to_owned(),
-            under => format!("under {under}: the hypervisor may take time away, trials say so"),
+            under => format!("under {under}: expect intervals of ±5 to ±50 %, by what the hypervisor takes away"),
         };
-        checks.push(subject("machine", Need::Useful).present(format!("{}; {machine}", facts.cpu_model)));
-        checks.push(governor(subject("frequency governor", Need::Useful), &facts.governor));
+        checks.push(subject(check::MACHINE, Need::Useful).present(format!("{}, {machine}", facts.cpu_model)));
+        checks.push(governor(subject(check::GOVERNOR, Need::Useful), &facts.governor));
     }
     checks
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-use model::check::{Area, Check, Need};
+use model::check::{self, Area, Check, Need};
 use nix::errno::Errno;
 use profile::probe::perf::{Event, Scope, open};
 
@@ -15,12 +15,12 @@ const fn subject(name: &'static str) -> Subject {
 
 pub(super) fn checks() -> Vec<Check> {
     let user = sample(subject("samples of user code"), Scope::User);
-    let cycles = cycles(subject("hardware cycles"));
+    let cycles = cycles(subject(check::CYCLES));
     let needed = of_receipts();
     let refused: Vec<&str> = needed.iter().filter(|check| !check.is_present()).map(|check| check.name.as_str()).collect();
     let receipts = match refused.as_slice() {
-        [] => subject("receipts").present(""),
-        names => subject("receipts")
+        [] => subject(check::RECEIPTS).present(""),
+        names => subject(check::RECEIPTS)
             .absent(format!("`nettoll study receipt` needs {}", names.join(" and ")), "See there; every other study runs without."),
     };
     std::iter::once(user).chain(needed).chain([cycles, receipts]).collect()

@@ -20,10 +20,10 @@ fn without_scripts(page: &str) -> String {
 #[test]
 fn no_line_of_the_terminal_is_wider_than_asked() {
     for (name, analysis) in runs() {
-        for width in [0, 80, 81, 97, 120, 200] {
+        for width in [0, 40, 57, 80, 81, 97, 120, 200] {
             let text = report::terminal::render(&analysis, Style { width, ..Style::VERBOSE });
             for line in text.lines() {
-                assert!(line.width() <= width.max(80), "{name} at {width}: {line}");
+                assert!(line.width() <= width.max(40), "{name} at {width}: {line}");
                 assert!(!line.contains('\u{1b}'), "{name}: an escape");
             }
         }
@@ -165,7 +165,7 @@ fn every_warning_and_its_remedy_is_in_every_answer() {
 fn a_check_says_more_than_a_mark() {
     let checks = [Check::absent(Area::Bpf, "BTF", Need::Required, "open /sys/kernel/btf/vmlinux: ENOENT", "Rebuild the kernel.")];
     let text = report::terminal::document(&report::doctor::document(&checks), Style::VERBOSE);
-    assert!(text.contains("MISSING") && text.contains("→ Rebuild the kernel.") && text.contains("cannot run"));
+    assert!(text.contains("MISSING") && text.contains("→ Rebuild the kernel.") && text.starts_with("Nothing can be measured"));
 }
 
 /// What a terminal is kept from, a page and a picture are kept from as well.
