@@ -189,7 +189,7 @@ fn dry_run(
         output::write(&told.json())?;
         return Ok(exit);
     }
-    output::show(&told.document(), false)?;
+    output::show(&told.document(), args.format.verbose)?;
     notes.iter().for_each(|note| output::note(note));
     Ok(exit)
 }

@@ -3,9 +3,10 @@
 
 use std::fmt;
 
+use analysis::answer::notation::verb;
 use analysis::stopping::Claim;
-use analysis::variance::Components;
-use analysis::variance::half_width;
+use analysis::variance::{Components, LengthLaw, half_width};
+use analysis::verdict::Options;
 use analysis::woven::{Smallest, WOVEN_TIME};
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
@@ -54,17 +55,15 @@ impl DryRun<'_> {
         let paragraph = |text: String| Block::Paragraph(text.into());
         // The time that it takes, then what it can be expected to show, decide whether it is run.
         let mut blocks = vec![paragraph(expected_time(plan))];
-        blocks.extend(plan.woven.then(|| paragraph(smallest(self.smallest))));
-        blocks.extend(self.earlier.map(|earlier| Block::piece("After the earlier runs", Block::sentences(like::sentences(plan, earlier)))));
-        blocks.push(paragraph(extent(plan)));
-        blocks.extend((!plan.hosts.is_empty()).then(|| paragraph(hosts(plan))));
-        blocks.extend(self.shortened.map(|shortened| Block::Conclusion(Tone::Bad, capital(&shorter(shortened)))));
-        let (heading, outlook) = match plan.fleet {
-            Some(_) => ("What can be found", fleet::outlook(plan)),
-            None if plan.woven => ("When it ends", vec![looks(plan)]),
-            None => ("The interval to expect", expected_after(plan).into_iter().map(|blocks| expected(plan, blocks)).collect()),
+        let outlook = match plan.fleet {
+            Some(_) => fleet::outlook(plan),
+            None if plan.woven => vec![smallest(self.smallest), looks(plan)],
+            None if plan.arms.len() > 1 => differences(plan).into_iter().collect(),
+            None => expected_after(plan).into_iter().map(|blocks| expected(plan, blocks)).collect(),
         };
-        blocks.push(Block::piece(heading, Block::sentences(outlook)));
+        blocks.extend(outlook.into_iter().map(paragraph));
+        blocks.extend(self.shortened.map(|shortened| Block::Conclusion(Tone::Bad, capital(&shorter(shortened)))));
+        blocks.extend(self.earlier.map(|earlier| Block::piece("After the earlier runs", Block::sentences(like::sentences(plan, earlier)))));
         if !plan.arms.is_empty() {
             let arms = plan.arms.iter().enumerate().map(|(place, arm)| {
                 let baseline = if place == 0 { " (the baseline)" } else { "" };
@@ -80,9 +79,11 @@ impl DryRun<'_> {
         let more = plan.cells.len().saturating_sub(MOST_CELLS);
         let more = (more > 0).then(|| format!("and {} (-J lists all)", plural(more as u64, "more cell")));
         let cells = plan.cells.iter().take(MOST_CELLS).map(ToString::to_string).chain(more);
-        blocks.push(Block::piece("Cells", Block::sentences(cells)));
-        blocks.extend((!plan.description.is_empty()).then(|| Block::Lead(plan.description.as_str().into())));
-        Document::plain(format!("{}: {}", plan.name, plan.title), blocks)
+        blocks.push(Block::piece(format!("{}: {}", plan.name, plan.title), Block::sentences(cells)));
+        blocks.push(Block::Lead(extent(plan).into()));
+        blocks.extend((!plan.hosts.is_empty()).then(|| paragraph(hosts(plan))));
+        blocks.extend((!plan.description.is_empty()).then(|| Block::usual([Block::Lead(plan.description.as_str().into())])));
+        Document::plain("", blocks)
     }
 
     /// The same as JSON: the plan as resolved, and what to expect of the run.
@@ -209,6 +210,7 @@ impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let seconds = self.time.as_secs_f64();
         let text = match seconds {
+            ..9.95 => format!("{seconds:.1} s"),
             ..99.5 => format!("{seconds:.0} s"),
             ..5_400.0 => format!("{:.0} min", seconds / 60.0),
             _ => format!("{:.1} h", seconds / 3_600.0),
@@ -291,28 +293,27 @@ pub fn expected_time(plan: &Plan) -> String {
         let [least, most] =
             [plan.blocks.least, plan.blocks.most].map(|instances| Duration { time: of_instances(plan, instances), at_least: false });
         let from = if plan.blocks.least == plan.blocks.most { String::new() } else { format!("{least} to the first look, ") };
-        return format!("Each instance: all arms alive, taking turns. All: about {from}{most} at most.");
+        return format!("Takes about {from}{most} at most: all arms alive in each instance, taking turns.");
     }
     let counts = || plan.cells.iter().filter_map(|cell| cell.count);
     if let (Some(least), Some(most), true) = (counts().min(), counts().max(), plan.cells.iter().all(|cell| cell.count.is_some())) {
         let warmup = if plan.warmup.get() == 0 { "" } else { "a tenth as many messages of warm-up, then " };
         let overhead = plan.overheads();
-        return format!("Each trial: {warmup}{least} to {most} messages. All: about {overhead} and what the messages themselves take.");
+        return format!("Takes about {overhead} and the time of the messages: each trial {warmup}{least} to {most} messages.");
     }
     let found = duration(plan);
-    let unknown = "How long that takes is not known beforehand.".to_owned();
-    let all = if found.at_least { unknown } else { format!("All: about {}.", found.time) };
+    let all = if found.at_least { "How long it takes is not known beforehand".to_owned() } else { format!("Takes about {found}") };
     let least = if plan.least.get() > 0 { format!(", more where they last less than {}", plan.least) } else { String::new() };
     match plan.end {
         PlanEnd::Length(length) => {
             let more = match silences(plan) {
                 waits if waits.get() == 0 => String::new(),
-                waits => format!(", up to {} where datagrams are lost", found.time + waits),
+                waits => format!(", up to {} where datagrams are lost", Duration { time: found.time + waits, ..found }),
             };
-            format!("Each trial: {} of warm-up, {length} measured. All: about {}{more}.", plan.warmup, found.time)
+            format!("Takes about {found}{more}: each trial {} of warm-up, {length} measured.", plan.warmup)
         }
-        PlanEnd::Messages(messages) => format!("Each trial: {} of warm-up, then {messages} messages{least}. {all}", plan.warmup),
-        PlanEnd::Bytes(bytes) => format!("Each trial: {} of warm-up, then {bytes}{least}. {all}", plan.warmup),
+        PlanEnd::Messages(messages) => format!("{all}: each trial {} of warm-up, then {messages} messages{least}.", plan.warmup),
+        PlanEnd::Bytes(bytes) => format!("{all}: each trial {} of warm-up, then {bytes}{least}.", plan.warmup),
     }
 }
 
@@ -366,13 +367,33 @@ fn expected_widths(plan: &Plan, blocks: u32) -> Vec<(f64, f64)> {
 }
 
 fn expected(plan: &Plan, blocks: u32) -> String {
-    let confidence = percent(plan.blocks.confidence);
     let width = |(noise, width): (f64, f64)| format!("±{} where trials scatter by {}", percent(width), percent(noise));
     let widths: Vec<String> = expected_widths(plan, blocks).into_iter().map(width).collect();
     match widths.is_empty() {
-        true => format!("{}: too few for any {confidence} interval.", plural(u64::from(blocks), "block")),
-        false => format!("{} give each median a {confidence} interval of about {}.", plural(u64::from(blocks), "block"), widths.join(", ")),
+        true => format!("Would show no interval: {} {} too few.", plural(u64::from(blocks), "block"), verb(u64::from(blocks), "is", "are")),
+        false => format!("Would show each median, after {}, within {}.", plural(u64::from(blocks), "block"), widths.join(", ")),
     }
+}
+
+/// The differences between arms, in turn, that a plan shows by the scatter of its trials; `None` of too few blocks.
+fn differences(plan: &Plan) -> Option<String> {
+    let options = Options { confidence: plan.blocks.confidence, ..Options::default() };
+    let shown = NOISE.iter().filter_map(|&noise| {
+        let scatter = Components {
+            runs: 1,
+            blocks: plan.blocks.most as usize,
+            run: None,
+            block: None,
+            trial: noise,
+            worst: noise,
+            metrics: 1,
+            law: LengthLaw::Untested,
+        };
+        let least = scatter.arms_show(plan.blocks.most, plan.cells.len(), plan.arms.len(), &options)?;
+        Some(format!("{} where trials scatter by {}", percent(least), percent(noise)))
+    });
+    let shown: Vec<String> = shown.collect();
+    (!shown.is_empty()).then(|| format!("Would show, in 4 runs of 5, differences between arms from {}.", shown.join(", ")))
 }
 
 #[cfg(test)]
@@ -422,6 +443,6 @@ mod tests {
                     [[cells]]\ntest = [\"UDP_STREAM\", \"TCP_STREAM\"]\nsize = 64";
         let plan = plan(text);
         let text = render(&dry(&plan).document(), Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("All: about 1.4 s, up to 2.4 s where datagrams are lost."), "{text}");
+        assert!(text.starts_with("Takes about 1.4 s, up to 2.4 s where datagrams are lost: each trial 5 ms of warm-up"), "{text}");
     }
 }

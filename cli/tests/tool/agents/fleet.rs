@@ -296,7 +296,7 @@ fn a_dry_run_says_what_can_be_found() -> Result<(), Skip> {
     let (net, tool) = (Net::new()?, Tool::new());
     let hosts: Vec<String> = members(&net).into_iter().chain(["gone=cmd:false".to_owned()]).collect();
     let answer = net.router.run(&tool, &words(&hosts, &["--dry-run"])).done();
-    says(&answer.stdout, &["4 hosts in 9 rounds of 2 pairs", "36 trials of 1 cell", "What can be found", "are found in 9 of 10 fleets"]);
+    says(&answer.stdout, &["4 hosts in 9 rounds of 2 pairs", "36 trials of 1 cell", "are found in 9 of 10 fleets"]);
     says(&answer.stderr, &["not there: host gone"]);
     let json = net.router.run(&tool, &words(&hosts[..3], &["--dry-run", "-J"])).done().json();
     assert_eq!((&json["trials"], json["outlook"].as_array().unwrap().len()), (&18.into(), 3));
