@@ -12,9 +12,9 @@ use analysis::advice::Observed;
 use analysis::attached::{Attached, Verdict, analyse, change, folded};
 use attribution::Rules;
 use lab::attach::{Listener, Settings, Source, Started, Target};
+use model::Nanos;
 use model::attach::{Attachment, Look, WindowRecord};
 use model::run::Status;
-use model::{Nanos, printable};
 use store::AttachedDirectory;
 
 use crate::args::{AttachArgs, CompareArgs, FormatArgs, ReportArgs, Side};
@@ -343,7 +343,7 @@ pub fn line(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let told = read(path, None)
         .map_or_else(|_| "cannot be read: `nettoll show` with its name says why".to_owned(), |(attached, _)| pages::headline(&attached));
-    format!("  {name}  {}", printable::printable(&told, printable::Keep::Lines))
+    format!("{name} {told}")
 }
 
 /// `nettoll compare` of two attached runs.

@@ -64,7 +64,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
             output::write(&format!("Report: {}", place.display()))?;
         }
         if let Some(exit) = analysis::answer::between(&between).exit.filter(|exit| exit.code == between.conclusion.exit_code()) {
-            output::write(&format!("Exit {}: {}.", exit.code, exit.reason))?;
+            output::sentence(&format!("Exit {}: {}.", exit.code, exit.reason))?;
         }
     }
     Ok(Exit::of(between.conclusion))

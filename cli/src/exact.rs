@@ -11,7 +11,6 @@ use ::report::microscope::{self as pages, Detail};
 use anyhow::{Context, anyhow};
 use attribution::exact::{ExactDiff, Measured, Stored, StoredError, StoredRun, Timed, diff};
 use model::json::{self, Layout};
-use model::printable::{Keep, printable};
 
 /// The longest file of counts that is read: that of a run likewise.
 const LONGEST: u64 = 64 << 20;
@@ -123,7 +122,7 @@ pub fn line(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let told = counts(path)
         .map_or_else(|_| "cannot be read: `nettoll show` with its name says why".to_owned(), |measured| pages::headline(&measured));
-    format!("  {name}  {}", printable(&told, Keep::Lines))
+    format!("{name} {told}")
 }
 
 /// `nettoll compare` of two runs of the microscope: what changed from one to the other.

@@ -35,12 +35,37 @@ pub fn show(document: &Document, verbose: bool) -> io::Result<()> {
     styled(&report::terminal::document(document, Style { verbose, ..style() }))
 }
 
+/// The widest page: farther apart columns are hard to follow.
+const WIDEST: usize = 200;
+
+/// Prints a sentence, broken into lines.
+///
+/// # Errors
+/// An answer of the system; a reader that went away is no error.
+pub fn sentence(text: &str) -> io::Result<()> {
+    styled(&report::terminal::sentence(text, style()))
+}
+
+/// Prints lines below a title.
+///
+/// # Errors
+/// An answer of the system; a reader that went away is no error.
+pub fn items(title: &str, lines: &[String]) -> io::Result<()> {
+    styled(&report::terminal::items(title, lines, style()))
+}
+
+/// Columns of standard output: those of `COLUMNS` where it is set.
+pub fn width() -> usize {
+    let asked = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok()).filter(|columns| *columns > 0);
+    let usual = || if io::stdout().is_terminal() { console::Term::stdout().size().1 as usize } else { Style::PLAIN.width };
+    asked.unwrap_or_else(usual).min(WIDEST)
+}
+
 /// Style of standard output.
 fn style() -> Style {
     let terminal = io::stdout().is_terminal();
-    let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
     let colour = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Style { colour, width: width.clamp(80, 200), verbose: false, ascii: terminal && !has_utf8(|name| env::var(name).ok()) }
+    Style { colour, width: width(), verbose: false, ascii: terminal && !has_utf8(|name| env::var(name).ok()) }
 }
 
 /// Returns whether the locale has UTF-8, by the first variable that is set (locale(7)).

@@ -102,7 +102,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     if !format.csv {
         output::write(&format!("\nReport: {}", asked.unwrap_or(place).display()))?;
         if let Some(exit) = analysis::answer::of(&analysis).exit.filter(|exit| exit.code == concluded as u8) {
-            output::write(&format!("Exit {}: {}.", exit.code, exit.reason))?;
+            output::sentence(&format!("Exit {}: {}.", exit.code, exit.reason))?;
         }
     }
     Ok(concluded)

@@ -53,7 +53,7 @@ fn all(args: &ShowArgs) -> Result<(), Failure> {
     // The JSON is a list of studies' runs, as it has been.
     for (title, lines) in [("Attached runs", attached), ("Runs of the microscope", counted)] {
         if !args.json && !lines.is_empty() {
-            output::write(&format!("{title}:\n{}", lines.join("\n")))?;
+            output::items(&format!("{title}:"), &lines)?;
         }
     }
     Ok(())

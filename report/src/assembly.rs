@@ -30,7 +30,8 @@ fn of_cells(analysis: &Analysis, flames: &Flames, answer: Option<&Answer>) -> Ve
     first.rotate_right(usize::from(!analysis.verdicts().is_empty()));
     // Of buffers the map is the answer.
     let mut sections: Vec<Section> = buffers::section(analysis).into_iter().chain(first).chain(table).collect();
-    let behind = |section: Section| if has_table { section.behind() } else { section };
+    let has_answer = has_table || !analysis.buffers().is_empty();
+    let behind = |section: Section| if has_answer { section.behind() } else { section };
     sections.extend(studies::all(analysis).into_iter().map(behind));
     sections.extend(analysis.receipt().map(|study| receipt::section(study, analysis.run.proof.as_deref(), flames).behind()));
     let tables = cells::section(analysis).behind();

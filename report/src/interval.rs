@@ -9,8 +9,13 @@ pub const WIDE: f64 = 0.5;
 
 /// `?` of a figure whose interval has ends more than a factor of two apart; else nothing.
 pub fn mark(estimate: &Estimate) -> &'static str {
-    let wide = estimate.interval.is_some_and(|ends| ends.high > 2.0 * ends.low && ends.high > ends.low);
-    if wide && estimate.value != 0.0 { "?" } else { "" }
+    let wide = estimate.interval.is_some_and(|ends| is_wide(estimate.value, ends.low, ends.high));
+    if wide { "?" } else { "" }
+}
+
+/// Returns whether the ends of the interval of a value are more than a factor of two apart.
+pub fn is_wide(value: f64, low: f64, high: f64) -> bool {
+    high > 2.0 * low && high > low && value != 0.0
 }
 
 /// `±1.2%`: the interval lies within it. `±?` when there is none.

@@ -49,7 +49,7 @@ impl<'a> TrialPrinter<'a> {
             interrupted,
             hosts: Vec::new(),
             warnings: Vec::new(),
-            intervals: Intervals::new(&asked.cell, asked.plan.warmup),
+            intervals: Intervals::new(&asked.cell, asked.plan.warmup).within(output::width()),
             rows: Vec::new(),
             heard: [0; 2],
             record: None,

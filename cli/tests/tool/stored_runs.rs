@@ -11,10 +11,11 @@ use model::run::Status;
 
 use crate::support::Skip;
 use crate::support::stored::Stored;
-use crate::support::tool::Tool;
+use crate::support::tool::{Answer, Tool};
 
 crate::claims!(
     reports_print_what_the_earlier_version_printed,
+    reports_fit_the_terminal,
     tables_hold_every_figure_of_the_earlier_version,
     arms_make_the_same_markdown,
     runs_compare_as_they_did,
@@ -103,6 +104,35 @@ fn reports_print_what_the_earlier_version_printed() -> Result<(), Skip> {
         assert_printed(&format!("{kind}/report.txt"), &["report", &run, "-v"]);
         assert_printed(&format!("{kind}/brief.txt"), &["report", &run]);
         assert_printed(&format!("{kind}/report.json"), &["report", &run, "-J"]);
+    }
+    Ok(())
+}
+
+/// What a terminal of so many columns shows.
+fn in_columns(columns: usize, arguments: &[&str]) -> String {
+    let mut command = RUNS.command(arguments);
+    Answer::from(command.env("COLUMNS", columns.to_string()).output().unwrap()).judged().stdout
+}
+
+/// Every stored run, its answer and everything, in narrow and usual terminals.
+fn reports_fit_the_terminal() -> Result<(), Skip> {
+    let of_runs = kinds().into_iter().flat_map(|kind| {
+        let run = format!("runs/{kind}");
+        [vec!["report".to_owned(), run.clone()], vec!["report".to_owned(), run, "-v".to_owned()]]
+    });
+    let others = ["show", "doctor", "doctor -v", "study", "study quick --dry-run", "compare runs/sizes runs/sizes-later", "reference"];
+    let others = others.map(|words| words.split(' ').map(str::to_owned).collect());
+    for words in of_runs.chain(others) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        for columns in [40, 80] {
+            let text = in_columns(columns, &words);
+            for line in text.lines() {
+                assert!(line.chars().count() <= columns, "{words:?} in {columns} columns: {line}");
+            }
+            // The answer takes a screen; that of a listing is the list.
+            let is_answer = !words.contains(&"-v") && !["show", "study", "compare", "reference"].contains(&words[0]);
+            assert!(columns < 80 || !is_answer || text.lines().count() <= 27, "{words:?}: {} lines: {text}", text.lines().count());
+        }
     }
     Ok(())
 }

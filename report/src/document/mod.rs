@@ -454,6 +454,8 @@ pub struct Step {
     pub name: String,
     /// Explanation for readers who point at it.
     pub hint: String,
+    /// Level at which a sink in figures has its row; one that draws has every row.
+    pub level: Level,
 }
 
 /// A share of a heat map.

@@ -7,66 +7,40 @@ use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Metric};
 use analysis::verdict::{MetricComparison, Verdict};
 use model::order::Order;
 
-use super::receipt;
+use super::glance::{MOST_ROWS, NAME, figure, places, unit};
 use super::verdict::{is_series, subjects};
-use crate::document::{Block, Cell, Column, Cut, Head, Keeps, Kind, Section, Table};
+use super::{levels, open_loop, receipt, repetitions};
+use crate::document::{Block, Cell, Column, Head, Kind, Section, Table};
 use crate::interval;
 use crate::number::NOTHING;
 use crate::series::{Group, metric, percentile};
 use crate::words::plural;
 
-/// Rows of a table of an answer.
-const MOST_ROWS: usize = 11;
-
 /// Letters of a name in the head of a column.
 const LONGEST_HEAD: usize = 16;
-
-/// What stays of names that name rows.
-const NAME: Cut = Cut { least: 14, keeps: Keeps::Start };
 
 /// Columns of sizes of a table of ways.
 const MOST_SIZES: usize = 3;
 
 /// The section that stands below the headline: what it is of, then what to know of its figures.
 pub fn section(analysis: &Analysis, answer: &Answer, groups: &[Group]) -> Section {
-    let mut blocks = match analysis {
-        _ if !analysis.verdicts().is_empty() => arms(analysis),
-        _ if analysis.ways().is_some() => analysis.ways().map_or_else(Vec::new, |study| of_ways(&study.series)),
-        // The section of what is varied has it side by side.
-        _ if !analysis.buffers().is_empty()
-            || analysis.levels().is_some()
-            || analysis.repetitions().is_some()
-            || analysis.open_loop().is_some() =>
-        {
-            Vec::new()
-        }
-        _ if analysis.receipt().is_some() => analysis.receipt().map_or_else(Vec::new, receipt::at_a_glance),
-        _ => sweep(groups),
+    let studied = open_loop::round_trips_at_a_glance(analysis)
+        .or_else(|| analysis.levels().map(levels::at_a_glance))
+        .or_else(|| analysis.repetitions().map(repetitions::at_a_glance))
+        .or_else(|| analysis.receipt().map(receipt::at_a_glance));
+    let mut blocks = match () {
+        () if !analysis.verdicts().is_empty() => arms(analysis),
+        () if analysis.ways().is_some() => analysis.ways().map_or_else(Vec::new, |study| of_ways(&study.series)),
+        // The map is the answer.
+        () if !analysis.buffers().is_empty() => Vec::new(),
+        () => studied.unwrap_or_else(|| sweep(groups)),
     };
+    let streams = analysis.open_loop().filter(|_| analysis.verdicts().is_empty());
+    blocks.extend(streams.and_then(open_loop::streams_at_a_glance));
     if !blocks.is_empty() {
         blocks.extend(answer.caveat.as_ref().map(|caveat| Block::Aside(caveat.as_str().into())));
     }
     Section::named("answer", "Answer", blocks)
-}
-
-/// The unit of a column of times: that of its middle.
-fn unit(values: &[f64]) -> (f64, &'static str) {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    sorted.order_by(f64::total_cmp);
-    notation::unit_of(sorted.get(sorted.len() / 2).copied().unwrap_or(0.0))
-}
-
-/// `7.14 (5.99–9.83)`, with a mark where the ends are more than a factor of two apart.
-fn figure(found: Option<&Estimate>, factor: f64) -> String {
-    found.map_or_else(
-        || NOTHING.to_owned(),
-        |found| {
-            let ends = found
-                .interval
-                .map_or_else(|| NOTHING.to_owned(), |ends| format!("{}–{}", short(ends.low / factor), short(ends.high / factor)));
-            format!("{} ({ends}){}", short(found.value / factor), interval::mark(found))
-        },
-    )
 }
 
 /// A name in the head of a column.
@@ -80,19 +54,6 @@ fn name_among(group: &Group, all: &[&Group]) -> String {
     let alone = all.iter().filter(|other| other.test == group.test).count() == 1;
     let name = if alone { group.name.split(" (").next().unwrap_or(&group.name) } else { &group.name };
     head(name)
-}
-
-/// Three digits, below 1 two: a column is as wide as its widest figure.
-fn short(value: f64) -> String {
-    if (0.095..0.995).contains(&value) { format!("{value:.2}") } else { digits(value) }
-}
-
-/// Places of the rows that are shown: all, or some from the first to the last.
-fn places(count: usize, most: usize) -> Vec<usize> {
-    match count <= most {
-        true => (0..count).collect(),
-        false => (0..most).map(|step| step * (count - 1) / (most - 1)).collect(),
-    }
 }
 
 /// What the marks of a text mean, those that occur.

@@ -6,29 +6,46 @@ use linksim::frame::Cut;
 use linksim::transfer::SenderBuffer;
 use model::Bytes;
 
+use super::glance::places;
 use crate::document::figure::{Panel, SizeAxis, Trace, X};
-use crate::document::{Block, Cell, Figure, HeatMap, Kind, Rows, Section, Shown, Square, Step, Table};
+use crate::document::{Block, Cell, Figure, HeatMap, Kind, Level, Rows, Section, Shown, Square, Step, Table};
 use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING};
 use crate::words::{capital, list, plural};
 
+/// Rows of a map that are the answer in a terminal.
+const MOST_ROWS: usize = 5;
+
+/// Notches that are named there.
+const MOST_NOTCHES: usize = 1;
+
 /// Every map of a run; `None` of a run that varies no buffer.
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let maps = analysis.buffers();
-    let one = |(place, map)| self::map(map, diagonal_figure(place, map, analysis.published()));
+    let one = |(place, map)| {
+        let block = self::map(map, diagonal_figure(place, map, analysis.published()));
+        // The headline is of the first.
+        if place == 0 { block } else { Block::usual([block]) }
+    };
     (!maps.is_empty()).then(|| Section::named("buffers", "Socket buffers", maps.iter().enumerate().map(one)))
 }
 
 fn map(map: &BufferMap, figure: Option<Figure>) -> Block {
     // One of a diagonal alone has a chart and a table, which say more.
     let whole = map.diagonal.len() < map.cells.len();
-    let mut blocks = if whole { vec![Block::Map(heat_map(map)), Block::Lead(legend(map).into())] } else { Vec::new() };
+    let mut blocks = if whole { vec![Block::Map(heat_map(map)), Block::Aside(legend(map).into())] } else { Vec::new() };
     let figure = Block::figures(figure.into_iter().collect());
+    let more = Block::sentences(behind(map)).map(|all| Block::usual([all]));
     let sentences = Block::sentences(sentences(map));
-    blocks.extend(if whole { [sentences, figure] } else { [figure, sentences] }.into_iter().flatten());
-    let diagonal = (!map.diagonal.is_empty()).then(|| Block::from(cells("The diagonal", map, &map.diagonal)));
+    blocks.extend(if whole { [sentences, more, figure] } else { [figure, sentences, more] }.into_iter().flatten());
+    // Of a diagonal its table is the map in a terminal.
+    let mut diagonal = (!map.diagonal.is_empty()).then(|| cells("The diagonal", map, &map.diagonal));
+    if !whole && let Some(mut table) = diagonal.take() {
+        table.row_levels = row_levels(map.diagonal.len(), map.knee.map(|knee| knee.buffer));
+        blocks.extend(Block::folded("The diagonal", [table.into()]));
+    }
     let ends = [levels("sender", &map.senders).into(), levels("receiver", &map.receivers).into()];
-    blocks.extend(Block::folded("The diagonal, and what each end asked for and got", diagonal.into_iter().chain(ends)));
+    blocks.extend(Block::behind("The diagonal, and what each end asked for and got", diagonal.map(Block::from).into_iter().chain(ends)));
     if whole {
         let all: Vec<usize> = (0..map.cells.len()).collect();
         blocks.extend(Block::everything("Every pair", [cells("Every pair of buffers", map, &all).into()]));
@@ -42,6 +59,9 @@ fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
     let mark = |place: usize| if is_notch(map, place) { " *" } else { "" };
     let goodput = |(_, cell): &(usize, &BufferCell)| Cell::estimate(Some(&cell.goodput_bit_per_s), number::bits);
     let ratio = |value| number::significant(value, 3);
+    let has = |of: fn(&BufferCell) -> bool| map.cells.iter().any(of);
+    let [limit, wire, model] =
+        [has(|cell| cell.limit_share.is_some()), has(|cell| cell.wire_bit_per_s.is_some()), has(|cell| cell.predicted.is_some())];
     Rows::of(&rows)
         .tight(true)
         .figures(("Asked, sender", 5, ["asked,", "sender"]), |(place, cell)| sender(cell) + mark(*place))
@@ -50,17 +70,29 @@ fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
         .tight(false)
         .column(("Goodput", 10, ["", "goodput"]), Kind::Estimates(Shown::Margin), goodput)
         .tight(true)
-        .figures(("Share of the limit", 9, ["of the", "limit"]), |(_, cell)| cell.limit_share.map(number::percent))
-        .figures(("On the wire", 4, ["on the", "wire"]), |(_, cell)| cell.wire_bit_per_s.map(number::bits))
+        .column_if(limit, ("Share of the limit", 9, ["of the", "limit"]), Kind::Figures, |(_, cell)| cell.limit_share.map(number::percent))
+        .column_if(wire, ("On the wire", 4, ["on the", "wire"]), Kind::Figures, |(_, cell)| cell.wire_bit_per_s.map(number::bits))
         .figures(("Segments an ACK", 3, ["segments", "an ACK"]), |(_, cell)| cell.segments_per_ack.map(ratio))
         .figures(("Sent again", 2, ["sent", "again"]), |(_, cell)| number::whole(cell.resent))
-        .figures(("Model", 7, ["", "model"]), |(_, cell)| cell.predicted.map(|model| number::bits(model.bit_per_s)))
-        .column(("Measured / model", 8, ["measured/", "model"]), Kind::Estimates(Shown::Value), |(_, cell)| {
+        .column_if(model, ("Model", 7, ["", "model"]), Kind::Figures, |(_, cell)| cell.predicted.map(|model| number::bits(model.bit_per_s)))
+        .column_if(model, ("Measured / model", 8, ["measured/", "model"]), Kind::Estimates(Shown::Value), |(_, cell)| {
             Cell::estimate(cell.predicted.as_ref().map(|model| &model.ratio), ratio)
         })
         .table()
         .titled(label)
         .labelled(label, "Goodput by pair of buffers")
+}
+
+/// Levels of rows of which a terminal has no room for all: some from the first to the last are the answer, and the one
+/// that is to be used.
+fn row_levels(rows: usize, used: Option<usize>) -> Vec<Level> {
+    let mut shown = places(rows, MOST_ROWS);
+    if let Some(used) = used.filter(|used| !shown.contains(used))
+        && let Some(nearest) = shown.iter_mut().min_by_key(|place| place.abs_diff(used))
+    {
+        *nearest = used;
+    }
+    (0..rows).map(|row| if shown.contains(&row) { Level::Answer } else { Level::Usual }).collect()
 }
 
 /// Table of the buffers that one end asked for and got.
@@ -83,7 +115,9 @@ fn is_notch(map: &BufferMap, place: usize) -> bool {
 }
 
 fn heat_map(map: &BufferMap) -> HeatMap {
-    let level = |level: &BufferLevel| Step { name: name(level), hint: format!("asked {}", asked(level)) };
+    let step = |level: &BufferLevel, of| Step { name: name(level), hint: format!("asked {}", asked(level)), level: of };
+    let used = map.knee.map(|knee| map.cells[map.diagonal[knee.buffer]].sender);
+    let rows = map.senders.iter().zip(row_levels(map.senders.len(), used)).map(|(level, of)| step(level, of));
     let square = |(place, cell): (usize, &BufferCell)| {
         let (marked, framed) = (is_notch(map, place), map.knee.is_some_and(|knee| map.diagonal[knee.buffer] == place));
         let goodput = &cell.goodput_bit_per_s;
@@ -106,8 +140,8 @@ fn heat_map(map: &BufferMap) -> HeatMap {
         corner: "sender  receiver's buffer, packets; %",
         across: "receiver's buffer, packets",
         up: "sender's buffer, packets",
-        columns: map.receivers.iter().map(level).collect(),
-        rows: map.senders.iter().map(level).collect(),
+        columns: map.receivers.iter().map(|level| step(level, Level::Answer)).collect(),
+        rows: rows.collect(),
         squares: map.cells.iter().enumerate().map(square).collect(),
         darkest: 1.0,
     }
@@ -115,7 +149,7 @@ fn heat_map(map: &BufferMap) -> HeatMap {
 
 /// A map's title.
 fn title(map: &BufferMap) -> String {
-    format!("Socket buffers: {} of {} B over {}", map.label, number::whole(map.message.get()), map.link)
+    format!("{} of {} B over {}", map.label, number::whole(map.message.get()), map.link)
 }
 
 /// Bytes without a prefix: what was asked for is no round number of KiB.
@@ -164,16 +198,23 @@ fn both(map: &BufferMap, cell: &BufferCell) -> String {
     }
 }
 
-/// Everything that is to be said of a map.
+/// What a reader of the map has to know: the pair to use is in the headline.
 fn sentences(map: &BufferMap) -> Vec<String> {
-    let mut all = Vec::new();
-    all.extend(knee(map));
-    all.extend(notches(map));
+    let mut all = notches(map);
+    let more = all.len().saturating_sub(MOST_NOTCHES);
+    all.truncate(MOST_NOTCHES);
+    if let Some(last) = all.last_mut().filter(|_| more > 0) {
+        *last += &format!(" {more} more: -v.");
+    }
     all.extend(autotuned(map));
     all.extend(predicted(map));
-    all.extend(least(map));
-    all.extend(beyond(map));
     all
+}
+
+/// What stands behind it.
+fn behind(map: &BufferMap) -> Vec<String> {
+    let notches = notches(map).into_iter().skip(MOST_NOTCHES);
+    knee(map).into_iter().chain(notches).chain(grown(map)).chain(least(map)).chain(beyond(map)).collect()
 }
 
 fn knee(map: &BufferMap) -> Vec<String> {
@@ -249,10 +290,15 @@ fn lines(map: &BufferMap, line: Line, levels: &[BufferLevel], own: &str, other: 
 fn autotuned(map: &BufferMap) -> Option<String> {
     let own = map.autotuned.as_ref()?;
     let goodput = own.goodput_bit_per_s;
-    let grown = format!("SO_SNDBUF {} and SO_RCVBUF {} by the end", told(own.got[0]), told(own.got[1]));
-    let over =
-        own.buffer_over_it.map_or(String::new(), |ratio| format!(" The buffer to use has {} of that.", range(&ratio, number::percent)));
-    Some(format!("Autotuning reaches {} {} ({grown}).{over}", number::bits(goodput.value), plus_minus(&goodput)))
+    let over = own.buffer_over_it.filter(|ratio| ratio.interval.is_some());
+    let over = over.map_or(String::new(), |ratio| format!("; the pair to use has {} of that", range(&ratio, number::percent)));
+    Some(format!("Autotuning reaches {} {}{over}.", number::bits(goodput.value), plus_minus(&goodput)))
+}
+
+/// The buffers that the kernel chose by itself.
+fn grown(map: &BufferMap) -> Option<String> {
+    let own = map.autotuned.as_ref()?;
+    Some(format!("Autotuning ends with SO_SNDBUF {} and SO_RCVBUF {}.", told(own.got[0]), told(own.got[1])))
 }
 
 fn predicted(map: &BufferMap) -> Option<String> {
@@ -260,7 +306,7 @@ fn predicted(map: &BufferMap) -> Option<String> {
     let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
     let within = ratios.iter().filter(|ratio| (0.9..=1.1).contains(*ratio)).count();
     Some(format!(
-        "Measured over the discrete-event model of the same wire, hosts, buffers and acknowledgements: {} to {}; within 10 % in {} of {}.",
+        "Measured over the model of the same wire and hosts: {} to {}; within 10 % in {} of {}.",
         number::significant(least, 3),
         number::significant(most, 3),
         within,
@@ -292,10 +338,8 @@ fn beyond(map: &BufferMap) -> Option<String> {
 
 /// Legend of the map.
 fn legend(map: &BufferMap) -> String {
-    format!(
-        "Goodput as a share {}. Packets are segments seen in flight, the median over trials with the other buffer at its largest; * is a notch, a frame the buffers to use.",
-        share_of(map)
-    )
+    let notch = if map.notches.is_empty() { "" } else { "; * is a notch" };
+    format!("Goodput as a share {}, by packets in flight (medians){notch}.", share_of(map))
 }
 
 /// Goodput over packets, with the model and what was published; `None` where no buffer was seen at work.

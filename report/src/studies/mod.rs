@@ -9,6 +9,7 @@ pub mod charts;
 pub mod checks;
 pub mod cost;
 pub mod fleet;
+mod glance;
 pub mod guide;
 pub mod headline;
 pub mod history;

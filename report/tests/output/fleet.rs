@@ -9,16 +9,20 @@ use crate::support::studies::fleet;
 fn a_fleet_in_a_terminal_and_a_page() {
     let analysis = fleet(true);
     insta::assert_snapshot!("fleet_in_a_terminal", report::terminal::render(&analysis, Style::VERBOSE));
-    insta::assert_snapshot!("fleet_brief", report::terminal::render(&analysis, Style::PLAIN));
     let page = report::html::render(&analysis);
     insta::assert_snapshot!("fleet_in_a_page", section(&page, "fleet-0"));
+    // The map of what differs comes first, and once.
+    let first = section(&page, "fleet");
+    assert!(first.find("<svg class=\"heat\"").unwrap() < first.find("differs from the others").unwrap(), "{first}");
+    assert_eq!(page.matches("<svg class=\"heat\"").count(), analysis.fleet().unwrap().figures.len());
     assert!(section(&page, "fleet").contains("n3 (host) differs from the others"), "{}", section(&page, "fleet"));
 }
 
 #[test]
 fn a_fleet_of_equals_names_nobody() {
-    let text = report::terminal::render(&fleet(false), Style::PLAIN);
+    let text = report::terminal::render(&fleet(false), Style::VERBOSE);
     assert!(text.contains("No host, pair or direction differs by 5.0 % or more."), "{text}");
+    assert!(text.starts_with("No host, pair or direction differs from the others by 5 % or more."), "{text}");
 }
 
 #[test]

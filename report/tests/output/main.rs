@@ -11,6 +11,7 @@ mod csv;
 mod first_screen;
 mod fleet;
 mod golden;
+mod grades;
 mod microscope;
 mod oneshot;
 mod papers;

@@ -33,7 +33,7 @@ fn recorded(kernel: &str) -> Vec<Measured> {
 }
 
 /// One seed of each kernel, side by side.
-fn matrix() -> Vec<Measured> {
+pub fn matrix() -> Vec<Measured> {
     ["6.12", "6.18"].map(|kernel| recorded(kernel).remove(0)).to_vec()
 }
 
@@ -41,6 +41,16 @@ fn matrix() -> Vec<Measured> {
 pub fn changes() -> String {
     let [before, after] = ["6.12", "6.18"].map(recorded);
     report::html::document(&pages::diff(&diff(&before, &after), Some([&before, &after]), "nettoll 0"))
+}
+
+/// One seed of so many kernels.
+pub fn in_a_terminal(kernels: usize, style: Style) -> String {
+    terminal(&matrix()[2 - kernels..], &[], Detail::default(), style)
+}
+
+/// What changed between both kernels.
+pub fn changes_in_a_terminal(style: Style) -> String {
+    diff_terminal(&diff(&recorded("6.12"), &recorded("6.18")), style)
 }
 
 /// The page of both kernels, with flame graphs.

@@ -156,6 +156,8 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("levels", report::html::render(&levels)),
         ("repetitions", report::html::render(&studies::repetitions())),
         ("latency", report::html::render(&studies::latency())),
+        ("fleet", report::html::render(&studies::fleet(true))),
+        ("attach", report::html::document(&report::attached::document(&support::attached::server(8, 1.0), &[]))),
         ("microscope", crate::microscope::side_by_side()),
         ("microscope-diff", crate::microscope::changes()),
         ("reference", report::html::document(&report::reference::document(&analyse(Study::Bidulock2007, 60).unwrap(), "0.1.0"))),

@@ -85,6 +85,11 @@ pub fn arms() -> Analysis {
     analysed(&["base", "slower: work=1us"]).0
 }
 
+/// A run of two arms that set the same.
+pub fn alike() -> Analysis {
+    analysed(&["a", "a"]).0
+}
+
 /// The part of a report that is about verdicts.
 fn verdicts(text: &str) -> &str {
     let start = text.find("slower against base").expect("a verdict");
@@ -102,8 +107,7 @@ fn arms_in_a_terminal_and_as_markdown() {
 
 #[test]
 fn a_machine_against_itself_in_a_terminal() {
-    let (analysis, _) = analysed(&["a", "a"]);
-    let text = report::terminal::render(&analysis, Style::VERBOSE);
+    let text = report::terminal::render(&alike(), Style::VERBOSE);
     let start = text.find(" against a").expect("a verdict");
     insta::assert_snapshot!(&text[start..]);
 }

@@ -7,6 +7,7 @@ mod wrap;
 
 use analysis::answer::Grade;
 use model::printable::{Keep, printable};
+use unicode_width::UnicodeWidthStr;
 
 use self::page::Page;
 pub use self::page::Style;
@@ -46,7 +47,7 @@ fn masthead(page: &mut Page, masthead: &Masthead) {
                 page.text(&grade)
             }
             if let Some(command) = answer.command() {
-                page.plain(command, 2, 4);
+                page.command(command);
             }
             for one in answer.do_not_use.iter().filter(|_| answer.grade != Grade::DoNotUse) {
                 page.red(&format!("Do not use {}: {}.", one.figure, one.reason));
@@ -176,13 +177,14 @@ fn block(page: &mut Page, block: &Block) {
 /// Width of a square: three digits and a star.
 const SQUARE: usize = 4;
 
-/// Width of a row's name.
-const NAME: usize = 8;
+/// Least width of a row's name, with the gap behind it.
+const LEAST_NAME: usize = 8;
 
-/// A heat map in figures, in as many pieces as it takes.
+/// A heat map in figures, of the rows that a page has, in as many pieces as it takes.
 fn map(page: &mut Page, map: &HeatMap) {
     let right = |text: &str, width: usize| format!("{text:>width$}");
-    let room = (page.width() - NAME) / SQUARE;
+    let name = map.rows.iter().map(|step| step.name.width() + 2).max().unwrap_or(0).max(LEAST_NAME);
+    let room = (page.width().saturating_sub(name) / SQUARE).max(1);
     for first in (0..map.columns.len()).step_by(room) {
         let shown = first..map.columns.len().min(first + room);
         let head = shown.clone().map(|place| right(&map.columns[place].name, SQUARE - 1) + " ").collect::<String>();
@@ -191,10 +193,11 @@ fn map(page: &mut Page, map: &HeatMap) {
                 Some(square) => right(&format!("{:.0}", square.share * 100.0), SQUARE - 1) + if square.marked { "*" } else { " " },
                 None => right(NOTHING, SQUARE - 1) + " ",
             };
-            right(&level.name, NAME - 2) + "  " + &shown.clone().map(text).collect::<String>()
+            right(&level.name, name - 2) + "  " + &shown.clone().map(text).collect::<String>()
         };
-        let lines = [map.corner.to_owned(), format!("{:NAME$}{head}", "")];
-        page.table("", vec![Column::words(9, lines, map.rows.iter().enumerate().map(row).collect())]);
+        let lines = [map.corner.to_owned(), format!("{:name$}{head}", "")];
+        let rows = map.rows.iter().enumerate().filter(|(_, step)| step.level <= page.level());
+        page.table("", vec![Column::words(9, lines, rows.map(row).collect())]);
     }
 }
 

@@ -5,7 +5,7 @@ use model::printable::{Keep, printable};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::table::{Column, Entry, Lines, table};
+use super::table::{Column, Entry, Lines, fits, table};
 use super::wrap::wrap;
 use crate::document::Level;
 
@@ -14,7 +14,7 @@ use crate::document::Level;
 pub struct Style {
     /// Use colour; `cli` asks for it only on a terminal without `NO_COLOR`.
     pub colour: bool,
-    /// Columns of the terminal. Less than 80 counts as 80.
+    /// Columns of the terminal. Less than 40 counts as 40.
     pub width: usize,
     /// Print methods, legends, every warning and more figures as well.
     pub verbose: bool,
@@ -41,8 +41,16 @@ impl Default for Style {
     }
 }
 
-/// The narrowest page that a table must fit.
-const NARROWEST: usize = 80;
+/// The narrowest page.
+const NARROWEST: usize = 40;
+/// A page from this width on has a table of the columns that fit; a narrower one each row in lines of its own.
+const LEAST_OF_TABLES: usize = 80;
+/// Indentation of the figures of a row that has lines of its own, and of further ones.
+const FIGURES: [usize; 2] = [2, 4];
+/// Between two figures of such a row.
+const GAP: &str = "  ";
+/// Goes on with a command on the next line.
+const GOES_ON: &str = " \\";
 /// Text wider than this is hard to read, whatever the terminal has room for.
 const WIDEST_TEXT: usize = 110;
 /// Names of facts that are longer, with the gap behind them, stand above their values.
@@ -142,6 +150,20 @@ impl Page {
         self.lines(text, first, further, PLAIN);
     }
 
+    /// A command. Over several lines it is still one that can be pasted, unless a word of it is quoted.
+    pub fn command(&mut self, text: &str) {
+        let [first, further] = FIGURES;
+        let width = self.width().min(WIDEST_TEXT);
+        if first + text.width() <= width || text.contains('\'') {
+            return self.plain(text, first, further);
+        }
+        let lines = wrap(text, width - GOES_ON.len(), first, further);
+        let last = lines.len() - 1;
+        for (place, line) in lines.iter().enumerate() {
+            self.line(&format!("{line}{}", if place < last { GOES_ON } else { "" }), PLAIN);
+        }
+    }
+
     /// A warning with a mark before it.
     pub fn marked_warning(&mut self, text: &str) {
         self.lines(&format!("- {text}"), 0, 2, WARNING);
@@ -157,7 +179,7 @@ impl Page {
         let margin = all.iter().map(|(name, _)| name.width()).max().unwrap_or(0) + 2;
         self.apart();
         for (name, value) in all {
-            if margin <= LONGEST_NAME {
+            if margin <= LONGEST_NAME.min(self.width() / 2) {
                 let label = format!("{name}{}", " ".repeat(margin - name.width()));
                 // Wrapped with room for the label, which then takes the room.
                 for (place, line) in wrap(value, self.width().min(WIDEST_TEXT), margin, margin).into_iter().enumerate() {
@@ -177,6 +199,9 @@ impl Page {
     pub fn table(&mut self, name: &str, columns: Vec<Column>) {
         self.apart();
         let name = printable(name, Keep::Nothing);
+        if self.width() < LEAST_OF_TABLES && !fits(&columns, self.width()) {
+            return self.rows(&name, &columns);
+        }
         let Lines { head: [first, second], rows, is_short } = table(columns, self.width());
         let (room, taken) = (first.len() - first.trim_start().len(), name.width());
         if !name.is_empty() && taken < self.width() && (taken + 2 <= room || first.trim().is_empty()) {
@@ -198,6 +223,41 @@ impl Page {
             self.row(&entries);
         }
         self.is_short |= is_short;
+        self.last = Last::Block;
+    }
+
+    /// A table that has no room for its columns: what names a row, then its figures, each with its head.
+    fn rows(&mut self, name: &str, columns: &[Column]) {
+        if !name.is_empty() {
+            self.heading(name);
+        }
+        let Some((names, figures)) = columns.split_first() else { return };
+        let [first, further] = FIGURES;
+        for row in 0..names.rows() {
+            let (head, cell) = names.entry(row);
+            match names.is_of_words() {
+                true if cell.is_empty() => {}
+                true => self.plain(cell, 0, first),
+                false => self.plain(&format!("{head} {cell}"), 0, first),
+            }
+            let mut line = String::new();
+            let mut indent = first;
+            for (head, cell) in figures.iter().map(|column| column.entry(row)).filter(|(_, cell)| !cell.is_empty()) {
+                let figure = format!("{head} {cell}");
+                let figure = figure.trim();
+                if !line.is_empty() && indent + line.width() + GAP.len() + figure.width() > self.width() {
+                    self.plain(&std::mem::take(&mut line), indent, further);
+                    indent = further;
+                }
+                if !line.is_empty() {
+                    line.push_str(GAP);
+                }
+                line.push_str(figure);
+            }
+            if !line.is_empty() {
+                self.plain(&line, indent, further);
+            }
+        }
         self.last = Last::Block;
     }
 
@@ -248,7 +308,7 @@ impl Page {
 }
 
 /// Marks and units with the ASCII letter that stands for each: of one column, so that tables stay aligned.
-const ASCII: [(char, char); 16] = [
+const ASCII: [(char, char); 17] = [
     ('–', '-'),
     ('−', '-'),
     ('±', '~'),
@@ -263,6 +323,7 @@ const ASCII: [(char, char); 16] = [
     ('│', '|'),
     ('…', '.'),
     ('✓', '+'),
+    ('✗', 'x'),
     ('“', '"'),
     ('”', '"'),
 ];
@@ -279,7 +340,7 @@ fn in_ascii(letter: char) -> char {
 mod tests {
     use model::printable::{Keep, STYLES, printable};
 
-    use super::super::table::Column;
+    use super::super::table::{Column, Figure};
     use super::{FAINT, HEADING, Page, RED, Style, WARNING};
 
     #[test]
@@ -296,6 +357,42 @@ mod tests {
         let mut page = Page::new(Style { ascii: true, ..Style::PLAIN });
         page.text("7.14 µs (5.99–9.83), −28 to +15 %, ▼ better, gso ×32 → größe");
         assert_eq!(page.finish(), "7.14 us (5.99-9.83), -28 to +15 %, - better, gso x32 > gr??e\n");
+    }
+
+    #[test]
+    fn a_row_that_has_no_room_has_lines_of_its_own() {
+        let mut page = Page::new(Style { width: 40, ..Style::PLAIN });
+        let figures = |cells: [&str; 2]| cells.map(|cell| Figure::Whole(cell.to_owned()));
+        page.table(
+            "CPU of a message",
+            vec![
+                Column::words(9, ["", "series"], vec!["TCP_STREAM (nodelay)".to_owned(), String::new()]),
+                Column::figures(1, ["", "size, B"], &figures(["64", "1,448"])),
+                Column::figures(2, ["UDP", "sender"], &figures(["5.23 (4.63–7.64)", "6.16 (4.85–7.39)"])),
+                Column::words(3, ["", ""], vec!["▲ worse".to_owned(), String::new()]),
+            ],
+        );
+        let lines = [
+            "CPU of a message",
+            "TCP_STREAM (nodelay)",
+            "  size, B 64",
+            "    UDP sender 5.23 (4.63–7.64)  ▲ worse",
+            "  size, B 1,448",
+            "    UDP sender 6.16 (4.85–7.39)",
+        ];
+        assert_eq!(page.finish().lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn a_long_command_can_be_pasted() {
+        let of = |text: &str| {
+            let mut page = Page::new(Style { width: 40, ..Style::PLAIN });
+            page.command(text);
+            page.finish()
+        };
+        assert_eq!(of("nettoll study --again 4582 --blocks 9"), "  nettoll study --again 4582 --blocks 9\n");
+        let long = of("nettoll study --again 4582 --size 64,1448 --blocks 115");
+        assert_eq!(long, "  nettoll study --again 4582 --size \\\n    64,1448 --blocks 115\n");
     }
 
     #[test]

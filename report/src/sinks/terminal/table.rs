@@ -16,7 +16,23 @@ pub struct Column {
     cells: Vec<String>,
     /// Its words may be cut, and what stays of them.
     cut: Option<Cut>,
-    align: fn(&str, usize) -> String,
+    align: Align,
+}
+
+/// The side that the cells of a column stand at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Align {
+    Left,
+    Right,
+}
+
+impl Align {
+    fn padded(self, text: &str, width: usize) -> String {
+        match self {
+            Self::Left => left(text, width),
+            Self::Right => right(text, width),
+        }
+    }
 }
 
 /// A cell of a row with the gap before it.
@@ -52,19 +68,35 @@ impl Column {
         let cells: Vec<String> = cells.iter().map(write).collect();
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| right(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: right }
+        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: Align::Right }
     }
 
     /// Words, aligned to the left.
     pub fn words(keep: u8, head: [impl Into<String>; 2], cells: Vec<String>) -> Self {
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| left(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: left }
+        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: Align::Left }
     }
 
     /// The same, whose words may be cut, with a boundary to its left or without.
     pub fn with(self, cut: Option<Cut>, edge: bool) -> Self {
         Self { cut, edge, ..self }
+    }
+
+    /// Number of its cells.
+    pub const fn rows(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Returns whether it holds words.
+    pub fn is_of_words(&self) -> bool {
+        self.align == Align::Left
+    }
+
+    /// Its head on one line, and a cell.
+    pub fn entry(&self, row: usize) -> (String, &str) {
+        let cell = self.cells.get(row).map_or("", |cell| cell.trim());
+        (self.head.join(" ").trim().to_owned(), cell)
     }
 
     fn width(&self) -> usize {
@@ -118,6 +150,11 @@ pub struct Lines {
     pub is_short: bool,
 }
 
+/// Returns whether all columns fit a width without a cut.
+pub fn fits(columns: &[Column], width: usize) -> bool {
+    total(columns) <= width
+}
+
 /// The lines of the head and of the rows, of the columns that fit once words are cut.
 pub fn table(mut columns: Vec<Column>, width: usize) -> Lines {
     let all = columns.len();
@@ -153,7 +190,7 @@ fn taken(columns: &[Column], width: fn(&Column) -> usize) -> usize {
 }
 
 fn padded((cell, column): (&str, &Column)) -> String {
-    (column.align)(cell, column.width())
+    column.align.padded(cell, column.width())
 }
 
 fn widest(cells: &[String]) -> usize {

@@ -10,7 +10,7 @@ use crate::number::{percent, time};
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 
 /// Parts that take less of the CPU time share one.
-const LEAST_SHARE: f64 = 0.03;
+pub const LEAST_SHARE: f64 = 0.03;
 
 /// The bar of a receipt; none where nothing was sampled.
 pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {

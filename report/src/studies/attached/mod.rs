@@ -87,7 +87,14 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
         let title = format!("Flame graph of {}", attached.run.program);
         receipt.extend(one_flame(format!("flame-{place}"), title, folded, sampled, error).map(Block::flame));
     }
-    let answer = words::answer(&attached.run.program, state);
+    // Rows say more than sentences on their sums do.
+    let mut answer = tables::at_a_glance(state);
+    let sentences = words::answer(&attached.run.program, state);
+    if answer.is_empty() {
+        answer = sentences
+    } else {
+        answer.push(Block::usual(sentences))
+    }
     let doubts = plural((state.doubts().len() + state.notes.len() + state.refused.len()) as u64, "warning");
     let all = [
         section("answer", "In short", breakdown::block(&attached.run.program, state, place).into_iter().chain(answer).collect()),
@@ -96,5 +103,8 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
         section("sockets", "Sockets", tables::sockets(state)).folded(named("Its sockets")),
         section("doubts", "Doubts", words::doubts(state)).folded(named(&doubts)),
     ];
-    all.into_iter().filter(|section| !section.blocks.is_empty()).collect()
+    // Of two arms the change is the answer.
+    let is_answer = |at: usize| at == 0 && attached.change.is_none();
+    let levelled = all.into_iter().enumerate().map(|(at, section)| if is_answer(at) { section } else { section.behind() });
+    levelled.filter(|section| !section.blocks.is_empty()).collect()
 }

@@ -1,12 +1,20 @@
 //! Tables of an attached program.
 
-use analysis::attached::{Call, Quantity, State};
+use analysis::answer::notation::{ends_of_time, unit_of};
+use analysis::attached::{Call, Quantity, State, Work};
 use attribution::{Context, Direction, Figure, Receipt, Row};
 use model::attach::{Connection, Pattern, Way};
+use model::order::Order;
 
+use super::breakdown::LEAST_SHARE;
 use crate::document::{Block, Level, Rows, Table};
 use crate::number::{NOTHING, bytes, percent, significant, time, whole};
+use crate::studies::glance::{short, within};
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
+use crate::words::{list, plural};
+
+/// Layers that are the answer; the others are one row.
+const MOST_LAYERS: usize = 6;
 
 /// Routines that are shown at all.
 const ROUTINES: usize = 60;
@@ -15,6 +23,85 @@ const OWN: usize = 40;
 const MOST_OWN: usize = 6;
 /// Rows of other tables, and routines that are the answer.
 const MOST: usize = 12;
+
+/// A row of the table of the answer: a part of a request's CPU time.
+struct Portion {
+    name: String,
+    figure: String,
+    share: String,
+    /// What of it sends, receives and acknowledges.
+    ways: [String; 3],
+}
+
+/// Where a request's CPU time goes, the dearest layers first, what it exchanges and what it waits for; empty where
+/// its samples bear no rows.
+pub fn at_a_glance(state: &State) -> Vec<Block> {
+    let Some(receipt) = state.receipt().filter(|_| state.sampled(Work::Network).is_some()) else { return Vec::new() };
+    let (factor, unit) = unit_of(receipt.cpu.value);
+    let share = |ns: f64| percent(ns / receipt.cpu.value);
+    let nothing = || [NOTHING, NOTHING, NOTHING].map(str::to_owned);
+    let mut layers: Vec<&Row<attribution::Layer>> = receipt.rows.layers.iter().filter(|row| row.ns.value > 0.0).collect();
+    layers.order_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
+    let others: f64 = layers.split_off(layers.len().min(MOST_LAYERS)).iter().map(|row| row.ns.value).sum();
+    let layer = |row: &&Row<attribution::Layer>| {
+        let own = row.key == attribution::Layer::User;
+        let part = |way: Direction| {
+            let ns = part(receipt, row, Some(way));
+            if ns == 0.0 { NOTHING.to_owned() } else { short(ns / factor) }
+        };
+        Portion {
+            name: if own { "own code".to_owned() } else { row.key.to_string() },
+            figure: within(row.ns.value, row.ns.interval.map(|ends| ends_of_time(row.ns.value, ends)), factor),
+            share: share(row.ns.value),
+            ways: if own { nothing() } else { [Direction::Send, Direction::Receive, Direction::Acknowledgement].map(part) },
+        }
+    };
+    let plain = |name: &str, ns: f64| Portion { name: name.to_owned(), figure: short(ns / factor), share: share(ns), ways: nothing() };
+    let rest = [(UNSAMPLED, receipt.off_cpu.unsampled), (BILLED, receipt.off_cpu.charged)];
+    let rest = rest.into_iter().filter_map(|(name, found)| Some((name, found?.value)));
+    let rest = rest.filter(|(_, ns)| *ns >= LEAST_SHARE * receipt.cpu.value).map(|(name, ns)| plain(name, ns));
+    let others = (others > 0.0).then(|| plain("others", others));
+    let portions: Vec<Portion> = layers.iter().map(layer).chain(others).chain(rest).collect();
+    let head = format!("a request, {unit}");
+    let table = Rows::of(&portions)
+        .words("", |row| row.name.as_str())
+        .figures((head.as_str(), 12, ["", head.as_str()]), |row| row.figure.as_str())
+        .figures(("share", 11, ["", "share"]), |row| row.share.as_str())
+        .figures(("send", 8, ["", "send"]), |row| row.ways[0].as_str())
+        .figures(("receive", 7, ["", "receive"]), |row| row.ways[1].as_str())
+        .figures(("ack", 6, ["", "ack"]), |row| row.ways[2].as_str())
+        .table()
+        .labelled("CPU time of a request by layer", "");
+    std::iter::once(table.into()).chain(Block::sentences(exchange(state).into_iter().chain(waits(receipt)))).collect()
+}
+
+/// The usual exchange.
+fn exchange(state: &State) -> Option<String> {
+    let usual = state.patterns.first()?;
+    let sizes = usual.sends.iter().map(|size| whole(*size)).collect::<Vec<_>>().join(" + ");
+    let given = match usual.sends.len() {
+        0 => "nothing".to_owned(),
+        writes => format!("{sizes} B in {}", plural(writes as u64, "write")),
+    };
+    let share = percent(usual.count as f64 / state.exchanges.max(1) as f64);
+    let taken = format!("{} B in {}", whole(usual.received), plural(u64::from(usual.receives), "read"));
+    Some(format!("A request takes {taken} and gives {given} ({share} of {}).", whole(state.exchanges)))
+}
+
+/// What a request waits for.
+fn waits(receipt: &Receipt) -> Option<String> {
+    let of =
+        |found: Option<Figure>, words: &str| found.filter(|found| found.value > 0.0).map(|found| format!("{} {words}", time(found.value)));
+    let all = [of(receipt.off_cpu.blocked, "asleep (all threads)"), of(receipt.off_cpu.runnable, "ready without a CPU")];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| format!("Next to it: {}.", list(&all)))
+}
+
+/// The part of a layer that works for one way.
+fn part(receipt: &Receipt, row: &Row<attribution::Layer>, wanted: Option<Direction>) -> f64 {
+    let own = receipt.rows.paths.iter().filter(|path| path.key.layer == row.key && path.key.direction == wanted);
+    own.map(|path| path.ns.value).sum()
+}
 
 /// Where the CPU time of a request goes; empty without a receipt.
 pub fn receipt(state: &State) -> Vec<Block> {
@@ -65,8 +152,7 @@ fn with_interval(value: String, figure: &Figure) -> String {
 /// Layers, with the ways that each worked for.
 fn layers(receipt: &Receipt) -> Table {
     let part = |row: &Row<attribution::Layer>, wanted: Option<Direction>| {
-        let own = receipt.rows.paths.iter().filter(|path| path.key.layer == row.key && path.key.direction == wanted);
-        let sum: f64 = own.map(|path| path.ns.value).sum();
+        let sum = part(receipt, row, wanted);
         if sum == 0.0 { NOTHING.to_owned() } else { figure::ns(sum) }
     };
     let softirq = |row: &Row<attribution::Layer>| {

@@ -7,7 +7,7 @@ use analysis::result::Analysis;
 use analysis::result::fleet::{FleetFigure, FleetResult, Square};
 
 use crate::document::Square as Shade;
-use crate::document::{Block, HeatMap, Section, Step, Tone};
+use crate::document::{Block, HeatMap, Level, Section, Step, Tone};
 use crate::number;
 use crate::words::{capital, plural, writer};
 
@@ -18,26 +18,46 @@ const MOST_MAPPED: usize = 40;
 /// Change for the worse that is darkest on a map.
 const DARKEST: f64 = 0.3;
 
-/// Makes the sections of a fleet.
+/// Hosts of a map that is part of the answer in a terminal.
+const MOST_AT_A_GLANCE: usize = 8;
+
+/// Makes the sections of a fleet: the map of what differs most and what that is, then everything by figure.
 pub fn sections(analysis: &Analysis, fleet: &FleetResult) -> Vec<Section> {
-    let summary = summary(analysis, fleet);
-    let figures = fleet.figures.iter().enumerate().map(|(place, figure)| self::figure(fleet, figure, place));
-    std::iter::once(summary).chain(figures).collect()
+    let mapped = mapped(fleet);
+    let figures =
+        fleet.figures.iter().enumerate().map(|(place, figure)| self::figure(fleet, figure, place, mapped != Some(place)).behind());
+    std::iter::once(summary(analysis, fleet, mapped)).chain(figures).collect()
 }
 
-fn summary(analysis: &Analysis, fleet: &FleetResult) -> Section {
-    let mut blocks = vec![Block::Paragraph(words::extent(analysis, fleet).into())];
-    let tone = if fleet.named.is_empty() { Tone::Good } else { Tone::Bad };
-    blocks.push(Block::Conclusion(tone, words::conclusion(fleet)));
+/// The figure whose map is the answer: that of what differs first, else the first.
+fn mapped(fleet: &FleetResult) -> Option<usize> {
+    let place = fleet.named.first().map_or(0, |named| named.figure);
+    (fleet.hosts.len() <= MOST_MAPPED && place < fleet.figures.len()).then_some(place)
+}
+
+fn summary(analysis: &Analysis, fleet: &FleetResult, mapped: Option<usize>) -> Section {
+    let mut blocks = Vec::new();
+    if let Some(figure) = mapped.map(|place| &fleet.figures[place]) {
+        let map = Block::piece(heading(figure), [Block::Map(map(fleet, figure))]);
+        let few = fleet.hosts.len() <= MOST_AT_A_GLANCE;
+        blocks.push(if few { map } else { Block::usual([map]) });
+    }
     if !fleet.named.is_empty() {
         blocks.push(tables::named(fleet).into());
     }
     blocks.extend(Block::warnings(words::absent(fleet)));
-    blocks.push(Block::Lead(words::method(fleet).into()));
+    let tone = if fleet.named.is_empty() { Tone::Good } else { Tone::Bad };
+    let extent = Block::Paragraph(words::extent(analysis, fleet).into());
+    blocks.push(Block::usual([Block::Conclusion(tone, words::conclusion(fleet)), extent, Block::Lead(words::method(fleet).into())]));
     Section::new("fleet", "Outliers", blocks)
 }
 
-fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
+fn heading(figure: &FleetFigure) -> String {
+    format!("{}, {}", capital(figure.metric.title()), figure.label)
+}
+
+/// Everything of a figure, with its map where that is not the answer.
+fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize, with_map: bool) -> Section {
     let write = writer(figure.metric);
     let usual = format!(
         "{} between two usual hosts; trials scatter by {}{}.",
@@ -50,7 +70,7 @@ fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
         let reason = "The trials cannot separate the hosts: that takes at least three hosts, and rounds in which they meet others in turn.";
         blocks.push(Block::Paragraph(reason.into()));
     }
-    if fleet.hosts.len() <= MOST_MAPPED {
+    if with_map && fleet.hosts.len() <= MOST_MAPPED {
         blocks.push(Block::Map(map(fleet, figure)));
     }
     blocks.push(tables::hosts(fleet, figure, false).into());
@@ -64,8 +84,7 @@ fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
         ));
     }
     blocks.extend(Block::everything("Pairs that are farthest from what their hosts say", [tables::links(fleet, figure).into()]));
-    let title = format!("{}, {}", capital(figure.metric.title()), figure.label);
-    Section::new(format!("fleet-{place}"), title, blocks)
+    Section::new(format!("fleet-{place}"), heading(figure), blocks)
 }
 
 /// How much worse each direction of each pair is than two usual hosts are.
@@ -73,7 +92,7 @@ fn map(fleet: &FleetResult, figure: &FleetFigure) -> HeatMap {
     let write = writer(figure.metric);
     let level = |(place, host): (usize, &analysis::result::fleet::FleetHostResult)| {
         let rack = host.rack.as_ref().map_or_else(String::new, |rack| format!(", rack {rack}"));
-        Step { name: (place + 1).to_string(), hint: format!("{}{rack}", host.name) }
+        Step { name: (place + 1).to_string(), hint: format!("{}{rack}", host.name), level: Level::Answer }
     };
     let named = |square: &Square| {
         let pair = [square.sender, square.receiver];

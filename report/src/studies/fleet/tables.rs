@@ -3,17 +3,21 @@
 use analysis::result::fleet::{Change, FleetFigure, FleetResult, HostChange, LinkChange, Named, RackChange};
 
 use super::words;
-use crate::document::{Rows, Table};
+use crate::document::{Level, Rows, Table};
 use crate::number;
 use crate::words::writer;
 
 /// Hosts of a table that does not show all: the worst.
 pub const SHOWN: usize = 12;
 
+/// What falls out that is named at once.
+const AT_A_GLANCE: usize = 5;
+
 /// What falls out.
 pub fn named(fleet: &FleetResult) -> Table {
     let what = |named: &Named| words::fault(named.fault);
-    Rows::of(&fleet.named)
+    let levels = (0..fleet.named.len()).map(|row| if row < AT_A_GLANCE { Level::Answer } else { Level::Usual }).collect();
+    let table = Rows::of(&fleet.named)
         .words(("Who", 20, ["", "who"]), words::who)
         .words(("As", 19, ["", "as"]), what)
         .words(("Figure", 18, ["", "figure"]), |named| words::figure(&fleet.figures[named.figure]))
@@ -21,7 +25,8 @@ pub fn named(fleet: &FleetResult) -> Table {
         .figures(("95 % interval", 15, ["95 %", "interval"]), |named| interval(&named.change))
         .figures(("Trials", 10, ["", "trials"]), |named| number::whole(named.change.n as u64))
         .table()
-        .labelled("Outliers", "Outliers, and by how much")
+        .labelled("Outliers", "Outliers, and by how much");
+    Table { row_levels: levels, ..table }
 }
 
 /// The hosts, the worst first.

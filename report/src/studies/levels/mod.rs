@@ -10,10 +10,52 @@ use analysis::result::{Analysis, LevelStudy};
 use model::order::Order;
 use model::plan::Factor;
 
-use crate::document::{Block, Part, Section, Table, Tone};
+use crate::document::{Block, Part, Rows, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
 use crate::studies::AT_TOP;
+use crate::studies::glance::{NAME, figure};
+
+/// Figures of a level that are the answer, each with the head of its column.
+const AT_A_GLANCE: [(Compared, &str); 4] = [
+    (Compared::Throughput, "throughput"),
+    (Compared::RoundTripP50, "round trip"),
+    (Compared::SenderCpu, "CPU, sender"),
+    (Compared::ReceiverCpu, "CPU, receiver"),
+];
+
+/// Each level against the base of its series, all sizes together.
+pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
+    let series = || study.factors.iter().flat_map(|factor| factor.series.iter().map(move |series| (factor.factor, series)));
+    // Each series has a level at least.
+    let each = (MOST_LEVELS / series().count().max(1)).max(1);
+    let levels = series().take(MOST_LEVELS).flat_map(|(factor, series)| {
+        series.levels.iter().skip(1).take(each).enumerate().map(move |(place, level)| (place == 0, factor, series, level))
+    });
+    let all: Vec<(bool, Factor, &SeriesLevels, &Level)> = levels.collect();
+    let count: usize = series().map(|(_, series)| series.levels.len().saturating_sub(1)).sum();
+    let mean = |level: &Level, compared: Compared| level.figures.get(&compared).and_then(|figure| figure.mean);
+    let known = AT_A_GLANCE.iter().filter(|(compared, _)| all.iter().any(|(.., level)| mean(level, *compared).is_some()));
+    let mut rows = Rows::of(&all)
+        .words("", |(first, _, series, _)| if *first { series.series.as_str() } else { "" })
+        .words(("level", 20, ["", "level"]), |(_, factor, _, level)| name(*factor, &level.name));
+    for (place, (compared, head)) in known.enumerate() {
+        rows = rows.figures((*head, 9 - place as u8, ["", *head]), |(.., level)| figure(mean(level, *compared).as_ref(), 1.0));
+    }
+    let mut table = rows.table().labelled("Levels against their base", "");
+    table.columns[0].cut = Some(NAME);
+    table.columns[1].cut = Some(NAME);
+    let more = count - all.len();
+    let more = if more > 0 { format!(" {}: -v.", crate::words::plural(more as u64, "more level")) } else { String::new() };
+    let legend = format!("Ratios to the base level, paired by block; 1 is no change.{more}");
+    vec![table.into(), Block::Aside(legend.into())]
+}
+
+/// A level of a condition: a bare number says nothing of its condition.
+fn name(factor: Factor, level: &str) -> String {
+    let bare = level.starts_with(|letter: char| letter.is_ascii_digit());
+    if bare { format!("{} {level}", factor.name().replace('_', " ")) } else { level.to_owned() }
+}
 
 /// Makes the section of a study of levels.
 pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
@@ -27,14 +69,14 @@ pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
     Section::study(
         "levels",
         "Levels",
-        format!(
-            "Ratios to the base level, pairs of the same block. ± reaches to the farther end of the {confidence} interval; each interval is for \
-             itself, and one that holds 1 shows no difference."
-        ),
+        format!("± is the farther end of the {confidence} interval; one with 1 in it shows no change."),
         Vec::new(),
         std::iter::once(findings(study).into()).chain(all),
     )
 }
+
+/// Levels of a table of the answer.
+const MOST_LEVELS: usize = 8;
 
 /// Findings that a terminal has patience for; a page as well: the farthest lead.
 const MOST_FINDINGS: usize = 12;

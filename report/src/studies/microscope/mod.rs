@@ -62,32 +62,32 @@ pub(crate) fn timed_section(all: &[Timed]) -> Option<Section> {
 /// Counts of kernels, with time next to them where it is known; `tool` is nettoll's version, for a page.
 pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &str) -> Document {
     let mut sections: Vec<Section> = timed::section(timed).into_iter().collect();
-    // The matrix of one kernel, layer by size, is the answer.
-    let matrix = if let [one] = measured { tables::layers(one) } else { Vec::new() };
-    let summary = words::answers(measured).into_iter().chain(matrix).chain(tables::messages(measured));
+    // Of more kernels than two the messages of each are the answer; the matrix has those of the last.
+    let matrix = tables::matrix(measured).map(Block::from);
+    let matrix = if measured.len() > 2 { matrix.map(|table| Block::usual([table])) } else { matrix };
+    let behind = words::courses(measured).into_iter().chain(tables::messages(measured));
+    let more = Block::Aside("Every layer, kind of work, function and call path: -v".into());
+    let summary = matrix.into_iter().chain(words::answers(measured)).chain([more, Block::usual(behind)]);
     sections.push(Section::new("summary", "What a message executes", summary));
     if measured.len() > 1 {
         let blocks = Block::figures(chart::of(measured)).into_iter().chain(tables::kernels(measured));
-        sections.push(Section::new("kernels", "Kernel by kernel", blocks));
+        let section = Section::new("kernels", "Kernel by kernel", blocks);
+        sections.push(if measured.len() > 2 { section } else { section.behind() });
     }
     for one in measured {
         let kernel = if measured.len() > 1 { format!(", kernel {}", one.provenance.kernel) } else { String::new() };
-        // Of many kernels the matrix is what was asked for; the rest is for who wants it all.
-        let level = if measured.len() > 1 { Level::Usual } else { Level::Answer };
         let id = |part: &str| format!("{part}-{}", one.provenance.kernel.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
         let mut push = |part: &str, title: &str, level: Level, blocks: Vec<Block>| {
             let section = Section::new(id(part), format!("{title}{kernel}"), [Block::At(level, String::new(), blocks)]);
             sections.push(section.folded(format!("{title}{kernel}")));
         };
-        if measured.len() > 1 {
-            push("layers", "By layer", level, tables::layers(one));
-        }
-        push("categories", "By kind of work", level, tables::categories(one));
+        push("layers", "By layer", Level::Usual, tables::layers(one));
+        push("categories", "By kind of work", Level::Usual, tables::categories(one));
         let split = phases::of(one, |scenario| id(&format!("phase-{scenario}")));
         if !split.is_empty() {
             push("phases", "Sent, received and acknowledged, as in 1997", Level::Usual, split);
         }
-        push("functions", "By function", level, tables::functions(one));
+        push("functions", "By function", Level::Usual, tables::functions(one));
         if shown.tree {
             let drawn = flames::of(one, |scenario| format!("{}-{scenario}", id("flame")));
             push("tree", "By call path", Level::Answer, drawn.into_iter().chain(tree::of(one)).collect());

@@ -2,9 +2,12 @@
 
 use attribution::exact::{Timed, TimedRow};
 
-use crate::document::{Block, Section, Table};
+use crate::document::{Block, Level, Section, Table};
 use crate::number::{NOTHING, percent, significant, whole};
 use crate::studies::receipt::figure::{ns, plus_minus, range};
+
+/// Layers that are the answer.
+const MOST: usize = 6;
 
 /// The section; none where there is nothing to put next to each other.
 pub fn section(all: &[Timed]) -> Option<Section> {
@@ -13,9 +16,11 @@ pub fn section(all: &[Timed]) -> Option<Section> {
     }
     let lead = "CPU time per message of both ends, from the receipt, next to the instructions that the same message executes in an emulated machine. \
                 A layer whose instructions take longer than those of the message waits: for memory, or for another CPU.";
-    let mut blocks = vec![Block::Lead(lead.into())];
+    let mut blocks = vec![Block::usual([Block::Lead(lead.into())])];
     blocks.extend(Block::sentences(all.iter().map(sentence)));
-    blocks.extend(all.iter().map(|one| Block::from(table(one))));
+    let mut tables = all.iter().map(|one| Block::from(table(one)));
+    blocks.extend(tables.next());
+    blocks.push(Block::usual(tables));
     Some(Section::new("timed", "Time next to instructions", blocks))
 }
 
@@ -68,5 +73,6 @@ fn table(one: &Timed) -> Table {
     ]);
     // An instruction's time is as well known as its layer's: the counts are exact.
     let heads = vec!["layer", "ns", "±", "of time", "instructions", "of all", "ns each"];
-    Table::of_figures(format!("{}, next to {}", one.cell, one.region), heads, rows)
+    let levels = (0..rows.len()).map(|row| if row < MOST || row + 1 == rows.len() { Level::Answer } else { Level::Usual }).collect();
+    Table { row_levels: levels, ..Table::of_figures(format!("{}, next to {}", one.cell, one.region), heads, rows) }
 }

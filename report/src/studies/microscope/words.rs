@@ -3,7 +3,7 @@
 use attribution::exact::{Accesses, Measured, Region};
 
 use crate::document::Block;
-use crate::number::{percent, whole};
+use crate::number::{percent, signed, whole};
 
 /// The heading of a report.
 pub fn heading(measured: &[Measured]) -> String {
@@ -40,14 +40,38 @@ pub fn standing<'r>(regions: &[&'r Region]) -> Option<&'r Region> {
     regions.iter().find(|region| region.scenario().1 == Some(STANDING)).or(regions.first()).copied()
 }
 
-/// The answer, and what could not be run.
+/// What the matrix does not say: the function that changed most, and what could not be run.
 pub fn answers(measured: &[Measured]) -> Vec<Block> {
-    let mut blocks = Vec::new();
+    let changed = if let [before, after] = measured { changed(before, after) } else { None };
+    let absent = measured.iter().flat_map(|one| {
+        let kernel = &one.provenance.kernel;
+        one.absent.iter().map(move |absent| format!("{} is absent on kernel {kernel}: {}.", absent.name, absent.answer))
+    });
+    Block::sentences(changed).into_iter().chain(Block::warnings(absent.collect())).collect()
+}
+
+/// The function that changed most of the message that stands for the first scenario; `None` of one kernel's seeds.
+fn changed(before: &Measured, after: &Measured) -> Option<String> {
+    let region = by_scenario(after).into_iter().find_map(|(_, regions)| standing(&regions))?;
+    let then = before.region(&region.name).filter(|_| before.provenance.kernel != after.provenance.kernel)?;
+    let of = |region: &Region, name: &str| {
+        let found = region.rows.functions.iter().find(|function| function.name == name);
+        found.map_or(0, |function| function.counts.instructions as i64)
+    };
+    let names = region.rows.functions.iter().chain(&then.rows.functions).map(|function| function.name.as_str());
+    let (name, by) = names.map(|name| (name, of(region, name) - of(then, name))).max_by_key(|(_, by)| by.unsigned_abs())?;
+    let sign = if by > 0 { "+" } else { "" };
+    (by != 0).then(|| format!("Largest change of {}: {name} {sign}{} instructions.", region.name, signed(by)))
+}
+
+/// What each message executes on one kernel, and how many take exactly this course.
+pub fn courses(measured: &[Measured]) -> Option<Block> {
+    let [one] = measured else { return None };
     let sentence = |region: &Region| {
         let total = &region.total;
         let usual = percent(region.share());
         format!(
-            "{}: {} instructions, {} data reads, {} data writes, {} calls; {usual} of messages take exactly this course",
+            "{}: {} instructions, {} data reads, {} data writes, {} calls; {usual} of messages take exactly this course.",
             region.name,
             whole(total.instructions),
             whole(total.reads),
@@ -55,16 +79,7 @@ pub fn answers(measured: &[Measured]) -> Vec<Block> {
             whole(total.calls)
         )
     };
-    if let [one] = measured {
-        let standing = by_scenario(one).into_iter().filter_map(|(_, regions)| standing(&regions)).map(sentence);
-        blocks.extend(Block::sentences(standing.map(|text| text + ".")));
-    }
-    let absent = measured.iter().flat_map(|one| {
-        let kernel = &one.provenance.kernel;
-        one.absent.iter().map(move |absent| format!("{} is absent on kernel {kernel}: {}.", absent.name, absent.answer))
-    });
-    blocks.extend(Block::warnings(absent.collect()));
-    blocks
+    Block::sentences(by_scenario(one).into_iter().filter_map(|(_, regions)| standing(&regions)).map(sentence))
 }
 
 /// The message that stands for each scenario, on each kernel.

@@ -4,14 +4,84 @@ mod chart;
 
 pub use chart::all as charts;
 
+use analysis::answer::notation::digits;
 use analysis::result::open_loop::{Claim, OpenLoopSeries, RateResult};
 use analysis::result::{Analysis, Latency, OpenLoopStudy, Percentile};
 
-use crate::document::{Part, Section, Table, Tone};
+use crate::document::{Block, Kind, Part, Rows, Section, Table, Tone};
 use crate::number::{self, NOTHING, tight};
 use crate::series::percentile;
 use crate::studies::AT_TOP;
+use crate::studies::glance::{MOST_ROWS, NAME, figure, places, unit};
 use crate::{interval, words as shared};
+
+/// A rate with what was measured at it, or the closed loop next to which it stands.
+struct Row<'a> {
+    /// The series, where it is its first row.
+    series: &'a str,
+    rate: Option<&'a RateResult>,
+    latency: Option<&'a Latency>,
+    uncorrected: Option<&'a Latency>,
+}
+
+/// Round trips by rate: medians and 99th percentiles. `None` of a run that offers no rate to round trips.
+pub fn round_trips_at_a_glance(analysis: &Analysis) -> Option<Vec<Block>> {
+    let study = analysis.open_loop()?;
+    let trips: Vec<&OpenLoopSeries> = study.series.iter().filter(|series| !series.test.is_stream()).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for series in &trips {
+        let first = rows.len();
+        let closed = series.closed.and_then(|place| analysis.cells.get(place));
+        rows.extend(closed.map(|cell| Row { series: "", rate: None, latency: cell.latency.as_ref(), uncorrected: cell.latency.as_ref() }));
+        rows.extend(series.rates.iter().filter_map(|rate| {
+            let cell = analysis.cells.get(rate.cell)?;
+            Some(Row { series: "", rate: Some(rate), latency: cell.latency.as_ref(), uncorrected: cell.uncorrected.as_ref() })
+        }));
+        rows.iter_mut().skip(first).take(1).for_each(|row| row.series = &series.series);
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let shown: Vec<&Row> = places(rows.len(), MOST_ROWS).into_iter().map(|place| &rows[place]).collect();
+    let medians = shown.iter().filter_map(|row| percentile(row.latency, 50.0)).map(|found| found.estimate.value);
+    let (factor, unit) = unit(&medians.collect::<Vec<_>>());
+    let time = |latency: Option<&Latency>, percent: f64| match percentile(latency, percent) {
+        Some(found) if found.at_least => interval::at_least(&digits(found.estimate.value / factor)),
+        found => figure(found.map(|found| &found.estimate), factor),
+    };
+    let sent = |row: &&Row| row.rate.and_then(|rate| rate.sent_per_s).map(|sent| digits(sent.value));
+    let kept = |row: &&Row| match row.rate.and_then(|rate| rate.reached) {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None => "",
+    };
+    let [p50, p99] = [50, 99].map(|percent| format!("p{percent}, {unit}"));
+    let mut table = Rows::of(&shown)
+        .column_if(trips.len() > 1, "", Kind::Words, |row| row.series)
+        .figures(("offered/s", 12, ["", "offered/s"]), |row| row.rate.map_or("closed".to_owned(), |rate| digits(rate.offered_per_s)))
+        .figures(("sent/s", 8, ["", "sent/s"]), sent)
+        .words(("kept", 11, ["", "kept"]), kept)
+        .figures((p50.as_str(), 9, ["", p50.as_str()]), |row| time(row.latency, 50.0))
+        .figures((p99.as_str(), 10, ["", p99.as_str()]), |row| time(row.latency, 99.0))
+        .figures(("p99, when sent", 7, ["", "p99, when sent"]), |row| time(row.uncorrected, 99.0))
+        .table()
+        .labelled("Round trips by rate", "");
+    if trips.len() > 1 {
+        table.columns[0].cut = Some(NAME);
+    }
+    let legend = "From when a request was due; closed: of a client that waits for each answer. ≥: no upper end. When sent, lateness: -v";
+    Some(vec![table.into(), Block::Aside(legend.into())])
+}
+
+/// Series of streams that the answer names.
+const MOST_STREAMS: usize = 3;
+
+/// Which rates streams kept; none without streams by the clock.
+pub fn streams_at_a_glance(study: &OpenLoopStudy) -> Option<Block> {
+    let streams = study.series.iter().filter(|series| series.test.is_stream()).take(MOST_STREAMS);
+    let kept = |series: &OpenLoopSeries| format!("{}, {} B: {}", series.series, number::whole(series.size.get()), saturation(series));
+    Block::sentences(streams.map(kept))
+}
 
 /// Makes the section of a study of rates.
 pub fn section(study: &OpenLoopStudy, analysis: &Analysis) -> Section {

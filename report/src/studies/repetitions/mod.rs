@@ -7,14 +7,55 @@ pub use chart::all as charts;
 use analysis::result::repetitions::{Advice, CountLine, CountResult, RepetitionSeries, SpreadLaw, Trend};
 use analysis::result::{Estimate, RepetitionStudy};
 
-use crate::document::{Block, Part, Section, Table, Tone};
+use crate::document::{Block, Part, Rows, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
 use crate::studies::AT_TOP;
+use crate::studies::glance::{MOST_ROWS, NAME};
 use crate::words::plural;
 
 /// Rows that a terminal shows of each series.
 const FEW: usize = 6;
+
+/// What each series takes for the precision asked for, and how its trials spread.
+pub fn at_a_glance(study: &RepetitionStudy) -> Vec<Block> {
+    let spread = |count: Option<&CountResult>| {
+        let found = count.and_then(|count| Some((count.count, count.spread?)));
+        found.map(|(count, spread)| format!("{} at {}", number::percent(spread.value), number::whole(count)))
+    };
+    let each = |series: &RepetitionSeries| {
+        let CountLine::Fitted { per_message_ns, .. } = &series.line else { return None };
+        Some(number::time(per_message_ns.value))
+    };
+    let mut table = Rows::of(study.series.iter().take(MOST_ROWS))
+        .words("", |series| series.series.as_str())
+        .figures(("size, B", 9, ["", "size, B"]), |series| number::whole(series.size.get()))
+        .words(("messages to use", 20, ["", "messages to use"]), |series| to_use(&series.advice))
+        .figures(("spread, fewest", 8, ["", "spread, fewest"]), |series| spread(series.counts.first()))
+        .figures(("spread, most", 7, ["", "spread, most"]), |series| spread(series.counts.last()))
+        .figures(("a message", 6, ["", "a message"]), each)
+        .table()
+        .labelled("Messages to use by series", "");
+    table.columns[0].cut = Some(NAME);
+    let more = study.series.len().saturating_sub(MOST_ROWS);
+    let more = if more > 0 { format!(" {}: -v.", plural(more as u64, "more row")) } else { String::new() };
+    let legend = format!(
+        "To use: for the mean of {} runs within {} at 95 %. Spread: of trials, as a share of their median, at so many messages.{more}",
+        study.runs,
+        number::percent(study.precision)
+    );
+    vec![table.into(), Block::Aside(legend.into())]
+}
+
+/// An advice in few words.
+fn to_use(advice: &Advice) -> String {
+    match advice {
+        Advice::Least { count, .. } => format!("{} or more", number::whole(*count)),
+        Advice::Count { count, .. } => number::whole(count.value.ceil() as u64),
+        Advice::MoreRuns { runs, .. } => format!("none; {} runs", number::whole(*runs as u64)),
+        Advice::Unknown => "open".to_owned(),
+    }
+}
 
 /// Makes the section of a study of counts.
 pub fn section(study: &RepetitionStudy) -> Section {

@@ -1,5 +1,6 @@
 //! A made-up run with everything that a report must be able to show.
 
+pub mod attached;
 pub mod buffers;
 pub mod cells;
 pub mod models;
