@@ -129,7 +129,9 @@ impl Batch {
         match part.needs {
             Need::Nothing => None,
             Need::Receipts => {
-                lab::doctor::no_receipts().map(|refusal| format!("{}: {}; see `nettoll doctor`", refusal.what, refusal.answer))
+                let look =
+                    || lab::doctor::no_receipts().map(|refusal| format!("{}: {}; see `nettoll doctor`", refusal.what, refusal.answer));
+                self.no_receipts.get_or_init(look).clone()
             }
             Need::Emulator => match Cache::look().and_then(|cache| Emulator::look(cache.as_ref())) {
                 Ok(_) => None,

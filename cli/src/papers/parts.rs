@@ -43,7 +43,7 @@ pub const PREFIX: &str = "papers-";
 pub const PARTS: &[Part] = &[
     Part { name: "cabrera1984", years: &[1984], needs: Need::Nothing,
         whole: "study cabrera1984",
-        quick: "study cabrera1984 --length 150ms --warmup 30ms" },
+        quick: "study cabrera1984 --length 100ms --warmup 20ms" },
     Part { name: "repetitions", years: &[1984], needs: Need::Nothing,
         whole: "study repetitions",
         quick: "study repetitions --count 500,1000,2000,4000,6500,9000 --blocks 12" },
@@ -56,7 +56,7 @@ pub const PARTS: &[Part] = &[
     // The link in place of the interface, and the sizes next to which an mbuf of 1984 became a page.
     Part { name: "links", years: &[1984], needs: Need::Nothing,
         whole: "study cabrera1984 --test TCP_STREAM,UDP_STREAM --size 1,1460 --link 'ethernet 3M,ethernet 10M,veth,loopback' --length 300ms --warmup 100ms",
-        quick: "study cabrera1984 --test TCP_STREAM,UDP_STREAM --size 1,1460 --link 'ethernet 3M,ethernet 10M,veth' --length 200ms --warmup 50ms" },
+        quick: "study cabrera1984 --test TCP_STREAM,UDP_STREAM --size 1,1460 --link 'ethernet 3M,ethernet 10M,veth' --length 100ms --warmup 20ms" },
     Part { name: "boundaries", years: &[1984], needs: Need::Nothing,
         whole: "study size --size 112,113,1023,1024,1025,1460,1472,1473 --blocks 12",
         quick: "study size --size 1023,1024,1025 --blocks 12" },

@@ -179,7 +179,7 @@ impl Claim {
             };
             return Today { standing: Standing::NotTestable, found, values: Vec::new() };
         };
-        let reversed = || self.today.iter().all(|(kind, operands)| kind.name == "between" && operands.is_reversed(&outcome.values));
+        let reversed = || self.today.iter().all(|(kind, operands)| kind.name == "between" && operands.is_reversed(evidence));
         let standing = match outcome.holds {
             // What has no interval shows nothing.
             _ if self.today.iter().any(|(_, operands)| !operands.has_intervals(evidence)) => Standing::NotShown,

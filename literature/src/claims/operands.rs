@@ -90,13 +90,15 @@ impl Operands {
         if self.has("over") { "" } else { self.term("of").map_or("", |term| term.unit()) }
     }
 
-    /// All figures lie on the other side of 1 than the only bound asks for: what is compared is the other way round.
-    pub fn is_reversed(&self, values: &[f64]) -> bool {
+    /// All figures lie, with both ends, on the other side of 1 than the only bound asks for: what is compared is the other
+    /// way round.
+    pub fn is_reversed(&self, evidence: &Evidence) -> bool {
         let compares = self.has("over") || self.text("of").is_some_and(|of| of.starts_with("ratio"));
-        compares
+        let picks = if compares { self.picks(evidence) } else { Vec::new() };
+        !picks.is_empty()
             && match (self.number("low"), self.number("high")) {
-                (Some(_), None) => values.iter().all(|value| *value < 1.0),
-                (None, Some(_)) => values.iter().all(|value| *value > 1.0),
+                (Some(_), None) => picks.iter().all(|pick| pick.figure.high < 1.0),
+                (None, Some(_)) => picks.iter().all(|pick| pick.figure.low > 1.0),
                 _ => false,
             }
     }

@@ -365,11 +365,12 @@ fn runs_of_today_are_ruled_by_the_same_rows() {
         statements.into_iter().find(|one| one.id == id).unwrap().today.unwrap().standing
     };
     // TCP's throughput dipped at 1,460 B.
-    let rates = |at_1460: [f64; 3]| vec![today("rate", &["tcp"], &[(1_024.0, [100.0, 98.0, 102.0]), (1_460.0, at_1460)])];
+    let rates = |at_1460: [f64; 3]| vec![today("rate", &["tcp", "one-link"], &[(1_024.0, [100.0, 98.0, 102.0]), (1_460.0, at_1460)])];
     let dip = |at_1460| standing(rates(at_1460), Study::Cabrera1984, "c84-14");
     assert_eq!(dip([60.0, 58.0, 62.0]), Standing::Holds);
     assert_eq!(dip([130.0, 128.0, 133.0]), Standing::OtherWayRound);
     assert_eq!(dip([98.0, 97.5, 100.0]), Standing::NoLonger);
+    assert_eq!(dip([100.5, 99.5, 101.0]), Standing::NoLonger, "a figure above 1 that may be below is not the other way round");
     assert_eq!(dip([95.0, 90.0, 100.0]), Standing::NotShown);
     assert_eq!(standing(Vec::new(), Study::Cabrera1984, "c84-14"), Standing::NotTestable);
     // A shape without intervals is no evidence, however clear it looks.
@@ -455,5 +456,5 @@ fn experiments_of_today_are_ruled_by_the_rows_that_ask_for_them() {
 #[test]
 fn runs_can_decide_most_claims_today() {
     let measured = all().unwrap().iter().filter(|claim| !claim.today.is_empty()).count();
-    assert!(measured >= 71, "{measured} claims have operands for today");
+    assert!(measured >= 70, "{measured} claims have operands for today");
 }

@@ -7,12 +7,8 @@ use literature::claims::evidence::{Curve, Figure};
 
 use super::add;
 
-/// Bytes that one access moves: of a repeated string instruction one at least, of any other eight at most.
-const BYTES: [f64; 2] = [1.0, 8.0];
-
-/// An end of 1997: its name, what it does, and the rate in Mbit/s at which the paper states its memory's.
-const ENDS: [(&str, [Phase; 2], f64); 2] =
-    [("send", [Phase::Send, Phase::AckTaken], 56.0), ("receive", [Phase::Receive, Phase::AckSent], 62.0)];
+/// An end of 1997, and what it does for a message.
+const ENDS: [(&str, [Phase; 2]); 2] = [("send", [Phase::Send, Phase::AckTaken]), ("receive", [Phase::Receive, Phase::AckSent])];
 
 /// The layers that the paper sums.
 const SUMMED: [Stack; 3] = [Stack::Socket, Stack::Tcp, Stack::Ip];
@@ -27,15 +23,13 @@ const COUNTED: [Counted; 3] = [
     ("layer-writes", |counts| counts.writes),
 ];
 
-/// Curves of the TCP messages of an emulated machine.
+/// Curves of the TCP messages of an emulated machine, by the first of its kernels.
 pub fn exact(measured: &[Measured]) -> Vec<(Study, Curve)> {
-    let Ok(rules) = Rules::builtin() else { return Vec::new() };
+    let (Some(one), Ok(rules)) = (measured.first(), Rules::builtin()) else { return Vec::new() };
     let mut curves = Vec::new();
-    for one in measured {
-        for region in &one.regions {
-            if let ("tcp", Some(bytes)) = region.scenario() {
-                of_message(&mut curves, &one.provenance.kernel, bytes as f64, &phases(&region.tree, &rules));
-            }
+    for region in &one.regions {
+        if let ("tcp", Some(bytes)) = region.scenario() {
+            of_message(&mut curves, &one.provenance.kernel, bytes as f64, &phases(&region.tree, &rules));
         }
     }
     curves.into_iter().map(|curve| (Study::Kim1997, curve)).collect()
@@ -52,19 +46,13 @@ fn of_message(curves: &mut Vec<Curve>, kernel: &str, bytes: f64, rows: &[PhaseRo
     let sum = |phase: Phase| -> Counts {
         rows.iter().filter(|row| row.phase == Some(phase) && SUMMED.contains(&row.stack)).map(|row| row.counts).sum()
     };
-    for (end, [message, acknowledgement], mbit_per_s) in ENDS {
-        let (message, acknowledgement) = (sum(message), sum(acknowledgement));
-        let all = message + acknowledgement;
-        if message.instructions == 0 || acknowledgement.instructions == 0 {
-            continue;
+    for (end, [message, acknowledgement]) in ENDS {
+        let [message, acknowledgement] = [message, acknowledgement].map(|phase| sum(phase).instructions);
+        if message > 0 && acknowledgement > 0 {
+            let share = acknowledgement as f64 / (message + acknowledgement) as f64;
+            let name = format!("{end}, by instructions of {kernel}");
+            add(curves, "acknowledgement", &name, kernel, &[end], (bytes, Figure::exact(share)));
         }
-        let share = acknowledgement.instructions as f64 / all.instructions as f64;
-        let name = format!("{end}, by instructions of {kernel}");
-        add(curves, "acknowledgement", &name, kernel, &[end], (bytes, Figure::exact(share)));
-        let per_s = mbit_per_s * 1e6 / 8.0 / bytes;
-        let megabytes = |access: f64| (all.reads + all.writes) as f64 * access * per_s * 1e-6;
-        let name = format!("{end} on {kernel}, an access of 8 B (1 to 8)");
-        add(curves, "memory", &name, kernel, &[end], (bytes, Figure::within(megabytes(BYTES[1]), BYTES.map(megabytes))));
     }
 }
 
@@ -95,10 +83,7 @@ mod tests {
             curve.map(|curve| curve.points[0].1)
         };
         assert_eq!(of("acknowledgement", "send").unwrap().value, 0.3);
-        // 56 Mbit/s are 4,861 messages a second, of 200 accesses.
-        let memory = of("memory", "send").unwrap();
-        assert!((memory.high - 200.0 * 8.0 * 4_861.1e-6).abs() < 1e-3 && (memory.low * 8.0 - memory.high).abs() < 1e-9, "{memory:?}");
-        assert!(of("memory", "receive").is_none());
+        assert!(of("acknowledgement", "receive").is_none());
         assert_eq!(of("layer-instructions", "Ethernet").unwrap().value, 5_000.0);
     }
 }

@@ -7,7 +7,7 @@ use literature::{Study, shape};
 use model::condition::Priority;
 use model::{Bytes, Cell, Protocol, Test};
 
-use super::{add, figure, inverse, link, protocol};
+use super::{add, figure, inverse, link, one_link, protocol};
 use crate::Analysis;
 use crate::cells::CellResult;
 use crate::metric::Metric;
@@ -181,7 +181,7 @@ pub fn transactions(analysis: &Analysis) -> Vec<Curve> {
         let (name, link) = (cell.cell.series().to_string(), link(analysis, &cell.cell));
         let group = format!("{} {link}", analysis.run.id);
         let mut one = |quantity, labels: &[&str], at, figure| add(&mut curves, quantity, &name, &group, labels, (at, figure));
-        let labels = [protocol(cell.cell.test), link.as_str()];
+        let labels = [protocol(cell.cell.test), link.as_str(), one_link(&cell.cell)];
         if let (Test::TcpRr | Test::UdpRr, Some(time)) = (cell.cell.test, of(cell, Metric::TimePerMessageNs)) {
             one("round-trip", &labels, 0.0, scaled(time, 1e-6));
         }
@@ -190,7 +190,7 @@ pub fn transactions(analysis: &Analysis) -> Vec<Curve> {
         }
         of(cell, Metric::MessagesPerS).into_iter().for_each(|rate| one("latency", &labels, 0.0, inverse(rate, 1e3)));
         if cell.cell.test.protocol() == Protocol::Tcp {
-            let labels = [protocol(cell.cell.test), link.as_str(), "ip_output"];
+            let labels = [labels.as_slice(), &["ip_output"]].concat();
             of(cell, Metric::FramesPerMessage).into_iter().for_each(|frames| one("calls", &labels, 1.0, frames));
         }
     }

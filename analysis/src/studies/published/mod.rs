@@ -207,6 +207,11 @@ fn link(analysis: &Analysis, cell: &Cell) -> String {
     analysis.run.plan.link_of(cell).kind.to_string()
 }
 
+/// Label of what a run measured that crosses one link, as the papers' own did.
+fn one_link(cell: &Cell) -> &'static str {
+    if cell.conditions.link.is_none() { "one-link" } else { "several-links" }
+}
+
 /// Adds a figure to its curve.
 fn add(curves: &mut Vec<Curve>, quantity: &'static str, name: &str, group: &str, labels: &[&str], (at, figure): (f64, Figure)) {
     if !figure.value.is_finite() {

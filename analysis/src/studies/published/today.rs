@@ -5,7 +5,7 @@ use literature::{Study, shape};
 use model::cell::Factor;
 use model::condition::Placement;
 
-use super::{add, experiments, figure, implementation, inverse, link, protocol};
+use super::{add, experiments, figure, implementation, inverse, link, one_link, protocol};
 use crate::Analysis;
 use crate::cells::CellResult;
 use crate::metric::Metric;
@@ -36,9 +36,6 @@ pub fn evidence(analysis: &Analysis) -> Vec<(Study, Curve)> {
     all
 }
 
-/// Sizes from which on a series is one that a paper swept.
-const SWEPT: usize = 3;
-
 /// Streams by size, a curve a series and link. Ends that are placed on CPUs are compared among themselves alone.
 fn streams(analysis: &Analysis) -> Vec<Curve> {
     let mut curves = Vec::new();
@@ -47,7 +44,7 @@ fn streams(analysis: &Analysis) -> Vec<Curve> {
         let (link, placement) = (link(analysis, &cell.cell), cell.cell.conditions.placement);
         let (name, group) = (cell.cell.series().to_string(), format!("{} {link} {placement}", analysis.run.id));
         let implementation = implementation(&cell.cell).unwrap_or_default();
-        let labels = [protocol(cell.cell.test), implementation.as_str(), link.as_str(), placement.name()];
+        let labels = [protocol(cell.cell.test), implementation.as_str(), link.as_str(), placement.name(), one_link(&cell.cell)];
         let bytes = cell.cell.size.get() as f64;
         let rate = figure(rate);
         let mut one = |quantity, figure| add(&mut curves, quantity, &name, &group, &labels, (bytes, figure));
@@ -61,7 +58,6 @@ fn streams(analysis: &Analysis) -> Vec<Curve> {
         lost(cell).into_iter().for_each(|lost| one("lost", lost));
         cell.metrics.get(&Metric::ReceiverWakeupsPerMessage).into_iter().for_each(|wakeups| one("wakeups", figure(wakeups)));
     }
-    curves.iter_mut().filter(|curve| curve.points.len() >= SWEPT).for_each(|curve| curve.labels.push("sweep".to_owned()));
     curves
 }
 

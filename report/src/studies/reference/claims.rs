@@ -22,12 +22,22 @@ pub fn tally<'a>(all: impl IntoIterator<Item = &'a Statement>) -> String {
     format!("{} claims: {}", all.len(), parts.join(", "))
 }
 
-/// `Today: 4 hold, 3 no longer, ...`; `None` where no run was given.
+/// `Today: 4 hold, 3 no longer do, ...`; `None` where no run was given.
 pub fn tally_today<'a>(all: impl IntoIterator<Item = &'a Statement>) -> Option<String> {
     let standings: Vec<Standing> = all.into_iter().filter_map(|one| one.today.as_ref().map(|today| today.standing)).collect();
     let count = |standing: Standing| standings.iter().filter(|one| **one == standing).count();
     let known = Standing::ALL.map(|standing| (count(standing), standing)).into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = known.map(|(count, standing)| format!("{count} {}", standing.words())).collect();
+    let words = |(count, standing): (usize, Standing)| match (standing, count) {
+        (Standing::Holds, 1) => "1 holds".to_owned(),
+        (Standing::Holds, _) => format!("{count} hold"),
+        (Standing::NoLonger, 1) => "1 no longer does".to_owned(),
+        (Standing::NoLonger, _) => format!("{count} no longer do"),
+        (Standing::DoesNotHold, 1) => "1 does not".to_owned(),
+        (Standing::DoesNotHold, _) => format!("{count} do not"),
+        (Standing::OtherWayRound | Standing::NotShown | Standing::NotTestable, 1) => format!("1 is {}", standing.words()),
+        (Standing::OtherWayRound | Standing::NotShown | Standing::NotTestable, _) => format!("{count} are {}", standing.words()),
+    };
+    let parts: Vec<String> = known.map(words).collect();
     (!parts.is_empty()).then(|| format!("Today: {}", parts.join(", ")))
 }
 
