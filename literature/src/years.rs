@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Comparison;
 use crate::read::ReadError;
+use crate::sweep::SeriesResult;
+
+/// The link whose time is that of the hosts alone.
+const LOOPBACK: &str = "loopback";
 
 const YEARS: &str = include_str!("../../reference/years.csv");
 
@@ -51,6 +56,40 @@ pub fn all() -> Result<Vec<Year>, ReadError> {
     csv::Reader::from_reader(YEARS.as_bytes()).deserialize().collect::<Result<_, _>>().map_err(bad)
 }
 
+/// Where, when and over which link a run of today was measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Today<'a> {
+    /// The year.
+    pub year: u16,
+    /// The kernel, such as `Linux 6.18`.
+    pub kernel: &'a str,
+    /// The link.
+    pub link: &'a str,
+}
+
+impl Today<'_> {
+    /// Costs of the series of a run that have a cost of a message: those whose line's interval is above 0. The first
+    /// piece of a line with steps, as of the papers.
+    pub fn costs(&self, run: &Comparison) -> Vec<Year> {
+        let row = |series: &SeriesResult| {
+            let piece = series.cost.as_ref()?.pieces.first()?;
+            let shown = piece.message_ns.residual_bootstrap.is_some_and(|[low, _]| low > 0.0);
+            shown.then(|| Year {
+                year: self.year,
+                machine: "this machine".to_owned(),
+                stack: format!("{} {}", self.kernel, series.name),
+                link: self.link.to_owned(),
+                what: "elapsed at the receiver".to_owned(),
+                ns_per_message: Some(piece.message_ns.value),
+                ns_per_byte: Some(piece.byte_ns.value),
+                sizes: format!("{}-{}", piece.from, piece.to),
+                source: run.label.clone(),
+            })
+        };
+        run.series.iter().filter_map(row).collect()
+    }
+}
+
 /// How fast a cost fell between two years.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fall {
@@ -71,11 +110,14 @@ impl Fall {
     }
 }
 
-/// Falls of the cost of a message and of a byte by UDP over sockets, from the first to the last year that has a line.
+/// Falls of the cost of a message and of a byte by UDP over sockets, from the first to the last year that has a line
+/// over loopback, where no wire sets the time.
 pub fn falls(all: &[Year]) -> [Option<Fall>; 2] {
-    let udp = || all.iter().filter(|one| one.is_line() && one.stack.contains("UDP") && !one.stack.contains("STREAMS"));
+    let other = |one: &Year| ["STREAMS", "tpi-"].iter().any(|name| one.stack.contains(name));
+    let udp = || all.iter().filter(|one| one.is_line() && one.stack.contains("UDP") && !other(one));
+    let own = || udp().filter(|one| one.link == LOOPBACK);
     let first = udp().next();
-    let last = first.and_then(|_| udp().map(|one| one.year).max()).and_then(|year| udp().find(|one| one.year == year));
+    let last = own().map(|one| one.year).max().and_then(|year| own().find(|one| one.year == year));
     let fall = |of: fn(&Year) -> Option<f64>| {
         let (first, last) = first.zip(last)?;
         Fall::between([first.year, last.year], [of(first)?, of(last)?])

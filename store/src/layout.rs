@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// The plan, and the state of the run.
 pub const RUN: &str = "run.json";
@@ -77,8 +78,16 @@ pub fn run_name(study: &str, started_ms: u64, apart: u16) -> String {
 /// A UTC time as it stands in a run's name. A time past the year 9999 gets the
 /// calendar's last second: a name must sort, not tell such a time.
 fn stamp(ms: u64) -> String {
-    let time = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX);
-    time.strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
+    time(ms).strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
+}
+
+/// The year of a time since 1970 (UTC).
+pub fn year(ms: u64) -> u16 {
+    u16::try_from(time(ms).to_zoned(TimeZone::UTC).year()).unwrap_or(u16::MAX)
+}
+
+fn time(ms: u64) -> Timestamp {
+    i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX)
 }
 
 /// Returns whether `name` can be part of a file name as it is: what a plan's name and

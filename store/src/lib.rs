@@ -39,7 +39,7 @@ pub use directory::{RunDirectory, read_summary, write_report, write_stacks, writ
 pub use error::StoreError;
 pub use exact::{create_exact, is_exact, read_exact, write_exact};
 pub use find::{beside, find};
-pub use layout::Moment;
+pub use layout::{Moment, year};
 pub use line::{BadLine, LONGEST_LINE};
 pub use reader::{Listed, RunReader, is_attached, latest, list, parse_facts, parse_run, paths};
 pub use reopen::Reopened;

@@ -3,6 +3,7 @@
 //! The parts of one command share their seed, which says when it began. That is how `--resume`
 //! knows them: nothing else is stored.
 
+use std::cell::OnceCell;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Batch {
     seed: u64,
     quick: bool,
     tasks: Vec<Task>,
+    /// Reason for which this machine makes no receipts: it is looked for once.
+    no_receipts: OnceCell<Option<String>>,
 }
 
 /// A part, and what is known of it before it is measured.
@@ -70,7 +73,7 @@ impl Batch {
     pub fn of(args: &PapersArgs, papers: &[Study]) -> Result<Self, Failure> {
         let directory = args.resume.clone().flatten().unwrap_or_else(|| args.runs.directory.clone());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        let mut batch = Self { directory, seed: now, quick: args.quick, tasks: Vec::new() };
+        let mut batch = Self { directory, seed: now, quick: args.quick, tasks: Vec::new(), no_receipts: OnceCell::new() };
         let stored = if args.resume.is_some() { batch.find_last()? } else { Vec::new() };
         for part in PARTS.iter().filter(|part| papers.iter().any(|paper| part.years.contains(&paper.year()))) {
             let task = batch.task(part, &stored)?;

@@ -5,8 +5,10 @@ mod parts;
 
 use std::path::PathBuf;
 
+use analysis::Analysis;
 use literature::claims::evidence::Evidence;
-use literature::{DRAWS, ReferenceAnalysis, Study, years};
+use literature::years::Year;
+use literature::{Comparison, DRAWS, ReferenceAnalysis, Study, years};
 use model::plan::LinkKind;
 use report::papers::{Part, Runs};
 
@@ -79,7 +81,8 @@ fn show(
     place: Option<PathBuf>,
 ) -> Result<(), Failure> {
     let runs = Runs { parts, ..today(found, &mut papers)? };
-    let years = years::all()?;
+    let mut years = years::all()?;
+    years.extend_from_slice(&runs.costs);
     let document = report::papers::document(&papers, &years, &runs, crate::version::SHORT);
     if let Some(place) = &place {
         output::page(place, &report::html::document(&document))?;
@@ -110,7 +113,10 @@ fn today(found: &[PathBuf], papers: &mut [ReferenceAnalysis]) -> Result<Runs, Fa
         let analysis = crate::report::analyse(path)?;
         let repeated = analysis.published().map(|published| published.name.as_str());
         let paper = papers.iter_mut().find(|paper| Some(paper.name.as_str()) == repeated);
-        paper.into_iter().for_each(|paper| paper.compare(&analysis::published::as_foreign(&analysis), DRAWS));
+        if let Some(paper) = paper {
+            paper.compare(&analysis::published::as_foreign(&analysis), DRAWS);
+            runs.costs.extend(paper.comparisons.last().iter().flat_map(|compared| costs(&analysis, compared)));
+        }
         runs.curves.extend(analysis::published::evidence(&analysis));
         runs.machine = runs.machine.or_else(|| analysis.hosts.first().map(report::papers::machine));
         let plan = &analysis.run.plan;
@@ -130,6 +136,18 @@ fn today(found: &[PathBuf], papers: &mut [ReferenceAnalysis]) -> Result<Runs, Fa
         }
     }
     Ok(runs)
+}
+
+/// Costs of a message and a byte in a run of today.
+fn costs(analysis: &Analysis, compared: &Comparison) -> Vec<Year> {
+    let kernel = analysis.hosts.first().map_or("", |facts| facts.kernel.as_str());
+    let release = kernel.split('.').take(2).collect::<Vec<_>>().join(".");
+    let today = years::Today {
+        year: store::year(analysis.run.started_ms),
+        kernel: &format!("Linux {release}"),
+        link: &analysis.run.plan.link.kind.to_string(),
+    };
+    today.costs(compared)
 }
 
 /// The papers of these years; all without any.

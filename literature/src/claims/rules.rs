@@ -212,13 +212,23 @@ fn place(at: f64) -> String {
 
 /// Names with their figures; the least and the most where there are too many.
 fn listed(picks: &[Pick], unit: &str) -> String {
-    let one = |pick: &Pick| format!("{}{} {}{unit}", pick.name, pick.at.map_or_else(String::new, place), ended(pick.figure));
+    let one = |pick: &Pick| format!("{}{} {}", pick.name, pick.at.map_or_else(String::new, place), measured(pick.figure, unit));
     if picks.len() <= LISTED {
         return picks.iter().map(one).collect::<Vec<_>>().join(", ");
     }
     let by = |a: &&Pick, b: &&Pick| a.figure.value.total_cmp(&b.figure.value);
     let ends = picks.iter().min_by(by).zip(picks.iter().max_by(by));
     ends.map_or_else(String::new, |(least, most)| format!("{} figures, from {} to {}", picks.len(), one(least), one(most)))
+}
+
+/// A figure with its unit: figures of today are too small or too large for those of the papers.
+fn measured(of: Figure, unit: &str) -> String {
+    let (unit, factor) = match unit {
+        " ms" if 0.0 < of.value && of.value < 0.1 => (" µs", 1e3),
+        " bit/s" if of.value >= 1e7 => (" Mbit/s", 1e-6),
+        own => (own, 1.0),
+    };
+    format!("{}{unit}", ended(of.scaled(factor)))
 }
 
 fn ended(of: Figure) -> String {

@@ -16,7 +16,10 @@ type Rule = (&'static [&'static str], &'static str);
 const RULES: &[Rule] = &[
     (&["whoever", "whatever !its|the|their|his|else"], "name it: any program, each end"),
     (&["nobody", "somebody", "anybody", "nobody's", "somebody's", "anybody's"], "no process, another user, or the passive"),
-    (&["told", "tell|tells|telling * apart", "tell|tells|telling * * apart", "tell|tells|telling * * * apart"], "reported, printed, distinguished"),
+    (
+        &["told", "tell|tells|telling * apart", "tell|tells|telling * * apart", "tell|tells|telling * * * apart"],
+        "reported, printed, distinguished",
+    ),
     (&["fall|falls|fell|falling out"], "differs from the others, is an outlier"),
     (&["strike|strikes|struck"], "fire, run, hit"),
     (&["heads"], "headers, column titles"),

@@ -26,6 +26,8 @@ pub struct Runs {
     pub machine: Option<String>,
     /// What they measured, each curve for the paper that it is next to.
     pub curves: Vec<(Study, Curve)>,
+    /// What a message and a byte cost by them.
+    pub costs: Vec<Year>,
     /// The parts that were to be measured for this document.
     pub parts: Vec<Part>,
 }

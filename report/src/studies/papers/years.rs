@@ -11,13 +11,15 @@ const NS: f64 = 1e-9;
 /// The section.
 pub fn section(years: &[Year]) -> Section {
     let lead = "1984 is elapsed time on a wire of 10 Mbit/s, 1988 a packet at two buffers, 1997 the CPU of one end without the link, 2007 both ends on one CPU or \
-                on two hardware threads. Lines are costs of a message and a byte; one size alone gives an upper bound.";
+                on two hardware threads, today each end on its own CPU. Lines are costs of a message and a byte; one size alone gives an upper bound.";
     let [message, byte] = falls(years);
     let falls = [("A message", message), ("A byte", byte)].into_iter().filter_map(|(what, fall)| fall.map(|fall| sentence(what, fall)));
     let blocks = [Block::Lead(lead.into())].into_iter().chain(Block::figures(vec![by_size(years), by_year(years)]));
     let all = Block::everything("Cost of a message and of a byte by year", [table(years).into()]);
     let behind = Block::usual(blocks.collect::<Vec<_>>());
-    Section::new("years", "One message, 1984 to 2007", [behind].into_iter().chain(Block::sentences(falls)).chain(all)).led("One message")
+    let last = years.iter().map(|one| one.year).max().unwrap_or_default();
+    let title = format!("One message, 1984 to {last}");
+    Section::new("years", &title, [behind].into_iter().chain(Block::sentences(falls)).chain(all)).led("One message")
 }
 
 fn sentence(what: &str, fall: Fall) -> String {
@@ -79,7 +81,8 @@ fn by_year(years: &[Year]) -> Figure {
     let byte: Vec<Trace> = marks(1, |one| one.ns_per_byte).collect();
     let panel = |title| Panel { share: 0.5, ..Panel::of(title, "s").on(Scale::Log) };
     let panels = vec![panel("a message"), panel("a byte")];
-    let at: Vec<f64> = [1984.0, 1988.0, 1993.0, 1997.0, 2007.0].to_vec();
+    let today = years.iter().map(|one| one.year).filter(|year| *year > 2007).max();
+    let at: Vec<f64> = [1984, 1988, 1993, 1997, 2007].into_iter().chain(today).map(f64::from).collect();
     let text = at.iter().map(|year| format!("{year:.0}")).collect();
     let ticks = Ticks { at, text };
     let axis = SizeAxis { title: Some("year"), log: false, log_ticks: Ticks::default(), linear_ticks: ticks, landmarks: Vec::new() };
