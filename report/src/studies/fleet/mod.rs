@@ -84,7 +84,8 @@ fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize, with_map: boo
         ));
     }
     blocks.extend(Block::everything("Pairs that are farthest from what their hosts say", [tables::links(fleet, figure).into()]));
-    Section::new(format!("fleet-{place}"), heading(figure), blocks)
+    let heading = heading(figure);
+    Section::new(format!("fleet-{place}"), heading.clone(), blocks).folded(format!("{heading}: hosts, racks and pairs"))
 }
 
 /// How much worse each direction of each pair is than two usual hosts are.

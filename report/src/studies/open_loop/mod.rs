@@ -95,6 +95,7 @@ pub fn section(study: &OpenLoopStudy, analysis: &Analysis) -> Section {
         charts(study, analysis).into_iter().skip(AT_TOP).collect(),
         study.series.iter().map(|series| part(series, analysis).into()),
     )
+    .folded("Every rate: percentiles, when sent, and how late sends were")
 }
 
 fn part(series: &OpenLoopSeries, analysis: &Analysis) -> Part {
