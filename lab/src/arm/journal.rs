@@ -423,7 +423,7 @@ mod tests {
         let changed_since = Line { item, before: "7 8 9".to_owned(), to: "1 2 3".to_owned() };
         let none = Line { item: Item::Sysctl("net.ipv4.tcp_none".to_owned()), before: "1".to_owned(), to: "2".to_owned() };
         for (head, line, rest, says) in [
-            (head(), &changed_since, "", format!("net.ipv4.tcp_rmem is {now}, which a study that was killed did not set")),
+            (head(), &changed_since, "", format!("net.ipv4.tcp_rmem is {now}, which the killed study did not set")),
             (head(), &none, "", "sysctl -w net.ipv4.tcp_none='1'".to_owned()),
             (Head { net: "net:[1]".to_owned(), ..head() }, &none, "", "in the network namespace net:[1]".to_owned()),
             (Head { format: 9, ..head() }, &none, "", "its format is 9".to_owned()),
