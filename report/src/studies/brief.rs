@@ -157,8 +157,8 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
     let marks: Vec<&str> = rows.iter().map(|row| mark(&row.metric.comparison.cells[row.cell].verdict)).collect();
     let blocks =
         first.map_or(0, |comparison| comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().unwrap_or(0));
-    let more = if left > 0 { format!(" {}: -v.", plural(left as u64, "more row")) } else { String::new() };
-    let how = format!("{candidate} is {baseline} × the paired change ({}). Each end alone: -v.{more}", plural(blocks as u64, "block"));
+    let more = if left > 0 { format!(" {}.", plural(left as u64, "more row")) } else { String::new() };
+    let how = format!("{candidate} is {baseline} × the paired change ({}).{more}", plural(blocks as u64, "block"));
     let legend = first.and_then(|comparison| legend(&marks, comparison.threshold));
     std::iter::once(table.into()).chain(legend).chain([Block::Aside(how.into())]).collect()
 }
@@ -188,7 +188,7 @@ fn sweep(groups: &[Group]) -> Vec<Block> {
     blocks.extend(trip_table(&trips));
     let wide = |found: Option<&Estimate>| found.is_some_and(|found| !interval::mark(found).is_empty());
     let any = groups.iter().flat_map(|group| &group.cells).any(|cell| CPU.iter().any(|end| wide(metric(cell, *end))));
-    let legend = format!("Median (95 % interval){}. Every size, rates, loss: -v", if any { "; ? wider than × 2" } else { "" });
+    let legend = format!("Median (95 % interval){}.", if any { "; ? wider than × 2" } else { "" });
     blocks.extend((!blocks.is_empty()).then(|| Block::Aside(legend.into())));
     blocks
 }
@@ -311,7 +311,7 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
         .chain(shown.iter().map(|place| size(series.sizes[*place])))
         .chain([format!("of {}", base.name())]);
     let mut table = Table::of_rows(heads.collect::<Vec<String>>(), sorted.iter().map(row).collect(), Kind::Figures);
-    let more = if left > 0 { format!("; {}: -v", plural(left as u64, "more way")) } else { String::new() };
+    let more = if left > 0 { format!("; {}", plural(left as u64, "more way")) } else { String::new() };
     let legend = format!("CPU of both ends, median (95 % interval). ? open against {} at {}{more}", base.name(), size(series.sizes[last]));
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");

@@ -204,7 +204,7 @@ fn sentences(map: &BufferMap) -> Vec<String> {
     let more = all.len().saturating_sub(MOST_NOTCHES);
     all.truncate(MOST_NOTCHES);
     if let Some(last) = all.last_mut().filter(|_| more > 0) {
-        *last += &format!(" {more} more: -v.");
+        *last += &format!(" {more} more.");
     }
     all.extend(autotuned(map));
     all.extend(predicted(map));

@@ -73,12 +73,15 @@ fn origin(page: &mut Page, masthead: &Masthead) {
     if page.is_verbose() || masthead.answer.is_none() {
         return;
     }
-    let warnings = (masthead.warnings > 0)
-        .then(|| format!(" {}: -v", plural(masthead.warnings as u64, "kind of warning").replace("kind of warnings", "kinds of warning")));
+    let warnings = match masthead.warnings {
+        0 => "Every figure".to_owned(),
+        1 => "1 kind of warning, every figure".to_owned(),
+        more => format!("{more} kinds of warning, every figure"),
+    };
     if let Some(line) = masthead.lines.first() {
         page.after_block();
         let ended = if masthead.ended.is_empty() { String::new() } else { format!(" {}", masthead.ended) };
-        page.faint(&format!("{line}.{ended}{}", warnings.unwrap_or_default()), 0);
+        page.faint(&format!("{line}.{ended} {warnings}: -v"), 0);
     }
 }
 

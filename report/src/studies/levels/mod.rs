@@ -46,7 +46,7 @@ pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
     table.columns[0].cut = Some(NAME);
     table.columns[1].cut = Some(NAME);
     let more = count - all.len();
-    let more = if more > 0 { format!(" {}: -v.", crate::words::plural(more as u64, "more level")) } else { String::new() };
+    let more = if more > 0 { format!(" {}.", crate::words::plural(more as u64, "more level")) } else { String::new() };
     let legend = format!("Ratios to the base level, paired by block; 1 is no change.{more}");
     vec![table.into(), Block::Aside(legend.into())]
 }

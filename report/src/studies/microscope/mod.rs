@@ -66,8 +66,7 @@ pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &st
     let matrix = tables::matrix(measured).map(Block::from);
     let matrix = if measured.len() > 2 { matrix.map(|table| Block::usual([table])) } else { matrix };
     let behind = words::courses(measured).into_iter().chain(tables::messages(measured));
-    let more = Block::Aside("Every layer, kind of work, function and call path: -v".into());
-    let summary = matrix.into_iter().chain(words::answers(measured)).chain([more, Block::usual(behind)]);
+    let summary = matrix.into_iter().chain(words::answers(measured)).chain([Block::usual(behind)]);
     sections.push(Section::new("summary", "What a message executes", summary));
     if measured.len() > 1 {
         let blocks = Block::figures(chart::of(measured)).into_iter().chain(tables::kernels(measured));

@@ -69,7 +69,7 @@ pub fn round_trips_at_a_glance(analysis: &Analysis) -> Option<Vec<Block>> {
     if trips.len() > 1 {
         table.columns[0].cut = Some(NAME);
     }
-    let legend = "From when a request was due; closed: of a client that waits for each answer. ≥: no upper end. When sent, lateness: -v";
+    let legend = "From when a request was due; closed: of a client that waits for each answer. ≥: no upper end.";
     Some(vec![table.into(), Block::Aside(legend.into())])
 }
 

@@ -38,7 +38,7 @@ pub fn at_a_glance(study: &RepetitionStudy) -> Vec<Block> {
         .labelled("Messages to use by series", "");
     table.columns[0].cut = Some(NAME);
     let more = study.series.len().saturating_sub(MOST_ROWS);
-    let more = if more > 0 { format!(" {}: -v.", plural(more as u64, "more row")) } else { String::new() };
+    let more = if more > 0 { format!(" {}.", plural(more as u64, "more row")) } else { String::new() };
     let legend = format!(
         "To use: for the mean of {} runs within {} at 95 %. Spread: of trials, as a share of their median, at so many messages.{more}",
         study.runs,
