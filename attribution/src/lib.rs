@@ -39,7 +39,7 @@ pub use figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
 pub use growth::{Growth, Shape, Trials, growth, settle};
 pub use passes::{CleanPass, CountPass, Passes, TimePass, WaitPass};
 pub use profile::{folded, folded_chains};
-pub use receipt::{Calls, OffCpu, Receipt, ReceiptError, Rows, RuleShare, Sampled};
+pub use receipt::{BILLED, Calls, OffCpu, Receipt, ReceiptError, Rows, RuleShare, Sampled};
 pub use rows::{Basis, Bound, Path, Row, Split, Tally, by_key};
 pub use rules::{Classifier, RuleError, Rules, Setting};
 pub use symbol::Symbol;

@@ -16,6 +16,9 @@ use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Influence, Path, Row, Split, Tally, moved};
 use crate::rules::Rules;
 
+/// Name of the row of CPU time that the clock gives an end for a wake-up, before it has a CPU.
+pub const BILLED: &str = "billed before it ran";
+
 /// The time of one end of one cell, per message.
 ///
 /// Each row is its samples × period ÷ CPU clock, in the time passes, × clean CPU time per message. Records of switches bound

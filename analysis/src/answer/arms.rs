@@ -4,7 +4,7 @@ use super::notation::{change, list, plural, span, with_span};
 use super::pair::{CellChange, Pair};
 use super::places::Places;
 use super::sweep::caveat;
-use super::{Answer, Direction, Ending, Grade};
+use super::{Answer, Direction, Ending, Grade, invalid};
 use crate::metric::Metric;
 use crate::studies::Analysis;
 use crate::studies::verdicts::ArmVerdict;
@@ -36,6 +36,7 @@ pub fn each(analysis: &Analysis) -> Vec<Answer> {
             places: &places,
             alike: &verdict.alike,
             is_self_test: verdict.is_self_test,
+            times_invalid: invalid::of_times(analysis),
         };
         let answer = Answer { next: pair.next(analysis), caveat: caveat(analysis), ..pair.answer(question.clone()) };
         let looks = analysis.run.pooled.as_ref().map_or(0, |pooled| pooled.runs.len()) + 1;

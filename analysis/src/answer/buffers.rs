@@ -19,11 +19,18 @@ pub fn of(analysis: &Analysis) -> Answer {
     };
     let (grade, reason) = grade(map, analysis.blocks);
     let chosen = chosen(map);
-    let mut headline = match chosen {
-        Some((_, cell)) => format!("Use {}: {}.", pair(map, cell), reached(cell)),
-        None => format!("No plateau: {} reach {}.", pair(map, fastest(map)), reached(fastest(map))),
+    let own = map.autotuned.as_ref().filter(|_| !is_over_autotuning(map));
+    let mut headline = match (chosen, own) {
+        (Some((_, cell)), Some(own)) => format!(
+            "Leave the buffers to autotuning: {}; {} reach {}.",
+            rate(&own.goodput_bit_per_s),
+            pair(map, cell),
+            rate(&cell.goodput_bit_per_s)
+        ),
+        (Some((_, cell)), None) => format!("Use {}: {}.", pair(map, cell), reached(cell)),
+        (None, _) => format!("No plateau: {} reach {}.", pair(map, fastest(map)), reached(fastest(map))),
     };
-    headline += &chosen.map_or_else(String::new, |(place, cell)| neighbours(map, place, cell));
+    headline += &chosen.filter(|_| own.is_none()).map_or_else(String::new, |(place, cell)| neighbours(map, place, cell));
     let brief =
         chosen.map_or_else(|| "no plateau".to_owned(), |(_, cell)| format!("{}, {}", pair(map, cell), rate(&cell.goodput_bit_per_s)));
     let shown = chosen.map_or_else(|| fastest(map), |(_, cell)| cell);
@@ -64,6 +71,12 @@ fn chosen(map: &BufferMap) -> Option<(usize, &BufferCell)> {
     Some((place, map.cells.get(*map.diagonal.get(place)?)?))
 }
 
+/// Returns whether the pair to use reaches more than autotuning, as far as is known.
+fn is_over_autotuning(map: &BufferMap) -> bool {
+    let over = map.autotuned.as_ref().and_then(|own| own.buffer_over_it);
+    over.is_some_and(|over| over.interval.map_or(over.value, |ends| ends.low) > 1.0)
+}
+
 fn fastest(map: &BufferMap) -> &BufferCell {
     let rate = |cell: &BufferCell| cell.goodput_bit_per_s.value;
     let mut best = &map.cells[0];
@@ -77,6 +90,12 @@ fn fastest(map: &BufferMap) -> &BufferCell {
 
 fn asked(asked: Option<Bytes>) -> String {
     asked.map_or_else(|| "the kernel's own size".to_owned(), size)
+}
+
+/// `64 KiB each`, `64 KiB and 32 KiB`.
+fn sizes(map: &BufferMap, cell: &BufferCell) -> String {
+    let (send, receive) = (map.senders[cell.sender].asked, map.receivers[cell.receiver].asked);
+    if send == receive { format!("{} each", asked(send)) } else { format!("{} and {}", asked(send), asked(receive)) }
 }
 
 /// `SO_SNDBUF and SO_RCVBUF of 64 KiB each`.
@@ -107,11 +126,10 @@ fn reached(cell: &BufferCell) -> String {
 fn neighbours(map: &BufferMap, place: usize, cell: &BufferCell) -> String {
     let on = |place: Option<usize>| map.diagonal.get(place?).and_then(|at| map.cells.get(*at));
     let of = |other: &BufferCell| other.goodput_bit_per_s.value / cell.goodput_bit_per_s.value;
-    let name = |other: &BufferCell| asked(map.senders[other.sender].asked);
-    let smaller = on(place.checked_sub(1)).map(|other| format!("{} each reach {} % of that", name(other), amount(of(other))));
+    let smaller = on(place.checked_sub(1)).map(|other| format!("{} reach {} % of that", sizes(map, other), amount(of(other))));
     let larger = on(place.checked_add(1)).map(|other| {
         let more = of(other) - 1.0;
-        format!("{} gain {} %", name(other), if more > 0.0 { amount(more) } else { "0".to_owned() })
+        format!("{} gain {} %", sizes(map, other), if more > 0.0 { amount(more) } else { "0".to_owned() })
     });
     let all: Vec<String> = smaller.into_iter().chain(larger).collect();
     if all.is_empty() { String::new() } else { format!(" {}.", all.join(", ")) }

@@ -3,6 +3,7 @@
 
 use attribution::Footing;
 use model::Warning;
+use model::trial::Windows;
 
 use super::Invalid;
 use super::notation::whole;
@@ -15,6 +16,24 @@ pub const EVERY: &str = "every figure";
 /// What is wrong in fewer trials than one in this many leaves the others as they are.
 const RARE: u64 = 10;
 
+/// Returns whether one end measured while the other did not. An end whose measured time lies within the other's has
+/// right rates and times of its own.
+fn lie_apart(warning: &Warning) -> bool {
+    let Warning::WindowsApart { overlap_ns, sender, receiver } = *warning else { return false };
+    (overlap_ns as f64) < sender.min(receiver).get() as f64 * Windows::LEAST
+}
+
+/// Returns whether rates and times of a run are not to be used.
+pub fn of_times(analysis: &Analysis) -> bool {
+    counted(analysis).any(|finding| lie_apart(&finding.warning))
+}
+
+/// Doubts of more trials than a few.
+fn counted(analysis: &Analysis) -> impl Iterator<Item = &Finding> {
+    let all = analysis.trials + analysis.failed;
+    analysis.findings.iter().filter(move |finding| finding.is_of_whole_arm || finding.trials == 0 || finding.trials * RARE >= all)
+}
+
 /// The figures of a run that are not to be used, and why.
 pub fn of(analysis: &Analysis) -> Vec<Invalid> {
     if analysis.trials == 0 {
@@ -24,10 +43,7 @@ pub fn of(analysis: &Analysis) -> Vec<Invalid> {
             .map_or_else(|| ("no trial was measured".to_owned(), String::new()), |first| (first.text.clone(), first.remedy.clone()));
         return vec![Invalid { figure: EVERY.to_owned(), reason, remedy }];
     }
-    let all = analysis.trials + analysis.failed;
-    let counts = |finding: &&Finding| finding.is_of_whole_arm || finding.trials == 0 || finding.trials * RARE >= all;
-    let found = analysis.findings.iter().filter(counts);
-    let mut invalid: Vec<Invalid> = found
+    let mut invalid: Vec<Invalid> = counted(analysis)
         .filter_map(|finding| {
             let figure = figure(finding, analysis.fleet().is_some())?;
             Some(Invalid { figure, reason: finding.text.clone(), remedy: finding.remedy.clone() })
@@ -54,7 +70,7 @@ fn figure(finding: &Finding, is_fleet: bool) -> Option<String> {
         Warning::TrialFailed { .. } if finding.is_of_whole_arm => "the arm that failed".to_owned(),
         Warning::TrialFailed { .. } => format!("figures of {}", finding.cells.join(", ")),
         Warning::Impossible { figure, .. } => figure.clone(),
-        Warning::WindowsApart { .. } => "rates and times".to_owned(),
+        Warning::WindowsApart { .. } if lie_apart(&finding.warning) => "rates and times".to_owned(),
         _ => return None,
     })
 }

@@ -18,7 +18,7 @@ mod buffers;
 mod exact;
 mod fleet;
 mod history;
-mod invalid;
+pub mod invalid;
 mod latency;
 mod levels;
 mod next;

@@ -72,6 +72,7 @@ pub fn again(analysis: &Analysis, aim: &str, sizes: &[Bytes], more: f64) -> Next
     }
     let sizes: Vec<String> = sizes.iter().map(|size| size.get().to_string()).collect();
     let sizes = if sizes.is_empty() { String::new() } else { format!(" --size {}", sizes.join(",")) };
+    let aim = format!("{aim} with {}", plural(more as u64, "more block"));
     Next::command(aim, format!("nettoll study --again {}{sizes} --blocks {}", quoted(short(&analysis.run.id)), more as u64), seconds)
 }
 
@@ -83,7 +84,7 @@ pub fn halve(analysis: &Analysis, aim: &str) -> Next {
 /// The blocks that a run lacks of those that an answer needs.
 pub fn missing(analysis: &Analysis, needed: usize) -> Next {
     let more = needed.saturating_sub(analysis.blocks as usize).max(1);
-    again(analysis, "have enough blocks for an answer", &[], more as f64)
+    again(analysis, "have enough for an answer", &[], more as f64)
 }
 
 /// A word of a command as a shell takes it for one: what is stored may come from another machine.

@@ -81,6 +81,8 @@ pub(super) struct Pair<'a> {
     pub alike: &'a [usize],
     /// Both sides set the same.
     pub is_self_test: bool,
+    /// Times are not to be used.
+    pub times_invalid: bool,
 }
 
 impl Pair<'_> {
@@ -288,7 +290,7 @@ impl Pair<'_> {
     /// (14 to 46)`, or behind a semicolon that it is open.
     fn time(&self, one: &CellChange) -> String {
         let found = [Metric::RoundTripP99Ns, Metric::TimePerMessageNs].into_iter().find_map(|metric| self.of(metric));
-        let Some(found) = found else { return String::new() };
+        let Some(found) = found.filter(|_| !self.times_invalid) else { return String::new() };
         let name = if found.metric == Metric::RoundTripP99Ns { "p99" } else { "time" };
         let Some(time) = self.seen(found).into_iter().find(|seen| seen.place == one.place) else { return String::new() };
         if !time.is_shown() {
@@ -318,7 +320,7 @@ impl Pair<'_> {
         let [baseline, candidate] = self.names;
         let within = format!("{candidate} and {baseline} are the same within {} %", amount(lead.comparison.threshold));
         let [one] = same else { return format!("{within} at all {} {}s, {}.", same.len(), self.places.word, title(lead.metric)) };
-        let time = self.of(Metric::TimePerMessageNs).filter(|_| lead.metric == Metric::CpuPerMessageNs);
+        let time = self.of(Metric::TimePerMessageNs).filter(|_| lead.metric == Metric::CpuPerMessageNs && !self.times_invalid);
         let time = time.and_then(|time| self.seen(time).into_iter().find(|seen| seen.place == one.place));
         let time = time.map_or_else(String::new, |time| match time.is_settled() {
             true => format!(", time {}", with_span(time.change, time.interval)),

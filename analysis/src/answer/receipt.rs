@@ -1,6 +1,6 @@
 //! The answer of a study with receipts: what one message costs at each end, and its dearest layers.
 
-use attribution::{Figure, Footing, Layer, Receipt, Row};
+use attribution::{BILLED, Figure, Footing, Receipt};
 use model::Role;
 use model::order::Order;
 
@@ -105,15 +105,16 @@ pub fn of(analysis: &Analysis) -> Answer {
     Answer { parts, brief, next, ..Answer::new(question, headline + &more, grade, reason) }
 }
 
-/// The dearest layers: ` Dearest: ip 1.86 µs and netdev 1.30 µs (sender), sched 0.66 µs (receiver).`
+/// The dearest rows: ` Dearest: billed before it ran 1.19 µs (receiver), ip 432 ns (sender).`
 fn dearest(ends: &[(&str, &Receipt)]) -> String {
-    let mut rows: Vec<(&str, &Row<Layer>)> = ends
-        .iter()
-        .flat_map(|(end, receipt)| receipt.rows.layers.iter().map(|row| (*end, row)))
-        .filter(|(_, row)| row.ns.value > 0.0)
-        .collect();
-    rows.order_by(|a, b| b.1.ns.value.total_cmp(&a.1.ns.value));
+    let rows = |(end, receipt): &(&'_ str, &Receipt)| -> Vec<(String, String, f64)> {
+        let layers = receipt.rows.layers.iter().map(|row| (row.key.to_string(), row.ns.value));
+        let charged = receipt.off_cpu.charged.map(|charged| (BILLED.to_owned(), charged.value));
+        layers.chain(charged).map(|(name, ns)| ((*end).to_owned(), name, ns)).collect()
+    };
+    let mut rows: Vec<_> = ends.iter().flat_map(rows).filter(|(.., ns)| *ns > 0.0).collect();
+    rows.order_by(|a, b| b.2.total_cmp(&a.2));
     rows.truncate(MOST_LAYERS);
-    let all: Vec<String> = rows.iter().map(|(end, row)| format!("{} {} ({end})", row.key, time(row.ns.value))).collect();
+    let all: Vec<String> = rows.iter().map(|(end, name, ns)| format!("{name} {} ({end})", time(*ns))).collect();
     if all.is_empty() { String::new() } else { format!(" Dearest: {}.", all.join(", ")) }
 }

@@ -43,7 +43,14 @@ fn one(runs: &RunsCompared) -> Answer {
         return Answer { exit: Some(exit), ..Answer::new(question, headline, Grade::Open, "the runs have no cell in common") };
     }
     let places = Places::of_labels(&figures.cells);
-    let pair = Pair { names: [&baseline, &candidate], compared: &figures.compared, places: &places, alike: &[], is_self_test: false };
+    let pair = Pair {
+        names: [&baseline, &candidate],
+        compared: &figures.compared,
+        places: &places,
+        alike: &[],
+        is_self_test: false,
+        times_invalid: false,
+    };
     let mut answer = pair.answer(question);
     let missing = figures.unpaired.iter().map(Vec::len).sum::<usize>();
     if missing > 0 && answer.grade == Grade::Settled && figures.compared.conclusion == Conclusion::Inconclusive {

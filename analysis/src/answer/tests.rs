@@ -79,7 +79,7 @@ fn answer(names: [&str; 2], (test, sizes): (Test, &[u64]), metrics: &[(Metric, &
     let places = Places::new(&cells.iter().collect::<Vec<_>>());
     let is_self_test = names[1].starts_with(names[0]) && names[1].contains('#');
     let compared = compared(metrics);
-    Pair { names, compared: &compared, places: &places, alike: &[], is_self_test }.answer(String::new())
+    Pair { names, compared: &compared, places: &places, alike: &[], is_self_test, times_invalid: false }.answer(String::new())
 }
 
 const CPU: Metric = Metric::CpuPerMessageNs;

@@ -3,7 +3,7 @@
 use model::Bytes;
 
 use super::notation::{amount, list, plural, size, time, way};
-use super::sweep::{caveat, ends};
+use super::sweep::{LEAST_BLOCKS, caveat, ends};
 use super::{Answer, Direction, Grade, Part, next};
 use crate::metric::Metric;
 use crate::studies::Analysis;
@@ -47,7 +47,10 @@ pub fn of(analysis: &Analysis) -> Answer {
             format!("{}{share}", series.ways[one.way].name())
         },
     );
-    let next = (grade != Grade::Settled && !judged.is_empty()).then(|| next::halve(analysis, "halve the intervals"));
+    let next = (grade != Grade::Settled && !judged.is_empty()).then(|| match analysis.blocks < LEAST_BLOCKS {
+        true => next::missing(analysis, LEAST_BLOCKS as usize),
+        false => next::halve(analysis, "halve the intervals"),
+    });
     let spans: Vec<String> = all.iter().map(|series| format!("{} {}", test(series), span(&series.sizes))).collect();
     let question = format!("ways, {}", list(&spans));
     Answer { parts, brief, next, caveat: caveat(analysis), ..Answer::new(question, headline, grade, reason) }

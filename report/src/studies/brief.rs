@@ -1,7 +1,7 @@
 //! The tables of an answer: few rows, in the notation of its headline, with the marks that occur.
 
 use analysis::answer::notation::{digits, size};
-use analysis::answer::{Answer, notation};
+use analysis::answer::{Answer, invalid, notation};
 use analysis::result::ways::{Way, WaySeries};
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Metric};
 use analysis::verdict::{MetricComparison, Verdict};
@@ -88,15 +88,21 @@ struct Compared<'a> {
 }
 
 /// Arms against the first: the metric of the gate, then the time, size by size.
+const TIMES: [Metric; 2] = [Metric::RoundTripP99Ns, Metric::TimePerMessageNs];
+
+fn is_time(metric: Metric) -> bool {
+    TIMES.contains(&metric)
+}
+
 fn arms(analysis: &Analysis) -> Vec<Block> {
     let verdicts = analysis.verdicts();
     let (series, names) = (is_series(&analysis.cells), subjects(&analysis.cells));
+    let times_invalid = invalid::of_times(analysis);
     let mut rows: Vec<Compared> = Vec::new();
     for verdict in verdicts {
         let gate = verdict.compared.metrics.iter().filter(|metric| metric.gate);
-        let time = [Metric::RoundTripP99Ns, Metric::TimePerMessageNs]
-            .into_iter()
-            .find_map(|wanted| verdict.compared.metrics.iter().find(|metric| metric.metric == wanted && !metric.gate));
+        let time =
+            TIMES.into_iter().find_map(|wanted| verdict.compared.metrics.iter().find(|metric| metric.metric == wanted && !metric.gate));
         for found in gate.chain(time.filter(|_| verdicts.len() == 1)) {
             let cells = found.comparison.cells.iter().enumerate().filter(|(_, judged)| judged.ratio.is_some());
             rows.extend(cells.map(|(cell, _)| Compared {
@@ -129,7 +135,7 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
                 ratio.map_or_else(|| NOTHING.to_owned(), |ratio| digits(baseline * ratio.value)),
                 ratio.map_or_else(|| NOTHING.to_owned(), |ratio| notation::change(ratio.value - 1.0)),
                 ends.map_or_else(|| NOTHING.to_owned(), |[low, high]| format!("{} to {}", notation::signed(low), notation::signed(high))),
-                mark(&judged.verdict).to_owned(),
+                if is_time(row.metric.metric) && times_invalid { "do not use" } else { mark(&judged.verdict) }.to_owned(),
             ];
             texts.into_iter().map(Cell::from).collect()
         })

@@ -6,7 +6,7 @@ use model::host::HostFacts;
 use model::plan::Plan;
 use model::run::Status;
 
-use super::headline;
+use super::pictures::pictures;
 use crate::clock;
 use crate::document::{Block, Masthead, Section};
 use crate::number;
@@ -35,10 +35,10 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
 
 /// The pictures that answer, what to know of single figures, and how the run ended.
 pub fn summary(analysis: &Analysis, groups: &[Group], caveat: Option<&str>) -> Section {
-    let pictures = headline::pictures(analysis, groups);
+    let drawn = pictures(analysis, groups);
     let caveat = caveat.map(|caveat| Block::Aside(caveat.into()));
     let ended = Block::Aside(ended(analysis).into());
-    Section::named("summary", "Summary", pictures.into_iter().chain(caveat).chain([Block::usual([ended])]))
+    Section::named("summary", "Summary", drawn.into_iter().chain(caveat).chain([Block::usual([ended])]))
 }
 
 /// Returns whether every trial was measured and could be read, and nothing ended the run early.

@@ -4,26 +4,33 @@ use maud::{Markup, html};
 
 use crate::document::{HeatMap, Square, Step};
 
-/// Pixels of a square, and of the margins that the names stand in.
-const SIDE: usize = 34;
+/// Least and most pixels of a square, pixels that all together fill, and margins that the names stand in.
+const SIDES: [usize; 2] = [34, 64];
+const FILLED: usize = 220;
 const LEFT: usize = 62;
 const TOP: usize = 46;
+/// Room of a letter of an axis's title.
+const LETTER: usize = 7;
 
 /// The picture.
 pub fn map(map: &HeatMap) -> Markup {
     let (columns, rows) = (map.columns.len(), map.rows.len());
-    let (width, height) = (LEFT + columns * SIDE + 4, TOP + rows * SIDE + 4);
-    let (middle, centre) = (LEFT + columns * SIDE / 2, TOP + rows * SIDE / 2);
+    let side = (FILLED / columns.max(rows).max(1)).clamp(SIDES[0], SIDES[1]);
+    // Titles of axes have room in maps of few squares as well.
+    let [across, up] = [map.across, map.up].map(|title| title.chars().count() * LETTER / 2 + 4);
+    let (width, height) = ((LEFT + columns * side + 4).max(2 * across), (TOP + rows * side + 4).max(2 * up));
+    let middle = (LEFT + columns * side / 2).clamp(across, width - across);
+    let centre = (TOP + rows * side / 2).clamp(up, height - up);
     // Rows rise upwards, as on any axis.
-    let y = |row: usize| TOP + (rows - 1 - row) * SIDE;
+    let y = |row: usize| TOP + (rows - 1 - row) * side;
     html! {
         div .scroll role="region" tabindex="0" aria-label="Heat map" {
             svg .heat viewBox={ "0 0 " (width) " " (height) } width=(width) role="img" aria-label=(map.label) {
                 text x=(middle) y="16" text-anchor="middle" .axis { (map.across) }
                 text x="16" y=(centre) text-anchor="middle" .axis transform={ "rotate(-90 16 " (centre) ")" } { (map.up) }
-                @for (place, level) in map.columns.iter().enumerate() { (name(LEFT + place * SIDE + SIDE / 2, TOP - 8, "middle", level)) }
-                @for (place, level) in map.rows.iter().enumerate() { (name(LEFT - 8, y(place) + SIDE / 2 + 5, "end", level)) }
-                @for one in &map.squares { (square(one, map.darkest, LEFT + one.column * SIDE, y(one.row))) }
+                @for (place, level) in map.columns.iter().enumerate() { (name(LEFT + place * side + side / 2, TOP - 8, "middle", level)) }
+                @for (place, level) in map.rows.iter().enumerate() { (name(LEFT - 8, y(place) + side / 2 + 5, "end", level)) }
+                @for one in &map.squares { (square(one, map.darkest, side, [LEFT + one.column * side, y(one.row)])) }
             }
         }
     }
@@ -33,13 +40,13 @@ fn name(x: usize, y: usize, anchor: &str, level: &Step) -> Markup {
     html! { text x=(x) y=(y) text-anchor=(anchor) { (level.name) title { (level.hint) } } }
 }
 
-fn square(one: &Square, darkest: f64, x: usize, y: usize) -> Markup {
+fn square(one: &Square, darkest: f64, side: usize, [x, y]: [usize; 2]) -> Markup {
     let (share, shade) = (one.share.clamp(0.0, 1.0), (one.share / darkest).clamp(0.0, 1.0));
     let ink = if shade > 0.55 { "#ffffff" } else { "#10202e" };
     html! {
         g {
-            rect x=(x + 1) y=(y + 1) width=(SIDE - 2) height=(SIDE - 2) rx="3" fill=(colour(shade)) .to-use[one.framed] .notch[one.marked] {}
-            text x=(x + SIDE / 2) y=(y + SIDE / 2 + 5) text-anchor="middle" fill=(ink) .in { (format!("{:.0}", share * 100.0)) @if one.marked { "*" } }
+            rect x=(x + 1) y=(y + 1) width=(side - 2) height=(side - 2) rx="3" fill=(colour(shade)) .to-use[one.framed] .notch[one.marked] {}
+            text x=(x + side / 2) y=(y + side / 2 + 5) text-anchor="middle" fill=(ink) .in { (format!("{:.0}", share * 100.0)) @if one.marked { "*" } }
             title { (one.hint) }
         }
     }

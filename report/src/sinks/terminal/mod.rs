@@ -15,7 +15,7 @@ use self::table::{Column, Figure};
 use crate::document::{Block, Cell, Document, Entry, HeatMap, Kind, Masthead, RowKind, Shown, Step, Table, Tone};
 use crate::interval;
 use crate::number::{NOTHING, tight};
-use crate::words::{capital, plural};
+use crate::words::capital;
 
 /// The whole document; ends with a newline.
 pub fn render(document: &Document, style: Style) -> String {

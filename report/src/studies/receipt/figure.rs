@@ -1,13 +1,11 @@
 //! Figures of receipts as they are written.
 
 use analysis::answer::notation::ends_of_time;
+pub use attribution::BILLED;
 use attribution::Figure;
 
 use crate::interval::reach;
 use crate::number;
-
-/// Name of the row of CPU time that the clock gives an end for a wake-up, before it has a CPU.
-pub const BILLED: &str = "billed before it ran";
 
 /// Name of the CPU time that no sample shows.
 pub const UNSAMPLED: &str = "on a CPU, unsampled";

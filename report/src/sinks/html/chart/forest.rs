@@ -93,7 +93,19 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
     let band = [x(-forest.threshold), x(forest.threshold)];
     let none = x(0.0);
     let (alone, above) = frame::alone(&forest.title);
-    let side = |text: &str| text.chars().count() as f64 * LETTER + 8.0;
+    // Both sides are named, next to the line of none where there is room.
+    let side = |text: &str| text.chars().count() as f64 * LETTER + 24.0;
+    let less = (none - 8.0).max(side(forest.sides[0])).min(width - side(forest.sides[1]) - 16.0);
+    // Next to bars that have their texts above them, lines end below the texts.
+    let lines = |at: f64| match in_line {
+        true => format!("M{} {}V{}", short(at), short(TOP - 4.0), short(bottom)),
+        false => {
+            let row = |place: usize| TOP + row * place as f64 + line;
+            (0..forest.rows.len())
+                .map(|place| format!("M{} {}V{}", short(at), short(row(place) + 20.0), short(row(place) + 42.0)))
+                .collect()
+        }
+    };
     html! {
         svg .chart.forest .(shape.name()) viewBox={ "0 0 " (short(width)) " " (short(height)) } role="img" aria-label=(alt)
             data-alone={ "0 -" (short(above)) " " (short(width)) " " (short(height + above)) } {
@@ -101,10 +113,10 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
             @if forest.threshold > 0.0 {
                 rect .threshold x=(short(band[0])) y=(short(TOP - 4.0)) width=(short(band[1] - band[0])) height=(short(bottom - TOP + 4.0)) {}
             }
-            path .grid d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(across(*at)), short(TOP - 4.0), short(bottom))).collect::<String>()) {}
-            path .axis d={ "M" (short(none)) " " (short(TOP - 4.0)) "V" (short(bottom)) } {}
-            @if none - side(forest.sides[0]) >= 0.0 { text .ty x=(short(none - 8.0)) y="12" { "◂ " (forest.sides[0]) } }
-            @if none + side(forest.sides[1]) <= width { text x=(short(none + 8.0)) y="12" { (forest.sides[1]) " ▸" } }
+            path .grid d=(ticks.iter().map(|(at, _)| lines(across(*at))).collect::<String>()) {}
+            path .axis d=(lines(none)) {}
+            text .ty x=(short(less)) y="12" { "◂ " (forest.sides[0]) }
+            text x=(short(less + 16.0)) y="12" { (forest.sides[1]) " ▸" }
             @for (place, one) in forest.rows.iter().enumerate() {
                 @let top = TOP + row * place as f64;
                 @let y = if in_line { top + row / 2.0 } else { top + 31.0 + line };
