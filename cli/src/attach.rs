@@ -341,9 +341,9 @@ pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
 /// A line for a list of runs.
 pub fn line(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let told = read(path, None)
+    let headline = read(path, None)
         .map_or_else(|_| "cannot be read: `nettoll show` with its name says why".to_owned(), |(attached, _)| pages::headline(&attached));
-    format!("{name} {told}")
+    format!("{name} {headline}")
 }
 
 /// `nettoll compare` of two attached runs.

@@ -120,9 +120,9 @@ fn print(measured: &[Measured], json: bool, verbose: bool) -> Result<(), Failure
 /// A line for a list of runs.
 pub fn line(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let told = counts(path)
+    let headline = counts(path)
         .map_or_else(|_| "cannot be read: `nettoll show` with its name says why".to_owned(), |measured| pages::headline(&measured));
-    format!("{name} {told}")
+    format!("{name} {headline}")
 }
 
 /// `nettoll compare` of two runs of the microscope: what changed from one to the other.

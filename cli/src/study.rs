@@ -52,6 +52,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
         }
     };
     let author = || self::plan(args, None, started_ms).map(|(plan, _)| plan);
+    let fallback = plan.clone();
     let Comparison { plan, in_turn, way } = weave::decide(plan, args, author)?;
     let missing = congestion::missing_here(&plan);
     if let Some(first) = missing.first().filter(|_| asks_for_control(args)) {
@@ -60,7 +61,10 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let shortened = shortened.filter(|_| !plan.woven);
     if args.dry_run {
         if args.weave.pilot {
-            measure_pilot(&weave::pilot(&plan, way.as_deref())?, args, started_ms)?;
+            let pilot = weave::pilot(&plan, way.as_deref())?;
+            if !measure_pilot(&pilot, args, started_ms)? {
+                return Ok(Exit::Failed);
+            }
         }
         way.iter().for_each(|way| output::note(way));
         if args.weave.check {
@@ -92,9 +96,9 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let mut plan = plan;
     let (path, outcome) = match carry_out(&plan, started_ms, pooled) {
         // It shows only where the hosts are made.
-        (_, Err(StudyError::NotWoven(why))) if !args.weave.woven => {
+        (_, Err(StudyError::NotWoven(why))) if !args.weave.woven && !fallback.woven => {
             output::note(&weave::in_turn(&why.to_string()));
-            plan = in_turn.clone();
+            plan = fallback;
             carry_out(&plan, started_ms, None)
         }
         came => came,
@@ -108,15 +112,17 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
 }
 
 /// Measures how the instances of a plan scatter, in a run of its own.
-fn measure_pilot(pilot: &ApprovedPlan, args: &StudyArgs, started_ms: u64) -> Result<(), Failure> {
+/// `false` where it was interrupted.
+fn measure_pilot(pilot: &ApprovedPlan, args: &StudyArgs, started_ms: u64) -> Result<bool, Failure> {
     output::note(&format!("the pilot measures {} instances of each cell", pilot.blocks.most));
     let mut recorder = Recorder::new(&args.runs.directory, pilot, started_ms, signals::listen()?);
     let status = lab::woven::run(pilot, &args.arms.gate.gate, &args.credentials()?, &mut recorder)?;
-    match (recorder.path(), status) {
-        (Some(path), Status::BlocksDone | Status::Settled) => output::note(&format!("the pilot is {}", path.display())),
-        _ => output::note("the pilot was interrupted"),
+    let done = matches!(status, Status::BlocksDone | Status::Settled);
+    match recorder.path().filter(|_| done) {
+        Some(path) => output::note(&format!("the pilot is {}", path.display())),
+        None => output::note("the pilot was interrupted"),
     }
-    Ok(())
+    Ok(done)
 }
 
 /// Milliseconds since 1970 (UTC).

@@ -53,6 +53,9 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Res
         () if extent_args.warmup.is_some() || extent_args.precision.is_some() => {
             Some("a warm-up and a precision are those of trials in turn (--woven weaves the arms)")
         }
+        () if extent_args.length.is_some() && extent_args.blocks.is_some() => {
+            Some("a time and a number of blocks together are those of trials in turn (--woven weaves the arms)")
+        }
         () => None,
     };
     if let Some(why) = why {

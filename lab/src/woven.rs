@@ -188,7 +188,7 @@ impl<'a> Weaver<'a> {
         let planned = &self.plan.cells[cell];
         let place = number.wrapping_add((cell as u32).wrapping_mul(1 << 20));
         let Exchange { pairs, swapped } = exchange(self.plan.seed, place, self.plan.arms.len());
-        let (mut outcomes, mut slices, mut all_taken) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut outcomes, mut slices, mut all_taken, mut torn_apart) = (Vec::new(), Vec::new(), Vec::new(), false);
         match self.prepare(cell, &pairs, swapped) {
             Ok(arms) => {
                 match self.weave(cell, number, place, &arms, swapped) {
@@ -199,7 +199,7 @@ impl<'a> Weaver<'a> {
                     }
                     Err(torn) if torn.error.is_loss_of_host() => return Err(not_carried_out(torn.error)),
                     Err(torn) => {
-                        slices = torn.slices;
+                        (slices, torn_apart) = (torn.slices, true);
                         outcomes.extend(arms.iter().map(|_| Err(torn.error.to_string())));
                     }
                 }
@@ -254,6 +254,9 @@ impl<'a> Weaver<'a> {
             *position += 1;
             records.push(record);
         }
+        // An arm that was not as it was to be gives no verdict. An instance that died gives what it has.
+        let measured = |slice: &Slice| matches!(records.get(slice.arm as usize).map(|one| &one.outcome), Some(Outcome::Measured(_)));
+        slices.retain(|slice| torn_apart || measured(slice));
         Ok((slices, records))
     }
 

@@ -168,6 +168,7 @@ mod tests {
             implementation: Some(implementation.to_owned()),
             tcp: false,
             transactions: false,
+            link: None,
             points: sizes.map(point).collect(),
         }
     }

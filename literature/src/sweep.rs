@@ -37,6 +37,8 @@ pub struct Series {
     pub tcp: bool,
     /// Its messages are transactions, which compare with no stream.
     pub transactions: bool,
+    /// The link that it crossed, of a run with ends where they usually are.
+    pub link: Option<String>,
     /// Its sizes, in any order; of a size that occurs often the median counts.
     pub points: Vec<SizePoint>,
 }
@@ -48,7 +50,7 @@ impl Series {
         for (group, name, tcp, point) in points {
             match all.iter_mut().find(|series| series.group == group && series.name == name) {
                 Some(series) => series.points.push(point),
-                None => all.push(Self { group, name, implementation: None, tcp, transactions: false, points: vec![point] }),
+                None => all.push(Self { group, name, implementation: None, tcp, transactions: false, link: None, points: vec![point] }),
             }
         }
         all
@@ -94,6 +96,9 @@ pub struct SeriesResult {
     /// Its messages are transactions.
     #[serde(skip)]
     pub transactions: bool,
+    /// The link that it crossed, of a run with ends where they usually are.
+    #[serde(skip)]
+    pub link: Option<String>,
     /// The series of the group that its improvement is over; itself has none.
     pub baseline: Option<String>,
     /// By rising size.
@@ -172,6 +177,7 @@ fn one(series: &Series, points: &[Merged], baseline: Option<(&str, &[Merged])>, 
         implementation: series.implementation.clone(),
         tcp: series.tcp,
         transactions: series.transactions,
+        link: series.link.clone(),
         baseline: baseline.map(|(name, _)| name.to_owned()),
         off_line: cost.as_ref().map_or_else(|_| Vec::new(), |cost| cost.off_line(times)),
         steps,
@@ -233,6 +239,7 @@ mod tests {
             implementation: None,
             tcp: false,
             transactions: false,
+            link: None,
             points: points.iter().map(point).collect(),
         }
     }

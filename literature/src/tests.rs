@@ -140,6 +140,7 @@ fn transactions_are_not_compared_with_streams() {
         implementation: None,
         tcp: false,
         transactions,
+        link: None,
         points: vec![super::sweep::SizePoint { bytes: 1, messages_per_s: 10_000.0, sent_per_s: None }],
     };
     let foreign = Foreign { series: vec![series("netperf TCP_CRR", true), series("netperf UDP_STREAM", false)], ..Foreign::default() };

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::Comparison;
 use crate::read::ReadError;
+use crate::shape::SOCKETS;
 use crate::sweep::SeriesResult;
 
 /// The link whose time is that of the hosts alone.
@@ -32,6 +33,9 @@ pub struct Year {
     pub sizes: String,
     /// How it was found.
     pub source: String,
+    /// It is of UDP over the kernel's sockets.
+    #[serde(skip)]
+    pub udp_sockets: bool,
 }
 
 impl Year {
@@ -53,18 +57,17 @@ impl Year {
 /// None that a user can meet: the table is part of the program, and read by its tests.
 pub fn all() -> Result<Vec<Year>, ReadError> {
     let bad = |error: csv::Error| ReadError::NotARow { line: 0, reason: error.to_string() };
-    csv::Reader::from_reader(YEARS.as_bytes()).deserialize().collect::<Result<_, _>>().map_err(bad)
+    let of_table = |one: Year| Year { udp_sockets: one.stack.contains("UDP") && !one.stack.contains("STREAMS"), ..one };
+    csv::Reader::from_reader(YEARS.as_bytes()).deserialize().map(|one| one.map(of_table)).collect::<Result<_, _>>().map_err(bad)
 }
 
-/// Where, when and over which link a run of today was measured.
+/// Where and when a run of today was measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Today<'a> {
     /// The year.
     pub year: u16,
     /// The kernel, such as `Linux 6.18`.
     pub kernel: &'a str,
-    /// The link.
-    pub link: &'a str,
 }
 
 impl Today<'_> {
@@ -72,18 +75,19 @@ impl Today<'_> {
     /// piece of a line with steps, as of the papers.
     pub fn costs(&self, run: &Comparison) -> Vec<Year> {
         let row = |series: &SeriesResult| {
-            let piece = series.cost.as_ref()?.pieces.first()?;
+            let (piece, link) = (series.cost.as_ref()?.pieces.first()?, series.link.as_ref()?);
             let shown = piece.message_ns.residual_bootstrap.is_some_and(|[low, _]| low > 0.0);
             shown.then(|| Year {
                 year: self.year,
                 machine: "this machine".to_owned(),
                 stack: format!("{} {}", self.kernel, series.name),
-                link: self.link.to_owned(),
+                link: link.clone(),
                 what: "elapsed at the receiver".to_owned(),
                 ns_per_message: Some(piece.message_ns.value),
                 ns_per_byte: Some(piece.byte_ns.value),
                 sizes: format!("{}-{}", piece.from, piece.to),
                 source: run.label.clone(),
+                udp_sockets: !series.tcp && series.implementation.as_deref().is_none_or(|name| name == SOCKETS),
             })
         };
         run.series.iter().filter_map(row).collect()
@@ -113,8 +117,7 @@ impl Fall {
 /// Falls of the cost of a message and of a byte by UDP over sockets, from the first to the last year that has a line
 /// over loopback, where no wire sets the time.
 pub fn falls(all: &[Year]) -> [Option<Fall>; 2] {
-    let other = |one: &Year| ["STREAMS", "tpi-"].iter().any(|name| one.stack.contains(name));
-    let udp = || all.iter().filter(|one| one.is_line() && one.stack.contains("UDP") && !other(one));
+    let udp = || all.iter().filter(|one| one.is_line() && one.udp_sockets);
     let own = || udp().filter(|one| one.link == LOOPBACK);
     let first = udp().next();
     let last = own().map(|one| one.year).max().and_then(|year| own().find(|one| one.year == year));

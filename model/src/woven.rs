@@ -166,8 +166,10 @@ impl Slice {
 /// Times of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceTimes {
-    /// From the sender's start to the measured part.
+    /// From the sender's start to the mark of the measured part.
     pub settle: Nanos,
+    /// Longest time from there until every thread has seen the mark: those that share a CPU have their turns.
+    pub turns: Nanos,
     /// The measured part.
     pub measured: Nanos,
 }
@@ -183,9 +185,9 @@ const LEAST_MEASURED: Nanos = Nanos::from_millis(10);
 
 impl SliceTimes {
     /// Of datagrams and round trips, which need a few milliseconds to be as they are: short slices share the most drift.
-    pub const SHORT: Self = Self { settle: Nanos::from_millis(2), measured: LEAST_MEASURED };
+    pub const SHORT: Self = Self { settle: Nanos::from_millis(2), turns: Nanos::new(0), measured: LEAST_MEASURED };
     /// Of TCP streams, of several flows, and of offered rates.
-    pub const LONG: Self = Self { settle: Nanos::from_millis(4), measured: Nanos::from_millis(40) };
+    pub const LONG: Self = Self { settle: Nanos::from_millis(4), turns: Nanos::new(0), measured: Nanos::from_millis(40) };
 
     /// Those of a cell in so many arms: none idles so long that a connection forgets.
     ///
@@ -194,30 +196,30 @@ impl SliceTimes {
     pub fn of(cell: &Cell, arms: usize) -> Result<Self, TooShort> {
         let threads = cell.threads();
         let is_long = is_tcp_stream(cell) || threads > 1 || cell.rate.is_some();
-        let Self { settle, measured } = if is_long { Self::LONG } else { Self::SHORT };
+        let Self { settle, measured, .. } = if is_long { Self::LONG } else { Self::SHORT };
         let turns = if threads > 1 { Nanos::new(TURN.get().saturating_mul(threads.into())) } else { Nanos::default() };
         // A rate beyond all clocks needs no time, and one of nothing all of it.
         let messages = cell.rate.map(|rate| LEAST_MESSAGES / rate.messages_per_second(cell.size));
         let messages = messages.map_or(Nanos::default(), |seconds| Nanos::new((seconds * 1e9) as u64));
-        let settle = settle.max(turns);
-        let most = Nanos::new(LONGEST_IDLE.get() / arms.saturating_sub(1).max(1) as u64).since(settle);
+        let most = Nanos::new(LONGEST_IDLE.get() / arms.saturating_sub(1).max(1) as u64).since(settle + turns);
         let measured = measured.max(turns).max(messages).min(most);
         match () {
             () if measured < LEAST_MEASURED.max(turns) => Err(TooShort::Flows),
             () if measured < messages => Err(TooShort::Rate),
-            () => Ok(Self { settle, measured }),
+            () => Ok(Self { settle, turns, measured }),
         }
     }
 
     /// As long as the longer of both.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        Self { settle: self.settle.max(other.settle), measured: self.measured.max(other.measured) }
+        let Self { settle, turns, measured } = self;
+        Self { settle: settle.max(other.settle), turns: turns.max(other.turns), measured: measured.max(other.measured) }
     }
 
     /// Length of an instance of a cell in so many arms: fresh connections come often where they differ from each other.
     pub fn instance_length(self, cell: &Cell, arms: usize) -> Nanos {
-        let rounds = Nanos::new((self.settle + self.measured).get().saturating_mul(LEAST_ROUNDS));
+        let rounds = Nanos::new((self.settle + self.turns + self.measured).get().saturating_mul(LEAST_ROUNDS));
         let of_an_arm = Nanos::from_millis(if is_tcp_stream(cell) { 250 } else { 200 }).max(rounds);
         Nanos::new(of_an_arm.get().saturating_mul(arms as u64))
     }
@@ -318,7 +320,7 @@ mod tests {
                 let cells = (1..40).map(|count| flows(plain(), count)).chain([both_ways(flows(plain(), 4)), rate(plain(), 20_000)]);
                 for cell in cells {
                     let Ok(times) = SliceTimes::of(&cell, arms) else { continue };
-                    let slice = (times.settle + times.measured).get();
+                    let slice = (times.settle + times.turns + times.measured).get();
                     assert!(slice * (arms as u64 - 1) <= 150_000_000 && times.measured >= Nanos::from_millis(10), "{cell} {arms}");
                     // The first does not count, and each is longer by its drain.
                     assert!(times.instance_length(&cell, arms).get() / (slice * arms as u64) >= 5, "{cell} {arms}");
@@ -329,7 +331,7 @@ mod tests {
         let of = |cell: &Cell, arms| SliceTimes::of(cell, arms);
         let tcp = Cell::plain(Test::TcpStream, Bytes::new(64));
         assert_eq!(of(&tcp, 2), Ok(SliceTimes::LONG));
-        assert_eq!(of(&both_ways(flows(tcp.clone(), 2)), 2), Ok(SliceTimes { settle: Nanos::from_millis(16), ..SliceTimes::LONG }));
+        assert_eq!(of(&both_ways(flows(tcp.clone(), 2)), 2), Ok(SliceTimes { turns: Nanos::from_millis(16), ..SliceTimes::LONG }));
         assert_eq!(of(&flows(tcp.clone(), 19), 2), Err(TooShort::Flows));
         assert_eq!(of(&flows(tcp, 3), 8), Err(TooShort::Flows));
         let udp = Cell::plain(Test::UdpStream, Bytes::new(64));

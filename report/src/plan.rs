@@ -107,7 +107,7 @@ impl DryRun<'_> {
             "outlook": plan.fleet.is_some().then(|| fleet::outlook(plan)),
             "earlier": earlier,
             "smallest": self.smallest.map(|found| serde_json::json!({
-                "s": found.time.as_secs_f64(), "half_width": found.half_width, "cell": found.cell.to_string(), "runs": found.runs,
+                "s": found.time.as_secs_f64(), "half_width": found.half_width, "difference": found.difference, "cell": found.cell.to_string(), "runs": found.runs,
             })),
             "notes": self.notes,
         }))
@@ -264,14 +264,14 @@ fn of_instances(plan: &Plan, instances: u32) -> Nanos {
 
 /// The smallest difference that woven arms show here, in a sentence.
 pub fn smallest(found: Option<&Smallest>) -> String {
-    let Some(Smallest { time, half_width, cell, runs }) = found else {
+    let Some(Smallest { time, difference, cell, runs, .. }) = found else {
         return format!(
             "The smallest difference that {WOVEN_TIME} show here is not known: no woven run of such cells is stored (--pilot measures for it)."
         );
     };
     format!(
-        "{time} show a difference of {} here: the half-width of {cell} by {}.",
-        percent(*half_width),
+        "{time} of each cell show a difference of {} here in 4 runs of 5 ({cell}, by {}).",
+        percent(*difference),
         plural(*runs as u64, "stored run"),
     )
 }

@@ -43,7 +43,9 @@ pub fn of(analysis: &Analysis) -> Answer {
     let ratios: Vec<Option<Estimate>> = all().flat_map(|(_, series)| ratios(series)).collect();
     let (grade, reason) = grade(analysis.blocks, &ratios);
     let mut farthest: Vec<Farthest> = all().filter_map(|(factor, series)| farthest(factor, series)).collect();
-    farthest.order_by(|a, b| distance(&b.ratio).total_cmp(&distance(&a.ratio)));
+    // What is shown comes first.
+    let is_open = |one: &Farthest| ends(&one.ratio).is_none_or(|[low, high]| low <= 1.0 && high >= 1.0);
+    farthest.order_by(|a, b| is_open(a).cmp(&is_open(b)).then(distance(&b.ratio).total_cmp(&distance(&a.ratio))));
     let more = farthest.len().saturating_sub(1);
     let more = if more > 0 { format!(" {more} more.") } else { String::new() };
     let text = farthest.first().map_or_else(String::new, clause);
@@ -85,7 +87,10 @@ fn clause(one: &Farthest) -> String {
     let what = if one.series.test.is_stream() { format!("goodput of {message}s") } else { format!("median {message}") };
     let settings = one.series.series.split_once(" (").map_or_else(String::new, |(_, settings)| format!(" ({settings}"));
     let ends = ends(&one.ratio).map(|ends| ends.map(|end| end - 1.0));
-    format!("{} changes the {what}{settings} by {}", level(one), with_span(one.ratio.value - 1.0, ends))
+    let shown = ends.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+    let verb = if shown { "changes" } else { "is not shown to change" };
+    let by = if shown { " by" } else { ":" };
+    format!("{} {verb} the {what}{settings}{by} {}", level(one), with_span(one.ratio.value - 1.0, ends))
 }
 
 fn part(one: &Farthest) -> Part {

@@ -58,6 +58,8 @@ pub struct Outcome {
     pub line: Line,
     /// Its run, if there is one.
     pub run: Option<PathBuf>,
+    /// It could be measured here, and was not.
+    pub failed: bool,
 }
 
 /// Whether a run has all that its plan asks for.
@@ -87,15 +89,21 @@ impl Batch {
         let listed = store::list(&self.directory)?.into_iter();
         let known = listed.filter_map(|listed| Some((listed.path, listed.run.ok()?)));
         let mut parts: Vec<(PathBuf, Run)> = known.filter(|(_, run)| run.plan.name.starts_with(PREFIX)).collect();
+        // What `study --again` makes of a part is none.
+        parts.retain(|(_, run)| run.pooled.is_none() && Part::named(run.plan.name.trim_start_matches(PREFIX)).is_ok());
         let Some((_, last)) = parts.last() else {
             let place = self.directory.display();
             return Err(Failure::misuse(format!("{place} holds no part of `nettoll papers` to go on with: leave --resume out")));
         };
         self.seed = last.plan.seed;
-        // It goes on as it began.
-        let name = last.plan.name.trim_start_matches(PREFIX);
-        self.quick |= Part::named(name)?.work(true, self.seed)?.plan().is_some_and(|plan| **plan == last.plan);
         parts.retain(|(_, run)| run.plan.seed == self.seed);
+        // It goes on as it began, by the parts that are measured otherwise in less time.
+        for (_, run) in &parts {
+            let part = Part::named(run.plan.name.trim_start_matches(PREFIX))?;
+            let [quick, whole] = [part.work(true, self.seed)?, part.work(false, self.seed)?];
+            let is = |work: &Work| work.plan().is_some_and(|plan| **plan == run.plan);
+            self.quick |= is(&quick) && !is(&whole);
+        }
         Ok(parts)
     }
 
@@ -119,9 +127,11 @@ impl Batch {
     /// The last run of the microscope since the batch began.
     fn counted(&self) -> Result<Option<PathBuf>, Failure> {
         for path in store::paths(&self.directory)?.into_iter().rev().filter(|path| store::is_exact(path)) {
-            let began = exact::of_run(&path)?.and_then(|stored| stored.run).map(|run| run.started_ms);
-            if began.is_some_and(|began| began >= self.seed) {
-                return Ok(Some(path));
+            // One that cannot be read is none of these.
+            let Some(stored) = exact::of_run(&path).ok().flatten() else { continue };
+            match stored.run.map(|run| run.started_ms) {
+                Some(began) if began >= self.seed => return Ok(Some(path)),
+                _ => return Ok(None),
             }
         }
         Ok(None)
@@ -190,7 +200,8 @@ impl Batch {
                 ));
             }
             let (run, lacks) = self.measured(task, &outcomes, &stop);
-            outcomes.push(Outcome { line: self.line(task, run.as_deref(), lacks), run });
+            let failed = task.lacks.is_none() && lacks.is_some();
+            outcomes.push(Outcome { line: self.line(task, run.as_deref(), lacks), run, failed });
         }
         Ok((outcomes, stop.load(Ordering::Relaxed)))
     }

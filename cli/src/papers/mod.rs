@@ -41,6 +41,7 @@ pub fn run(args: &PapersArgs) -> Result<Exit, Failure> {
     // A table that cannot be read must not cost what is measured.
     let papers = papers()?;
     let (outcomes, interrupted) = batch.measure()?;
+    let failed = outcomes.iter().any(|outcome| outcome.failed);
     let runs: Vec<PathBuf> = outcomes.iter().filter_map(|outcome| outcome.run.clone()).collect();
     let parts: Vec<_> = outcomes.into_iter().map(|outcome| outcome.line).collect();
     let page = asked.unwrap_or_else(|| batch.directory().join(PAGE));
@@ -53,7 +54,7 @@ pub fn run(args: &PapersArgs) -> Result<Exit, Failure> {
         let place = batch.directory().display();
         output::note(&format!("interrupted; what was measured is kept in {place}; go on with `nettoll papers --resume {place}`"));
     }
-    Ok(if interrupted { Exit::Failed } else { Exit::Done })
+    Ok(if interrupted || failed { Exit::Failed } else { Exit::Done })
 }
 
 /// Small messages, whose costs are predicted from the sizes of a run with receipts.
@@ -142,11 +143,7 @@ fn today(found: &[PathBuf], papers: &mut [ReferenceAnalysis]) -> Result<Runs, Fa
 fn costs(analysis: &Analysis, compared: &Comparison) -> Vec<Year> {
     let kernel = analysis.hosts.first().map_or("", |facts| facts.kernel.as_str());
     let release = kernel.split('.').take(2).collect::<Vec<_>>().join(".");
-    let today = years::Today {
-        year: store::year(analysis.run.started_ms),
-        kernel: &format!("Linux {release}"),
-        link: &analysis.run.plan.link.kind.to_string(),
-    };
+    let today = years::Today { year: store::year(analysis.run.started_ms), kernel: &format!("Linux {release}") };
     today.costs(compared)
 }
 

@@ -14,9 +14,9 @@ pub(super) fn checks(scratch: &Findings) -> Vec<Check> {
         Err(refusal) => subject("network namespace").absent(answer("CLONE_NEWNET", refusal), with_rights(errno(&refusal.answer))),
     };
     let as_user = match &scratch.without_rights {
-        Ok(_) => subject("in a user namespace").present("root is not needed"),
+        Ok(_) => subject("user namespace").present("root is not needed"),
         Err(refusal) => {
-            subject("in a user namespace").absent(answer("CLONE_NEWUSER|CLONE_NEWNET", refusal), without_rights(errno(&refusal.answer)))
+            subject("user namespace").absent(answer("CLONE_NEWUSER|CLONE_NEWNET", refusal), without_rights(errno(&refusal.answer)))
         }
     };
     vec![as_root, as_user, link(subject("veth pair"), scratch)]

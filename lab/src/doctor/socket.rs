@@ -74,7 +74,7 @@ pub(super) fn checks() -> Vec<Check> {
 
 /// Binds where an agent listens by default, but does not listen.
 fn agent_port() -> Check {
-    let subject = Subject { area: Area::Sockets, name: "an agent's port", need: Need::Later };
+    let subject = Subject { area: Area::Sockets, name: "agent's port", need: Need::Later };
     let bound = Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|socket| {
         // As an agent does, so that connections of one that ended do not count.
         socket.set_reuse_address(true)?;

@@ -115,7 +115,7 @@ fn by_sndbuf(analysis: &Analysis) -> Points {
     if varies { points } else { Points::new() }
 }
 
-/// Share of datagrams lost by priority of either end, of those that lose any.
+/// Share of datagrams lost by priority of either end, where any loses some.
 fn by_priority(analysis: &Analysis) -> Points {
     let usual = |cell: &Cell| cell.conditions.priority.sender == Priority::Usual && cell.conditions.priority.receiver == Priority::Usual;
     if streams(analysis).all(|cell| usual(&cell.cell)) {
@@ -123,10 +123,11 @@ fn by_priority(analysis: &Analysis) -> Points {
     }
     let datagrams = streams(analysis).filter(|cell| cell.cell.test == Test::UdpStream);
     let point = |(place, cell): (usize, &CellResult)| {
-        let lost = of(cell, Metric::LossShare).filter(|lost| lost.value > 0.0)?;
+        let lost = of(cell, Metric::LossShare)?;
         Some((cell.label.clone(), vec!["udp".to_owned()], place as f64, lost))
     };
-    datagrams.enumerate().filter_map(point).collect()
+    let points: Points = datagrams.enumerate().filter_map(point).collect();
+    if points.iter().any(|point| point.3.value > 0.0) { points } else { Points::new() }
 }
 
 /// Rates of each sender's buffer over the receiver's, both counted by their places among those of the map.

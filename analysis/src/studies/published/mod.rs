@@ -8,6 +8,7 @@ pub(crate) mod today;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::condition::Placement;
 use model::order::{Gather, Order};
 use model::{Bytes, Cell, Plan, Protocol, Receive, Test, cell};
 
@@ -150,6 +151,10 @@ pub fn as_foreign(analysis: &Analysis) -> Foreign {
         implementation: points.first().and_then(|(cell, _)| implementation(cell)).filter(|_| has_others),
         tcp: series.test().protocol() == Protocol::Tcp,
         transactions: !series.test().is_stream(),
+        link: points
+            .first()
+            .filter(|(cell, _)| cell.conditions.placement == Placement::Usual)
+            .map(|(cell, _)| analysis.run.plan.link_of(cell).kind.to_string()),
         points: points.into_iter().map(|(_, point)| *point).collect(),
     };
     let series = group_by(&known, |(cell, _)| cell.series()).into_iter().map(one).collect();

@@ -3,9 +3,10 @@
 use model::{Cell, Nanos, Plan, woven};
 use stats::distribution::student_critical;
 use stats::instances::Instances;
+use stats::power::found_in_four_of_five;
 
 use super::{Measure, WovenSeries, WovenSide};
-use crate::verdict::CONFIDENCE;
+use crate::verdict::{CONFIDENCE, Options};
 
 /// Time of a woven comparison for which the smallest difference is told.
 pub const WOVEN_TIME: Nanos = Nanos::from_millis(10_000);
@@ -37,6 +38,8 @@ pub struct Smallest {
     pub time: Nanos,
     /// Half-width of the plain interval of a change, as a share.
     pub half_width: f64,
+    /// The true difference that they show in four runs of five.
+    pub difference: f64,
     /// The cell that shows the least.
     pub cell: Cell,
     /// Earlier runs with cells of its kind.
@@ -72,11 +75,14 @@ impl Scatter {
         let variance = alike().map(|seen| seen.freedom * seen.variance).sum::<f64>() / freedom;
         let instance = plan.instance_length(cell) + woven::OVERHEAD;
         let instances = (WOVEN_TIME.get() / instance.get().max(1)).max(2) as f64;
-        let half_width = (student_critical(CONFIDENCE, instances - 1.0) * (variance / instances).sqrt()).exp_m1();
+        let error = (variance / instances).sqrt();
+        let half_width = (student_critical(CONFIDENCE, instances - 1.0) * error).exp_m1();
+        let threshold = Options::default().threshold.ln_1p();
+        let difference = found_in_four_of_five(error, CONFIDENCE, instances - 1.0, threshold).exp_m1();
         let mut runs: Vec<usize> = alike().map(|seen| seen.run).collect();
         // Those of a run follow one another.
         runs.dedup();
-        half_width.is_finite().then(|| Smallest { time: WOVEN_TIME, half_width, cell: cell.clone(), runs: runs.len() })
+        half_width.is_finite().then(|| Smallest { time: WOVEN_TIME, half_width, difference, cell: cell.clone(), runs: runs.len() })
     }
 }
 

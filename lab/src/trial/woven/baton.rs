@@ -133,7 +133,7 @@ impl<'a> Baton<'a> {
         for seat in self.arms.iter().flat_map(|arm| &arm.flows).flat_map(|flow| [flow.seats.sender, flow.seats.receiver]) {
             self.board.await_edge(seat, Mark::FIRST, START_LIMIT).ok_or_else(|| silent("the start of its measured part"))?;
         }
-        let mut last = Nanos::new((self.times.settle + self.times.measured + HAND_OVER).get() * self.arms.len() as u64);
+        let mut last = Nanos::new((self.times.settle + self.times.turns + self.times.measured + HAND_OVER).get() * self.arms.len() as u64);
         for round in 0.. {
             let begun = monotonic();
             if begun + last + MARGIN > until {
@@ -210,7 +210,7 @@ impl<'a> Baton<'a> {
         if flows.len() == 1 {
             return marked;
         }
-        let limit = marked + self.times.settle;
+        let limit = marked + self.times.turns;
         let mut now = marked;
         while now < limit && self.edges(flows, starts).is_none() {
             sleep_until(now + TURNS_LOOK);

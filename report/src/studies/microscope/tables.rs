@@ -51,14 +51,23 @@ pub fn matrix(measured: &[Measured]) -> Option<Table> {
             if sizes.is_empty() { vec![Some(least)] } else { sizes.iter().copied().map(Some).map(of_size).collect() };
         let before: Vec<Option<&Region>> = earlier.iter().map(|one| one.region(&least.name)).collect();
         let side = Sides { columns, before, least };
+        let instructions = |region: &Region| region.total.instructions;
         let most = regions.iter().flat_map(|region| &region.rows.layers).map(|row| row.counts.instructions).max().unwrap_or(0);
-        table.push(RowKind::Plain, Level::Answer, side.cells((*scenario).to_owned(), 0, |region| region.total.instructions));
+        table.push(RowKind::Plain, Level::Answer, side.cells((*scenario).to_owned(), 0, instructions, instructions));
         for (place, layer) in layers_of(regions).into_iter().enumerate() {
             let level = if place < layers_each { Level::Answer } else { Level::Usual };
-            table.push(RowKind::Part, level, side.cells(layer.to_string(), most, |region| region.rows.layer(layer).instructions));
+            table.push(
+                RowKind::Part,
+                level,
+                side.cells(layer.to_string(), most, |region| region.rows.layer(layer).instructions, instructions),
+            );
         }
         for (name, count) in &QUANTITIES[1..] {
-            table.push(RowKind::Part, Level::Usual, side.cells((*name).to_owned(), 0, |region| count(&region.total)));
+            table.push(
+                RowKind::Part,
+                Level::Usual,
+                side.cells((*name).to_owned(), 0, |region| count(&region.total), |region| count(&region.total)),
+            );
         }
     }
     let kernels = earlier.iter().map(|one| Head::ranked(one.provenance.kernel.clone(), 14));
@@ -98,22 +107,22 @@ struct Sides<'r> {
 
 impl Sides<'_> {
     /// The cells of a row; those of sizes are as dark as their share of `most`, where that is not 0.
-    fn cells(&self, name: String, most: u64, count: impl Fn(&Region) -> u64) -> Vec<Cell> {
+    fn cells(&self, name: String, most: u64, count: impl Fn(&Region) -> u64, of: impl Fn(&Region) -> u64) -> Vec<Cell> {
         let written = |region: &Option<&Region>| region.map(&count);
         let sized = self.columns.iter().map(|region| match written(region) {
             Some(found) if most > 0 => Cell::Shaded(whole(found).into(), found as f64 / most as f64),
             found => found.map(whole).into(),
         });
         let before = self.before.iter().map(|region| written(region).map(whole).into());
-        let change = self.before.last().map(|region| self.change(*region, &count));
+        let change = self.before.last().map(|region| self.change(*region, &count, &of));
         std::iter::once(name.into()).chain(sized).chain(before).chain(change).collect()
     }
 
-    /// How the message of the least size changed from the kernel before, coloured where that is much of the message.
-    fn change(&self, before: Option<&Region>, count: impl Fn(&Region) -> u64) -> Cell {
+    /// How the message of the least size changed from the kernel before, coloured where that is much of the whole.
+    fn change(&self, before: Option<&Region>, count: impl Fn(&Region) -> u64, of: impl Fn(&Region) -> u64) -> Cell {
         let Some(before) = before else { return Cell::Nothing };
         let by = count(self.least) as i64 - count(before) as i64;
-        let share = by.unsigned_abs() as f64 / before.total.instructions.max(1) as f64;
+        let share = by.unsigned_abs() as f64 / of(before).max(1) as f64;
         let text = if by > 0 { format!("+{}", signed(by)) } else { signed(by) };
         if share > LEAST_CHANGE { Cell::Shaded(text.into(), (share / (10.0 * LEAST_CHANGE)).clamp(0.2, 1.0)) } else { text.into() }
     }

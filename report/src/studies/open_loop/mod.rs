@@ -16,6 +16,7 @@ use crate::studies::glance::{MOST_ROWS, NAME, figure, places, unit};
 use crate::{interval, words as shared};
 
 /// A rate with what was measured at it, or the closed loop next to which it stands.
+#[derive(Clone, Copy)]
 struct Row<'a> {
     /// The series, where it is its first row.
     series: &'a str,
@@ -30,27 +31,37 @@ pub fn round_trips_at_a_glance(analysis: &Analysis) -> Option<Vec<Block>> {
     let trips: Vec<&OpenLoopSeries> = study.series.iter().filter(|series| !series.test.is_stream()).collect();
     let mut rows: Vec<Row> = Vec::new();
     for series in &trips {
-        let first = rows.len();
         let closed = series.closed.and_then(|place| analysis.cells.get(place));
-        rows.extend(closed.map(|cell| Row { series: "", rate: None, latency: cell.latency.as_ref(), uncorrected: cell.latency.as_ref() }));
+        rows.extend(closed.map(|cell| Row {
+            series: &series.series,
+            rate: None,
+            latency: cell.latency.as_ref(),
+            uncorrected: cell.latency.as_ref(),
+        }));
         rows.extend(series.rates.iter().filter_map(|rate| {
             let cell = analysis.cells.get(rate.cell)?;
-            Some(Row { series: "", rate: Some(rate), latency: cell.latency.as_ref(), uncorrected: cell.uncorrected.as_ref() })
+            Some(Row { series: &series.series, rate: Some(rate), latency: cell.latency.as_ref(), uncorrected: cell.uncorrected.as_ref() })
         }));
-        rows.iter_mut().skip(first).take(1).for_each(|row| row.series = &series.series);
     }
     if rows.is_empty() {
         return None;
     }
-    let shown: Vec<&Row> = places(rows.len(), MOST_ROWS).into_iter().map(|place| &rows[place]).collect();
+    let mut shown: Vec<Row> = places(rows.len(), MOST_ROWS).into_iter().map(|place| rows[place]).collect();
+    let left = rows.len() - shown.len();
+    // A series is named in its first row.
+    for place in (1..shown.len()).rev() {
+        if shown[place].series == shown[place - 1].series {
+            shown[place].series = "";
+        }
+    }
     let medians = shown.iter().filter_map(|row| percentile(row.latency, 50.0)).map(|found| found.estimate.value);
     let (factor, unit) = unit(&medians.collect::<Vec<_>>());
     let time = |latency: Option<&Latency>, percent: f64| match percentile(latency, percent) {
         Some(found) if found.at_least => interval::at_least(&digits(found.estimate.value / factor)),
         found => figure(found.map(|found| &found.estimate), factor),
     };
-    let sent = |row: &&Row| row.rate.and_then(|rate| rate.sent_per_s).map(|sent| digits(sent.value));
-    let kept = |row: &&Row| match row.rate.and_then(|rate| rate.reached) {
+    let sent = |row: &Row| row.rate.and_then(|rate| rate.sent_per_s).map(|sent| digits(sent.value));
+    let kept = |row: &Row| match row.rate.and_then(|rate| rate.reached) {
         Some(true) => "yes",
         Some(false) => "NO",
         None => "",
@@ -69,7 +80,8 @@ pub fn round_trips_at_a_glance(analysis: &Analysis) -> Option<Vec<Block>> {
     if trips.len() > 1 {
         table.columns[0].cut = Some(NAME);
     }
-    let legend = "From when a request was due; closed: of a client that waits for each answer. ≥: no upper end.";
+    let more = if left > 0 { format!(" {}.", shared::plural(left as u64, "more row")) } else { String::new() };
+    let legend = format!("From when a request was due; closed: of a client that waits for each answer. ≥: no upper end.{more}");
     Some(vec![table.into(), Block::Aside(legend.into())])
 }
 

@@ -50,7 +50,7 @@ pub fn at_a_glance(study: &RepetitionStudy) -> Vec<Block> {
 /// An advice in few words.
 fn to_use(advice: &Advice) -> String {
     match advice {
-        Advice::Least { count, .. } => format!("{} or more", number::whole(*count)),
+        Advice::Least { count, .. } => format!("{} (the fewest)", number::whole(*count)),
         Advice::Count { count, .. } => number::whole(count.value.ceil() as u64),
         Advice::MoreRuns { runs, .. } => format!("none; {} runs", number::whole(*runs as u64)),
         Advice::Unknown => "open".to_owned(),
