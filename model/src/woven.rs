@@ -201,6 +201,8 @@ impl SliceTimes {
         // A rate beyond all clocks needs no time, and one of nothing all of it.
         let messages = cell.rate.map(|rate| LEAST_MESSAGES / rate.messages_per_second(cell.size));
         let messages = messages.map_or(Nanos::default(), |seconds| Nanos::new((seconds * 1e9) as u64));
+        // Threads settle while they wait for their turns as well.
+        let settle = if threads > 1 { Self::SHORT.settle } else { settle };
         let most = Nanos::new(LONGEST_IDLE.get() / arms.saturating_sub(1).max(1) as u64).since(settle + turns);
         let measured = measured.max(turns).max(messages).min(most);
         match () {
@@ -331,7 +333,10 @@ mod tests {
         let of = |cell: &Cell, arms| SliceTimes::of(cell, arms);
         let tcp = Cell::plain(Test::TcpStream, Bytes::new(64));
         assert_eq!(of(&tcp, 2), Ok(SliceTimes::LONG));
-        assert_eq!(of(&both_ways(flows(tcp.clone(), 2)), 2), Ok(SliceTimes { turns: Nanos::from_millis(16), ..SliceTimes::LONG }));
+        assert_eq!(
+            of(&both_ways(flows(tcp.clone(), 2)), 2),
+            Ok(SliceTimes { settle: SliceTimes::SHORT.settle, turns: Nanos::from_millis(16), ..SliceTimes::LONG })
+        );
         assert_eq!(of(&flows(tcp.clone(), 19), 2), Err(TooShort::Flows));
         assert_eq!(of(&flows(tcp, 3), 8), Err(TooShort::Flows));
         let udp = Cell::plain(Test::UdpStream, Bytes::new(64));

@@ -372,8 +372,12 @@ fn a_named_file_that_others_can_write_starts_nothing() -> Result<(), Skip> {
 }
 
 /// Commands that use a cache.
-const OF_CACHE: [&[&str]; 4] =
-    [&["doctor", "-v"], &["microscope", "--offline", "--kernel", "6.12"], &["microscope", "--dry-run", "--offline"], &["microscope", "cache"]];
+const OF_CACHE: [&[&str]; 4] = [
+    &["doctor", "-v"],
+    &["microscope", "--offline", "--kernel", "6.12"],
+    &["microscope", "--dry-run", "--offline"],
+    &["microscope", "cache"],
+];
 
 fn nothing_of_a_cache_of_somebody_else_is_started() -> Result<(), Skip> {
     let tool = Tool::new();

@@ -104,7 +104,10 @@ fn what_is_stored_is_told_again_by_other_commands() -> Result<(), Skip> {
         compared.refused_in_json(2, &["no receipt"]);
     } else {
         assert_eq!(compared.code, Some(4), "one run each: {compared:?}");
-        assert!(page.contains("One request</text>") && page.contains("CPU time of a request: received, then sent"), "a picture of the layers");
+        assert!(
+            page.contains("One request</text>") && page.contains("CPU time of a request: received, then sent"),
+            "a picture of the layers"
+        );
         assert!(compared.stderr.contains("inconclusive: "), "{compared:?}");
         let found = compared.json();
         assert!(found["layers"]["cpu"]["difference"]["value"].is_number());
