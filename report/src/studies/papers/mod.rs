@@ -43,10 +43,12 @@ pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool:
     };
     sections.extend(papers.iter().map(of_paper));
     sections.extend(parts::section(&runs.parts));
-    sections.push(usual(methods(papers)));
+    sections.push(usual(methods(papers, &runs.names)));
     let (heading, line) = match runs.names.as_slice() {
         [] => ("Five studies of the network stack, by their own tables", "The papers alone: nothing is measured.".to_owned()),
-        names if runs.parts.is_empty() => ("Five studies of the network stack, then and now", format!("Today: {}.", names.join(", "))),
+        names if runs.parts.is_empty() => {
+            ("Five studies of the network stack, then and now", format!("Today: {}.", plural(names.len() as u64, "stored run")))
+        }
         names => {
             ("Five studies of the network stack, then and now", format!("Today: {} measured for it.", plural(names.len() as u64, "run")))
         }
@@ -124,9 +126,10 @@ fn by_paper(papers: &[ReferenceAnalysis]) -> Table {
 }
 
 /// Sources, rules and how to see the same again.
-fn methods(papers: &[ReferenceAnalysis]) -> Section {
+fn methods(papers: &[ReferenceAnalysis], runs: &[String]) -> Section {
     let sources = papers.iter().map(|one| (year(one), format!("{}. `nettoll reference {}`", one.source, one.name)));
     let rules = "A claim is a row of reference/claims.csv: a rule and its operands. Tables that `--table` gives are ruled by the same rows. Figures that the papers \
                  draw without numbers are not traced: their stated figures are marked.";
-    Section::new("methods", "Methods and sources", [Block::Paragraph(rules.into()), Block::facts(sources)])
+    let today = (!runs.is_empty()).then(|| Block::Paragraph(format!("Runs of today: {}.", runs.join(", ")).into()));
+    Section::new("methods", "Methods and sources", [Block::Paragraph(rules.into()), Block::facts(sources)].into_iter().chain(today))
 }
