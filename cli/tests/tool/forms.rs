@@ -375,7 +375,9 @@ fn the_doctor_says_what_this_machine_offers() -> Result<(), Skip> {
     assert!(brief.starts_with("Ready for: study, advise") && brief.lines().count() <= 25, "{brief}");
     let text = tool.run(&["doctor", "-v"]).done().stdout;
     let (groups, checks) = text.split_once("\nEvery check\n").unwrap_or_else(|| panic!("{text}"));
-    assert_eq!(groups, brief);
+    // A reading of the clock takes another time each time.
+    let steady = |text: &str| text.lines().filter(|line| !line.contains("a reading")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(steady(groups), steady(&brief));
     let labels: Vec<&str> =
         checks.lines().filter(|line| line.starts_with(char::is_alphabetic)).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(labels, AREAS, "{text}");
