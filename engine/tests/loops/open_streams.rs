@@ -26,7 +26,8 @@ fn assert_kept(traffic: &Traffic, rate: u64, what: &str) -> Schedule {
     let expected = messages_in(rate, traffic.usage.window.length().get());
     assert!(schedule.intended.abs_diff(expected) <= 1, "{what}: {schedule:?} for {expected}");
     let flow = traffic.flow.unwrap().length().get();
-    assert!(traffic.total.messages <= messages_in(rate, flow) + 1, "{what}: nothing is sent before its time");
+    // The schedule begins before the flow does; between the two the thread may lose its CPU.
+    assert!(traffic.total.messages <= messages_in(rate, flow + 1_000_000) + 1, "{what}: nothing is sent before its time");
     // Those due before the first edge are sent after it.
     let done = traffic.counts.messages + schedule.behind;
     assert!((schedule.intended..=schedule.intended + 1 + messages_in(rate, 5_000_000)).contains(&done), "{what}: {done} of {schedule:?}");
