@@ -4,6 +4,7 @@ use model::cell::default_read_size;
 use model::end::{Counts, CpuTime, EndReport, Switches, Window};
 use model::kernel::HostCounters;
 use model::trial::Measured;
+use model::woven::{Reading, Slice, SliceEnd};
 use model::{Bytes, Cell, Nanos, Pass, Plan, Protocol, Role, Run, Test, TrialRecord};
 use testkit::made;
 
@@ -21,6 +22,18 @@ pub fn cell(test: Test, size: u64) -> Cell {
     let nodelay = test.protocol() == Protocol::Tcp;
     let read_size = default_read_size(test, size);
     Cell { read_size, nodelay, ..Cell::plain(test, size) }
+}
+
+/// Six rounds of slices of two arms, of which the second costs `ratio` times the first's CPU time.
+pub fn slices(ratio: f64) -> Vec<Slice> {
+    let slice = |arm: u32, round: u32| {
+        let cost = 4e6 * if arm == 1 { ratio } else { 1.0 };
+        let whole =
+            Reading { time: Nanos::from_millis(10), cpu: Nanos::new(cost as u64), messages: 1_000, bytes: 64_000, ..Reading::default() };
+        let end = SliceEnd { whole, ..SliceEnd::default() };
+        Slice { arm, round, sender: end, receiver: end, ..Slice::default() }
+    };
+    (0..6).flat_map(|round| [slice(0, round), slice(1, round)]).collect()
 }
 
 /// A sound trial on isolated hosts: 50,000 messages in 150 ms, all of which

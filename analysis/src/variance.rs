@@ -28,7 +28,7 @@ const LEAST_BLOCKS: usize = 6;
 const MOST_BLOCKS: u32 = 10_000;
 
 /// A proposed trial is not longer or shorter than those measured by more than this factor:
-/// beyond, nobody knows how trials scatter.
+/// beyond, it is not known how trials scatter.
 const FARTHEST: f64 = 8.0;
 
 /// Standard deviations of the time per message, as shares.

@@ -181,7 +181,6 @@ pub struct ReferenceAnalysis {
     /// Throughput by socket buffer.
     pub buffers: Vec<BufferCurve>,
     /// Figures compared with it.
-    #[serde(rename = "beside")]
     pub comparisons: Vec<Comparison>,
     /// Remarks on figures from elsewhere.
     pub remarks: Vec<String>,

@@ -83,13 +83,12 @@ fn is_settled(comparison: &Comparison) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use model::woven::{Reading, Slice, SliceEnd};
-    use model::{Arm, Nanos, Plan, Test};
+    use model::{Arm, Plan, Test};
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
     use super::WovenObserver;
     use crate::metric::{Direction, Metric};
-    use crate::testing::{cell, run};
+    use crate::testing::{cell, run, slices};
     use crate::verdict::{Comparison, Design, Options, Values, Verdict, compare};
 
     const OPTIONS: Options = Options {
@@ -135,19 +134,7 @@ mod tests {
         let plan = Plan { arms, woven: true, blocks, ..run(vec![cell(Test::UdpStream, 64)], 9).plan };
         let mut observer = WovenObserver::new(&plan, &[Metric::SenderCpuPerMessageNs]);
         for instance in 0..instances {
-            let slice = |arm: u32, round: u32| {
-                let cost = 4e6 * if arm == 1 { (shift + noise * (f64::from(instance % 3) - 1.0)).exp() } else { 1.0 };
-                let whole = Reading {
-                    time: Nanos::from_millis(10),
-                    cpu: Nanos::new(cost as u64),
-                    messages: 1_000,
-                    bytes: 64_000,
-                    ..Reading::default()
-                };
-                let end = SliceEnd { whole, ..SliceEnd::default() };
-                Slice { arm, round, sender: end, receiver: end, ..Slice::default() }
-            };
-            let slices: Vec<Slice> = (0..6).flat_map(|round| [slice(0, round), slice(1, round)]).collect();
+            let slices = slices((shift + noise * (f64::from(instance % 3) - 1.0)).exp());
             observer.push_slices(0, instance, &slices);
         }
         observer

@@ -90,7 +90,7 @@ fn a_run_is_laid_next_to_each_study() -> Result<(), Skip> {
     tool.study(plan, &[]).done();
     let run = format!("runs/{}", tool.stored().id());
     let sizes = tool.run(&["reference", "bidulock2007", &run, "-J"]).done().json();
-    let pairs = sizes["beside"][0]["pairs"].as_array().unwrap();
+    let pairs = sizes["comparisons"][0]["pairs"].as_array().unwrap();
     let udp: Vec<_> = pairs.iter().filter(|pair| pair["candidate"] == "UDP_STREAM").collect();
     assert_eq!(udp.len(), 15);
     // On a busy machine a size may have received nothing.
@@ -99,7 +99,7 @@ fn a_run_is_laid_next_to_each_study() -> Result<(), Skip> {
     let received = received.filter(|cell| cell["metrics"]["messages_per_s"]["value"].as_f64().is_some_and(|rate| rate > 0.0)).count();
     assert!(received > 0 && udp.iter().all(|pair| pair["sizes"].as_array().unwrap().len() == received), "{received}: {udp:?}");
     let buffers = tool.run(&["reference", "jacobson1988", "--run", &run, "-J"]).done().json();
-    assert_eq!(buffers["beside"][0]["buffers"][0]["points"].as_array().unwrap().len(), 3);
+    assert_eq!(buffers["comparisons"][0]["buffers"][0]["points"].as_array().unwrap().len(), 3);
     tool.run(&["reference", "cabrera1984", &run]).done().says(&format!("Next to it: {}", tool.stored().id()));
     tool.run(&["reference", "--run", &run]).done().says("UDP_STREAM");
     tool.run(&["reference", "bidulock2007", "runs/none"]).refused(1, &["runs/none"]);
@@ -265,7 +265,7 @@ fn other_tools_output_is_read() -> Result<(), Skip> {
     tool.write("b.json", &IPERF3.replace("1024", "512"));
     tool.write("n.txt", NETPERF);
     let json = tool.run(&["reference", "bidulock2007", "--iperf3", "a.json", "b.json", "--netperf", "n.txt", "-J"]).done().json();
-    let beside = json["beside"].as_array().unwrap();
+    let beside = json["comparisons"].as_array().unwrap();
     assert_eq!(beside.len(), 2);
     let sizes = beside[0]["series"][0]["sizes"].as_array().unwrap();
     let rates: Vec<_> =

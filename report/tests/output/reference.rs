@@ -53,7 +53,7 @@ fn all() -> Vec<(&'static str, ReferenceAnalysis)> {
     vec![
         ("1984", few(Study::Cabrera1984)),
         ("1988", few(Study::Jacobson1988)),
-        ("beside", next_to),
+        ("comparisons", next_to),
         ("peers", of_foreign(&peers(), FEW)),
         ("nothing", of_table("nothing.csv", &nothing, FEW)),
     ]

@@ -8,7 +8,7 @@ use stats::power::found_in_four_of_five;
 use super::{Measure, WovenSeries, WovenSide};
 use crate::verdict::{CONFIDENCE, Options};
 
-/// Time of a woven comparison for which the smallest difference is told.
+/// Time of a woven comparison for which the smallest difference is given.
 pub const WOVEN_TIME: Nanos = Nanos::from_millis(10_000);
 
 /// Sizes up to so many times as large are of one kind.
@@ -17,13 +17,13 @@ const SIZES: u64 = 4;
 /// How instances of earlier runs scatter.
 #[derive(Debug, Clone, Default)]
 pub struct Scatter {
-    seen: Vec<Seen>,
+    seen: Vec<ArmScatter>,
     runs: usize,
 }
 
-/// The shifts of an arm in a cell of a run.
+/// How the shifts of an arm scatter in a cell of a run.
 #[derive(Debug, Clone)]
-struct Seen {
+struct ArmScatter {
     run: usize,
     cell: Cell,
     freedom: f64,
@@ -57,7 +57,7 @@ impl Scatter {
                 let shift = |(instance, from): (&u32, &f64)| Some((values.candidate.get(instance)? / from).ln());
                 let shifts: Vec<f64> = values.baseline.iter().filter_map(shift).collect();
                 let scatter = Instances::new(&shifts).map(|found| (found.freedom(), found.deviation().powi(2)));
-                self.seen.extend(scatter.map(|(freedom, variance)| Seen { run, cell: cell.clone(), freedom, variance }));
+                self.seen.extend(scatter.map(|(freedom, variance)| ArmScatter { run, cell: cell.clone(), freedom, variance }));
             }
         }
         self.runs += usize::from(self.seen.len() > before);
@@ -96,11 +96,10 @@ fn are_alike(one: &Cell, other: &Cell) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use model::woven::{Reading, Slice, SliceEnd};
-    use model::{Arm, Nanos, Plan, Test};
+    use model::{Arm, Plan, Test};
 
     use super::{Scatter, WOVEN_TIME};
-    use crate::testing::{cell, run};
+    use crate::testing::{cell, run, slices};
     use crate::verdict::woven::WovenSeries;
 
     fn plan(test: Test, sizes: &[u64]) -> Plan {
@@ -112,20 +111,8 @@ mod tests {
     fn series(plan: &Plan, by: f64, instances: u32) -> WovenSeries {
         let mut series = WovenSeries::for_plan(plan);
         for instance in 0..instances {
-            let slice = |arm: u32, round: u32| {
-                let shift = if instance % 2 == 0 { by } else { -by };
-                let cost = 4e6 * if arm == 1 { shift.exp() } else { 1.0 };
-                let whole = Reading {
-                    time: Nanos::from_millis(10),
-                    cpu: Nanos::new(cost as u64),
-                    messages: 1_000,
-                    bytes: 64_000,
-                    ..Reading::default()
-                };
-                let end = SliceEnd { whole, ..SliceEnd::default() };
-                Slice { arm, round, sender: end, receiver: end, ..Slice::default() }
-            };
-            let slices: Vec<Slice> = (0..6).flat_map(|round| [slice(0, round), slice(1, round)]).collect();
+            let shift = if instance % 2 == 0 { by } else { -by };
+            let slices = slices(shift.exp());
             (0..plan.cells.len()).for_each(|cell| series.push(cell, instance, &slices));
         }
         series

@@ -40,7 +40,7 @@ pub fn at_a_glance(study: &RepetitionStudy) -> Vec<Block> {
     let more = study.series.len().saturating_sub(MOST_ROWS);
     let more = if more > 0 { format!(" {}.", plural(more as u64, "more row")) } else { String::new() };
     let legend = format!(
-        "To use: for the mean of {} runs within {} at 95 %. Spread: of trials, as a share of their median, at so many messages.{more}",
+        "To use: for the mean of {} runs within {} at 95 %. Spread: of trials, as a share of their median, at the messages of the row.{more}",
         study.runs,
         number::percent(study.precision)
     );
