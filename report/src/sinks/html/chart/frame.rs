@@ -74,6 +74,10 @@ pub fn landmarks(figure: &Figure, layout: &Layout) -> Markup {
     for (at, name) in names {
         let wide = long(&name, LETTER) + LETTER / 2.0;
         let fits = at + 4.0 + wide < layout.ends[1];
+        // Left of its line it would seem to name a line that it crosses: its hint names it.
+        if !fits && placed.iter().any(|(other, _)| (at - 4.0 - wide..at - 4.0).contains(other)) {
+            continue;
+        }
         let reach = if fits { [at + 4.0, at + 4.0 + wide] } else { [at - 4.0 - wide, at - 4.0] };
         let touches = |row: usize| taken.iter().any(|(other, of)| *of == row && reach[0] < other[1] && other[0] < reach[1]);
         let row = (0..placed.len()).find(|row| !touches(*row)).unwrap_or(0);
