@@ -27,6 +27,7 @@ pub mod single;
 pub mod stopping;
 pub mod studies;
 pub mod table;
+pub mod top;
 pub mod variance;
 pub mod verdict;
 pub mod workload;

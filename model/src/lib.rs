@@ -48,6 +48,7 @@ pub mod refusal;
 pub mod replay;
 pub mod run;
 pub mod socket_option;
+pub mod top;
 pub mod trial;
 pub mod wakeups;
 pub mod warning;
