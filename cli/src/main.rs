@@ -37,6 +37,7 @@ mod resume;
 mod rules;
 mod show;
 mod study;
+mod top;
 mod weave;
 mod workload;
 
@@ -79,6 +80,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Workload(args) => workload::run(&args),
         Command::Advise(args) => advise::run(&args),
         Command::Attach(args) => attach::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Microscope(args) => microscope::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),

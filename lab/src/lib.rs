@@ -44,6 +44,7 @@ pub mod relay;
 pub mod doctor;
 pub mod host;
 pub mod proof;
+pub mod top;
 
 mod threads;
 

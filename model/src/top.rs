@@ -103,11 +103,7 @@ pub struct Process {
     pub name: String,
     /// Place in [`Bucket::units`]; `None` where it ended before that was read.
     pub unit: Option<u32>,
-    /// False where it had ended when the stretch did.
-    pub alive: bool,
-    /// CPU time in this stretch; `None` where it was not read at both ends.
-    pub cpu: Option<Nanos>,
-    /// Time for which it waited for a CPU in this stretch, likewise.
+    /// Time for which its threads waited for a CPU in this stretch; `None` where it was not read at both ends.
     pub wait: Option<Nanos>,
     /// Arrivals on a CPU in this stretch, likewise.
     pub arrivals: Option<u64>,

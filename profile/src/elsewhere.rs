@@ -16,10 +16,10 @@ const NETWORK: [&str; 3] = ["net_rx_action", "net_tx_action", "napi_threaded_pol
 /// Functions that are on the chain of everything in a softirq, before and since Linux 6.10.
 const SOFTIRQ: [&str; 2] = ["__do_softirq", "handle_softirqs"];
 /// Functions that are on the chain of whatever the idle task does.
-const IDLE: [&str; 2] = ["cpu_startup_entry", "do_idle"];
+pub const IDLE: [&str; 2] = ["cpu_startup_entry", "do_idle"];
 
 /// Inode of the first namespace of process ids (`PROC_PID_INIT_INO`).
-const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
+pub const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 /// Samples within a window outside a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

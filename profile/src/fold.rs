@@ -70,8 +70,8 @@ fn mean_period(recordings: &[Recording]) -> u64 {
 }
 
 /// Names in the order in which they were met.
-#[derive(Default)]
-struct Names {
+#[derive(Debug, Default)]
+pub struct Names {
     all: Vec<String>,
     places: HashMap<String, u32>,
     /// By address and moment ([`Symbols::moment`]).
@@ -97,6 +97,31 @@ impl Names {
         let place = self.place(symbols.name_at(address, moment));
         self.addresses.insert((address, moment), place);
         place
+    }
+
+    /// The names of the kernel's part of a sample's chain, the innermost function first; false where the chain
+    /// could not be read, so that only the function that the sample fell into is known.
+    pub fn chain(&mut self, sample: &Sample, symbols: &Symbols) -> (Vec<u32>, bool) {
+        let moment = symbols.moment(sample.time);
+        let mut frames: Vec<u32> = Vec::new();
+        for (place, address) in sample.kernel_chain().enumerate() {
+            // A call may be the last instruction of a function, so that it returns to the next one.
+            let address = if place > 0 { address.wrapping_sub(1) } else { address };
+            frames.push(self.of_address(address, moment, symbols));
+        }
+        match frames[..] {
+            [] => return (vec![self.of_address(sample.ip, moment, symbols)], false),
+            [inner, caller, ..] if self.all[inner as usize] == UNKNOWN && runs_filters(&self.all[caller as usize]) => {
+                frames[0] = self.place(CLASSIC_FILTER);
+            }
+            _ => {}
+        }
+        (frames, true)
+    }
+
+    /// All of them, by place.
+    pub fn into_all(self) -> Vec<String> {
+        self.all
     }
 }
 
@@ -126,23 +151,8 @@ impl Fold<'_> {
             let exit = *self.user.entry(sample.ip).or_insert_with(|| code.follows_system_call(sample.ip));
             vec![self.names.place(if exit { SYSCALL_EXIT } else { USER })]
         } else {
-            let moment = self.symbols.moment(sample.time);
-            let mut frames: Vec<u32> = Vec::new();
-            for (place, address) in sample.kernel_chain().enumerate() {
-                // A call may be the last instruction of a function, so that it returns to the next one.
-                let address = if place > 0 { address.wrapping_sub(1) } else { address };
-                frames.push(self.names.of_address(address, moment, self.symbols));
-            }
-            match frames[..] {
-                [] => {
-                    whole = false;
-                    frames.push(self.names.of_address(sample.ip, moment, self.symbols));
-                }
-                [inner, caller, ..] if self.names.all[inner as usize] == UNKNOWN && runs_filters(&self.names.all[caller as usize]) => {
-                    frames[0] = self.names.place(CLASSIC_FILTER);
-                }
-                _ => {}
-            }
+            let (frames, read) = self.names.chain(sample, self.symbols);
+            whole = read;
             frames
         };
         let met = self.stacks.entry((frames, sample.user)).or_default();

@@ -4,6 +4,7 @@
 //! - [`sampler`] takes call chains of a running process; [`symbols`] names
 //!   their addresses; [`fold`] makes one [`model::profile::Profile`] of both. [`watch`] does all
 //!   that for a program.
+//! - [`machine`] hands over samples of every CPU while they are taken.
 //! - [`counts`] counts events and calls exactly, by the best way there is.
 //! - [`messages`] counts what a program's sockets take and give.
 //! - [`waits`] tells where a thread's time off the CPU went.
@@ -15,6 +16,7 @@ pub mod counts;
 pub mod elsewhere;
 pub mod fold;
 pub mod kernel_names;
+pub mod machine;
 pub mod messages;
 pub mod own_code;
 mod perf;

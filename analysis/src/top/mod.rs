@@ -1,5 +1,17 @@
 //! A watched machine: from samples to rows of who pays for the network stack.
+//!
+//! ```text
+//! Bucket (about 1 s) -> Tally (samples counted by CPU, task, owner, layer, kind) -> Snapshot (10 s of them)
+//! ```
 
+mod network;
+mod share;
 mod snapshot;
+mod tally;
+mod window;
 
 pub use snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
+pub use window::{Machine, STRETCHES};
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,17 @@ impl<'r> Classifier<'r> {
         self.judge(&frames, user)
     }
 
+    /// The layer that the rules name for each function of a chain, the innermost first; `None` where they name none, or
+    /// leave it to the caller.
+    pub fn named_layers(&mut self, frames: &[&str]) -> Vec<Option<Layer>> {
+        let frames: Vec<Rc<Decisions>> = frames.iter().take(MOST_FRAMES).map(|frame| self.known(frame)).collect();
+        let named = |place: usize| match self.matching(&frames, place).find_map(|(_, rule)| rule.layer) {
+            Some(Setting::Said(layer)) => Some(layer),
+            Some(Setting::Caller) | None => None,
+        };
+        (0..frames.len()).map(named).collect()
+    }
+
     pub(crate) fn known(&mut self, text: &str) -> Rc<Decisions> {
         if let Some(known) = self.known.get(text) {
             return Rc::clone(known);

@@ -20,6 +20,7 @@ mod reference;
 mod short;
 mod stored;
 mod study;
+mod top;
 mod workload;
 
 use std::ffi::{OsStr, OsString};
@@ -46,6 +47,7 @@ pub use papers::PapersArgs;
 pub use reference::ReferenceArgs;
 pub use stored::{DoctorArgs, ExportArgs, HistoryArgs, ProofNeighbour, ReportArgs, RulesArgs, ShowArgs};
 pub use study::{ExtentArgs, StudyArgs};
+pub use top::TopArgs;
 pub use workload::WorkloadArgs;
 
 /// What the network stack charges a user process for every message.
@@ -100,6 +102,8 @@ pub enum Command {
     Advise(Box<AdviseArgs>),
     /// Measure the network cost of a running program
     Attach(Box<AttachArgs>),
+    /// Show what the network stack costs this machine now, and who pays
+    Top(TopArgs),
     /// Find outliers among many hosts and the links between them
     Fleet(Box<FleetArgs>),
     /// Count exactly what a message executes, on any kernel, in an emulated machine

@@ -24,7 +24,7 @@ const MOST_THREADS: usize = 32_000;
 const LONGEST_ARGUMENTS: u64 = 64 << 10;
 
 /// Where cgroups of version 2 are.
-const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+pub const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 /// What a user asks to observe.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,8 +25,9 @@ pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};
 pub use settings::{PERIOD, Settings, Target};
 
+pub(crate) use open::{SamplerEvents, open as open_events};
+
 use crate::symbols::CodeMap;
-use open::SamplerEvents;
 use switches::Switches;
 
 /// A sampler of one process, thread or CPU. Dropped, it is gone from the kernel.
