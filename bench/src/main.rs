@@ -30,6 +30,7 @@ mod repeated;
 mod report_speed;
 mod siege;
 mod soak;
+mod top;
 mod verdict;
 mod workload;
 
@@ -38,9 +39,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use lab::host::namespace::Isolation;
+use model::Nanos;
 
 use crate::bars::{Results, Row};
 
@@ -106,6 +109,32 @@ enum Process {
         /// Address of the agent
         agent: SocketAddr,
     },
+    /// A program that knows its share in socket calls
+    #[command(name = "__truth", hide = true)]
+    Truth {
+        /// Work between two exchanges, in ns
+        spin: u64,
+        /// Its time, in ms
+        length: u64,
+    },
+    /// A receiver of datagrams
+    #[command(name = "__take", hide = true)]
+    Take {
+        /// Its port
+        port: u16,
+        /// Its time, in ms
+        length: u64,
+    },
+    /// A sender of datagrams
+    #[command(name = "__give", hide = true)]
+    Give {
+        /// Port of the receiver
+        port: u16,
+        /// Datagrams a second
+        rate: u32,
+        /// Its time, in ms
+        length: u64,
+    },
     /// A sending loop over getppid
     #[command(name = "__ppid", hide = true)]
     Ppid {
@@ -126,6 +155,9 @@ fn main() -> anyhow::Result<()> {
         }
         Some(Process::Agent { address, secret }) => agents::serve(*address, secret),
         Some(Process::Flood { agent }) => siege::run_flood(*agent),
+        Some(Process::Truth { spin, length }) => top::run_truth(Nanos::new(*spin), Duration::from_millis(*length)),
+        Some(Process::Take { port, length }) => top::run_take(*port, Duration::from_millis(*length)),
+        Some(Process::Give { port, rate, length }) => top::run_give(*port, *rate, Duration::from_millis(*length)),
         Some(Process::Ppid { kind, count }) => loop_cost::run_ours(*kind, *count),
         None => benchmark(&arguments),
     }
@@ -149,7 +181,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 25] = [
+const BENCHMARKS: [Benchmark; 26] = [
     usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -184,6 +216,9 @@ const BENCHMARKS: [Benchmark; 25] = [
     }),
     alone("attach", "servers under load, attached with each look against none", "<= 1.03, <= 1.10; sums 0.95 to 1.05", |on| {
         attached::measure(&on.nettoll, &on.echo, on.share(100, 20))
+    }),
+    alone("top", "programs whose share of the network is known, and what watching costs", "4 points, 3 points, <= 1.02, < 1 %", |on| {
+        top::measure(&on.nettoll, on.share(480, 48))
     }),
     alone("fleet", "eight hosts over 20 Mbit/s, one of them 15 % slower or none", "named each time; nobody in >= 17 of 20", |on| {
         fleet::measure(&on.nettoll, on.share(20, 2))
