@@ -9,6 +9,7 @@ mod loaded;
 mod map;
 mod program;
 mod redirect;
+mod ring;
 pub mod xsk;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,9 +20,10 @@ use model::Refusal;
 use asm::{Assembler, Helper, Label, Reg, Test};
 pub use identity::{Filter, Who};
 pub use loaded::compiled;
-pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch, Sockets};
+pub use map::{Hash, Map, MapKind, Numbers, Queue, Records, Scratch, Sockets};
 pub use program::{Attached, Program, ProgramKind, XdpMode, probe};
 pub use redirect::{FRAME, redirect};
+pub use ring::Ring;
 
 /// `bpf(2)`.
 ///

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused};
 use model::Refusal;
@@ -12,6 +12,7 @@ const LOOKUP: libc::c_int = 1;
 const UPDATE: libc::c_int = 2;
 const NEXT_KEY: libc::c_int = 4;
 const TAKE: libc::c_int = 21;
+const TAKE_ALL: libc::c_int = 25;
 
 /// A type of map (`enum bpf_map_type`), which decides how it may be read.
 pub trait MapKind {
@@ -46,6 +47,8 @@ kinds! {
     Sockets = 17 "XSKMAP";
     /// First in, first out; no keys.
     Queue = 22 "QUEUE";
+    /// Records of any length, first in, first out, in memory that this process maps.
+    Records = 27 "RINGBUF";
 }
 
 #[repr(C)]
@@ -69,6 +72,21 @@ struct Element {
     flags: u64,
 }
 
+/// `union bpf_attr` of the commands about many elements.
+#[repr(C)]
+#[derive(Default)]
+struct Elements {
+    /// Where to go on, and where that is written for the next call.
+    from: u64,
+    next: u64,
+    keys: u64,
+    values: u64,
+    /// Room, then the number there were.
+    count: u32,
+    map: u32,
+    flags: [u64; 2],
+}
+
 /// A map. Dropped, it is gone as soon as no program uses it.
 #[derive(Debug)]
 pub struct Map<K> {
@@ -79,7 +97,7 @@ pub struct Map<K> {
 }
 
 impl<K: MapKind> Map<K> {
-    fn make(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Refusal> {
+    pub(super) fn make(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Refusal> {
         let size = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (key, value, entries) = (size(key_size), size(value_size), size(entries));
         let mut request = Create { kind: K::NUMBER, key_size: key, value_size: value, entries, flags: 0 };
@@ -89,6 +107,10 @@ impl<K: MapKind> Map<K> {
         // SAFETY: the kernel has just made this descriptor, and nobody else has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(made as RawFd) };
         Ok(Self { descriptor, key_size, value_size, kind: PhantomData })
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 
     /// The number by which a program names it.
@@ -222,6 +244,33 @@ impl Map<Hash> {
             key = Some(next);
         }
         Ok(pairs)
+    }
+}
+
+impl Map<Hash> {
+    /// Takes every pair out, at most `limit`, also while programs add some (Linux 5.6): a change that a program makes
+    /// to a value just then may be lost.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn take_all(&self, limit: u32) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let room = limit as usize;
+        let (mut keys, mut values) = (vec![0; room * self.key_size], vec![0; room * self.value_size]);
+        let mut next = 0_u32;
+        let mut request = Elements {
+            next: (&raw mut next) as u64,
+            keys: keys.as_mut_ptr() as u64,
+            values: values.as_mut_ptr() as u64,
+            count: limit,
+            map: self.number() as u32,
+            ..Elements::default()
+        };
+        // SAFETY: the kernel writes at most `count` keys and values of the map's sizes, for which both vectors have
+        // room, and to `next` the 4 bytes that a table's place has. All outlive the call.
+        found(unsafe { call(TAKE_ALL, &mut request) })?;
+        let count = room.min(request.count as usize);
+        let pairs = keys.chunks_exact(self.key_size).zip(values.chunks_exact(self.value_size)).take(count);
+        Ok(pairs.map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
     }
 }
 

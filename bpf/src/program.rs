@@ -1,8 +1,9 @@
 //! Loading a program, and tying it to an event.
 
 use std::ffi::CString;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused, remedy};
 use model::Refusal;
@@ -12,13 +13,18 @@ const LOAD: libc::c_int = 5;
 pub(super) const INFO: libc::c_int = 15;
 const ATTACH: libc::c_int = 17;
 const LINK: libc::c_int = 28;
+const ITERATE: libc::c_int = 33;
+/// `_IOW('$', 8, u32)`: ties a program to an event.
+const TIE: libc::c_ulong = 0x4004_2408;
 
 const TYPE_SOCKET_FILTER: u32 = 1;
 const TYPE_XDP: u32 = 6;
+const TYPE_PERF_EVENT: u32 = 7;
 const TYPE_RAW_TRACEPOINT: u32 = 17;
 const TYPE_TRACING: u32 = 26;
 const ATTACH_TRACEPOINT: u32 = 23;
 const ATTACH_ENTRY: u32 = 24;
+const ATTACH_ITERATOR: u32 = 28;
 const ATTACH_XDP: u32 = 37;
 
 /// Room for what the kernel's verifier says about a program that it refuses.
@@ -98,6 +104,13 @@ impl XdpMode {
 
 #[repr(C)]
 #[derive(Default)]
+struct Iterate {
+    link: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
 pub(super) struct Info {
     pub program: u32,
     pub length: u32,
@@ -115,6 +128,8 @@ pub enum ProgramKind {
     SocketFilter,
     /// Runs for each frame that a device receives.
     Xdp,
+    /// Runs at each sample of a perf event; one that ends with 0 takes the sample's record away.
+    PerfEvent,
     /// Runs at a kernel tracepoint.
     RawTracepoint,
     /// Runs at the kernel tracepoint whose arguments have the type of this id in the kernel's
@@ -123,6 +138,9 @@ pub enum ProgramKind {
     /// Runs at the entry of one kernel function, given by its id in the
     /// kernel's type information.
     FunctionEntry(u32),
+    /// Runs for each of a kind of things that the kernel has, given by the id of the kind's function
+    /// (`bpf_iter_NAME`) in the kernel's type information, whenever it is read.
+    Iterator(u32),
 }
 
 impl ProgramKind {
@@ -130,9 +148,11 @@ impl ProgramKind {
         match self {
             Self::SocketFilter => "SOCKET_FILTER",
             Self::Xdp => "XDP",
+            Self::PerfEvent => "PERF_EVENT",
             Self::RawTracepoint => "RAW_TRACEPOINT",
             Self::TypedTracepoint(_) => "TRACING, tp_btf",
             Self::FunctionEntry(_) => "TRACING, fentry",
+            Self::Iterator(_) => "TRACING, iter",
         }
     }
 
@@ -141,9 +161,11 @@ impl ProgramKind {
         let (kind, attach_type, attach_id) = match self {
             Self::SocketFilter => (TYPE_SOCKET_FILTER, 0, 0),
             Self::Xdp => (TYPE_XDP, ATTACH_XDP, 0),
+            Self::PerfEvent => (TYPE_PERF_EVENT, 0, 0),
             Self::RawTracepoint => (TYPE_RAW_TRACEPOINT, 0, 0),
             Self::TypedTracepoint(id) => (TYPE_TRACING, ATTACH_TRACEPOINT, id),
             Self::FunctionEntry(id) => (TYPE_TRACING, ATTACH_ENTRY, id),
+            Self::Iterator(id) => (TYPE_TRACING, ATTACH_ITERATOR, id),
         };
         Load {
             kind,
@@ -239,6 +261,37 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Ties it to a perf event, as long as that is open. The event has one program at most.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn tie(&self, event: BorrowedFd, mechanism: &str) -> Result<(), Refusal> {
+        // SAFETY: the command takes a number.
+        match unsafe { libc::ioctl(event.as_raw_fd(), TIE as _, self.descriptor.as_raw_fd()) } {
+            0 => Ok(()),
+            _ => Err(refused(mechanism, "ioctl(PERF_EVENT_IOC_SET_BPF)", &io::Error::last_os_error())),
+        }
+    }
+
+    /// Runs an iterator over everything that there is, and returns the data that it wrote, of `limit` bytes at most.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn iterate(&self, limit: u64, mechanism: &str) -> Result<Vec<u8>, Refusal> {
+        let program = self.descriptor.as_raw_fd() as u32;
+        // SAFETY: the request is plain numbers, and none of them is an address.
+        let link = unsafe { call(LINK, &mut Link { program, attach_type: ATTACH_ITERATOR, ..Link::default() }) };
+        let link = link.map(descriptor).map_err(|error| refused(mechanism, "bpf(LINK_CREATE, iter)", &error))?;
+        // SAFETY: as before.
+        let iterator = unsafe { call(ITERATE, &mut Iterate { link: link.as_raw_fd() as u32, flags: 0 }) };
+        let iterator = iterator.map(descriptor).map_err(|error| refused(mechanism, "bpf(ITER_CREATE)", &error))?;
+        let mut data = Vec::new();
+        let read = File::from(iterator).take(limit).read_to_end(&mut data);
+        read.map(|_| data).map_err(|error| refused(mechanism, "read() of the iterator", &error))
+    }
+}
+
 impl Attached {
     /// Number of times that the program did not run because it was running already, on the
     /// same CPU, when its event fired again. 0 on kernels that do not tell.
@@ -278,7 +331,8 @@ mod tests {
 
     #[test]
     fn every_type_has_an_answer() {
-        for program in [ProgramKind::SocketFilter, ProgramKind::RawTracepoint, ProgramKind::FunctionEntry(u32::MAX)] {
+        for program in [ProgramKind::SocketFilter, ProgramKind::PerfEvent, ProgramKind::RawTracepoint, ProgramKind::FunctionEntry(u32::MAX)]
+        {
             if let Err(error) = probe(program) {
                 assert!(error.raw_os_error().is_some(), "{error}");
             }
