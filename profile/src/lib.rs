@@ -7,6 +7,7 @@
 //! - [`machine`] hands over samples of every CPU while they are taken.
 //! - [`counts`] counts events and calls exactly, by the best way there is.
 //! - [`messages`] counts what a program's sockets take and give.
+//! - [`owners`] tells for whom the work of a sample is done.
 //! - [`waits`] tells where a thread's time off the CPU went.
 //!
 //! A refusal is final and a value ([`model::Refusal`]): no part looks for a way round
@@ -19,6 +20,7 @@ pub mod kernel_names;
 pub mod machine;
 pub mod messages;
 pub mod own_code;
+pub mod owners;
 mod perf;
 pub mod probe;
 mod readable;

@@ -10,7 +10,7 @@
 
 mod asked;
 pub mod log;
-mod program;
+pub(crate) mod program;
 
 use std::io;
 
@@ -89,15 +89,15 @@ impl MessageRecorder {
         let parts =
             Parts { members: &this.members, sums: &this.sums, queue: this.queue.as_ref(), places: &places, filter, offsets: &offsets };
         let mut programs = Vec::new();
-        for (name, way) in [("sock_send_length", log::OUT), ("sock_recv_length", log::IN)] {
-            programs.push(attach(&types, name, &program::at_socket(&parts, way))?);
+        for (name, way) in TRACEPOINTS {
+            programs.push(attach(&types, name, &program::at_socket(&parts, way), MECHANISM)?);
         }
         // Ids of children are the kernel's own, which this process would not know in a container.
         if filter.translates() {
             let answer = "this process has process ids of its own namespace";
             this.notes.push(Refusal::new(CHILDREN, answer, "Run outside the container"));
         } else {
-            match program::at_fork(&parts).map(|code| attach(&types, "sched_process_fork", &code)) {
+            match program::at_fork(&parts).map(|code| attach(&types, "sched_process_fork", &code, MECHANISM)) {
                 Some(Ok(program)) => programs.push(program),
                 Some(Err(refusal)) => this.notes.push(refusal),
                 None => {}
@@ -175,16 +175,20 @@ impl MessageRecorder {
     }
 }
 
-fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]]) -> Result<Attached, Refusal> {
+/// The tracepoints at the end of a socket call, and the way of its data.
+pub(crate) const TRACEPOINTS: [(&str, u64); 2] = [("sock_send_length", log::OUT), ("sock_recv_length", log::IN)];
+
+/// Loads a program for a tracepoint with typed arguments, and ties it to that.
+pub(crate) fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]], mechanism: &str) -> Result<Attached, Refusal> {
     let name = format!("btf_trace_{tracepoint}");
     let id = btf::typedef_id(types, &name).ok_or_else(|| {
         Refusal::new(
-            MECHANISM,
+            mechanism,
             format!("this kernel has no tracepoint {tracepoint}"),
             "Use Linux 6.3 or later; sockets and samples are shown without it",
         )
     })?;
-    Program::load(code, ProgramKind::TypedTracepoint(id), MECHANISM)?.attach(None, MECHANISM)
+    Program::load(code, ProgramKind::TypedTracepoint(id), mechanism)?.attach(None, mechanism)
 }
 
 fn unreadable(error: &io::Error) -> Refusal {

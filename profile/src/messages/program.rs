@@ -84,14 +84,7 @@ pub fn at_socket(parts: &Parts, way: u64) -> Vec<[u8; 8]> {
     asm.shift_right(Reg::R1, 32);
     emit_known(&mut asm, parts.members, done);
     asm.load(Reg::R8, Reg::R6, 0);
-    asm.load(Reg::R9, Reg::R6, 8);
-    if way == IN {
-        asm.load(Reg::R1, Reg::R6, 16);
-        asm.jump(Test::AnyBit(Reg::R1, TAKES_NOTHING), done);
-    }
-    // The kernel hands over an int: its upper half is not its sign.
-    asm.shift_left(Reg::R9, 32);
-    asm.shift_right_signed(Reg::R9, 32);
+    emit_result(&mut asm, way, done);
     asm.jump(Test::AtMost(Reg::R9, 0), refused);
     let (calls, bytes) = if way == IN { (Place::Receives, Place::Received) } else { (Place::Sends, Place::Sent) };
     emit_count(&mut asm, parts.sums, calls as u32, done);
@@ -112,6 +105,18 @@ pub fn at_socket(parts: &Parts, way: u64) -> Vec<[u8; 8]> {
     asm.place(done);
     asm.leave();
     asm.finish()
+}
+
+/// Leaves the result of a socket call in `R9`, whose context is in `R6`; goes to `none` if it takes nothing away.
+pub fn emit_result(asm: &mut Assembler, way: u64, none: Label) {
+    asm.load(Reg::R9, Reg::R6, 8);
+    if way == IN {
+        asm.load(Reg::R1, Reg::R6, 16);
+        asm.jump(Test::AnyBit(Reg::R1, TAKES_NOTHING), none);
+    }
+    // The kernel hands over an int: its upper half is not its sign.
+    asm.shift_left(Reg::R9, 32);
+    asm.shift_right_signed(Reg::R9, 32);
 }
 
 /// Puts the call into the queue. Laid out as [`Event`] reads it.

@@ -15,7 +15,7 @@ mod settings;
 pub(crate) mod switches;
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::perf;
 use model::Refusal;
@@ -63,6 +63,12 @@ impl Sampler {
     /// The sampler works nonetheless.
     pub fn notes(&self) -> &[Refusal] {
         &self.notes
+    }
+
+    /// The events that sample, one for each CPU looked at, for programs of samples
+    /// ([`crate::owners::SampleMarks::tie`]).
+    pub fn events(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.opened.places.iter().map(|place| place.leader.as_fd())
     }
 
     /// Starts sampling: one call to the kernel for each CPU.

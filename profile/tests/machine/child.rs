@@ -37,13 +37,14 @@ pub fn run(kind: &str) {
         "echo" => echo(),
         "reader" => reader(),
         "outside" => crate::outside::child(),
+        "pairs" => crate::owning::child(first),
         "namespace" => crate::counting::child_in_namespace(first),
         "nobody" => crate::refusing::child(),
         other => panic!("{other}"),
     }
 }
 
-fn serve(work: impl FnOnce() -> u64 + Send + 'static) {
+pub fn serve(work: impl FnOnce() -> u64 + Send + 'static) {
     println!("ready");
     let mut word = [0];
     if stdin().read(&mut word).unwrap() == 0 {

@@ -11,6 +11,7 @@ mod child;
 mod counting;
 mod observed;
 mod outside;
+mod owning;
 mod refusing;
 mod sampling;
 mod waiting;
@@ -38,6 +39,9 @@ const ALL: Claims = &[
     ("function_entries_count_or_are_refused_with_an_errno", counting::at_function_entries),
     ("waits_agree_with_the_schedulers_own_statistics", waiting::against_schedstat),
     ("a_spinning_process_waits_for_nothing_it_slept_for", waiting::of_a_spinning_process),
+    ("a_socket_is_found_with_its_process_descriptor_and_inode", owning::of_a_socket),
+    ("samples_name_the_sockets_that_their_work_is_for", owning::of_samples),
+    ("messages_of_a_process_are_counted_exactly", owning::of_messages),
     ("an_ordinary_user_gets_refusals_with_remedies", refusing::to_an_ordinary_user),
 ];
 

@@ -4,6 +4,7 @@ use model::Nanos;
 use nix::unistd::{Gid, Uid, setgid, setuid};
 use profile::Who;
 use profile::counts::{CallCounter, STACK_RULES, StackCounter};
+use profile::owners::{MessageCounts, SampleMarks, Sockets};
 use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
@@ -48,6 +49,9 @@ pub fn child() {
     say("symbols", Symbols::of_kernel().err());
     say("calls", CallCounter::open(who, &["net:netif_rx"], &["udp_sendmsg"], &mut || {}).err());
     say("witnesses", StackCounter::open(who, STACK_RULES).err());
+    say("marks", SampleMarks::open().err());
+    say("sockets", Sockets::open().err());
+    say("messages", MessageCounts::open().err());
     say("waits", WaitRecorder::open(who, longest).err());
     println!("done");
 }
