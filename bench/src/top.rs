@@ -174,7 +174,7 @@ fn cost(slices: u32) -> anyhow::Result<Vec<Row>> {
     socket.connect(socket.local_addr()?)?;
     let period = Nanos::new(1_000_000_000 / u64::from(model::top::RATE));
     let slice = |sampled: bool| -> anyhow::Result<f64> {
-        let sampler = if sampled { Some(MachineSampler::open(period)?) } else { None };
+        let sampler = if sampled { Some(MachineSampler::open(period, |_| Ok(()))?) } else { None };
         sampler.as_ref().map(MachineSampler::start).transpose()?;
         let (start, cpu, mut bytes, mut room) = (Instant::now(), process_cpu(), 0, [0; DATAGRAM]);
         while start.elapsed() < SLICE {

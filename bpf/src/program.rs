@@ -235,6 +235,15 @@ impl Program {
     /// # Errors
     /// The system's answer, for `mechanism`.
     pub fn attach(self, tracepoint: Option<&str>, mechanism: &str) -> Result<Attached, Refusal> {
+        let link = self.link(tracepoint, mechanism)?;
+        Ok(Attached { program: self, _link: link })
+    }
+
+    /// Ties it likewise, as long as what is returned is open. It can be tied again.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn link(&self, tracepoint: Option<&str>, mechanism: &str) -> Result<OwnedFd, Refusal> {
         let name = CString::new(tracepoint.unwrap_or_default()).map_err(io::Error::from);
         let linked = name.and_then(|name| {
             let address = if tracepoint.is_some() { name.as_ptr() as u64 } else { 0 };
@@ -242,12 +251,9 @@ impl Program {
             unsafe { call(ATTACH, &mut Attach { name: address, program: self.descriptor.as_raw_fd() as u32, padding: 0 }) }
         });
         let tried = || format!("bpf(RAW_TRACEPOINT_OPEN, {})", tracepoint.unwrap_or("what it was loaded for"));
-        let link = linked.map_err(|error| refused(mechanism, &tried(), &error))?;
-        Ok(Attached { program: self, _link: descriptor(link) })
+        linked.map(descriptor).map_err(|error| refused(mechanism, &tried(), &error))
     }
-}
 
-impl Program {
     /// Ties it to the frames of the device of this number.
     ///
     /// # Errors

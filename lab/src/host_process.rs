@@ -217,7 +217,7 @@ impl HostProcess<'_> {
                 self.offer.check(&cpus)?;
                 // Where nothing can be sampled the attempt to watch says so.
                 let first = cpus.first().map_or(0, |place| place.cpu);
-                FromHost::SampleCost(cost::of_sample(first).unwrap_or_default())
+                FromHost::SampleCost(cost::of_sample(first, |_| Ok(())).unwrap_or_default())
             }
             ToHost::Inject { injection, device } => {
                 self.injector.set(&self.entered, injection, device)?;

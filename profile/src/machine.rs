@@ -55,13 +55,13 @@ pub struct Drained {
 }
 
 impl MachineSampler {
-    /// Opens an event on each CPU that is online, without starting. They are `period` apart.
+    /// Opens an event on each CPU that is online, without starting; `tie` sees each. Samples are `period` apart.
     ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(period: Nanos) -> Result<Self, Refusal> {
+    pub fn open(period: Nanos, tie: impl FnMut(BorrowedFd) -> Result<(), Refusal>) -> Result<Self, Refusal> {
         let mut this = Self { period, cpus: Vec::new() };
-        this.follow_cpus(|_| Ok(()))?;
+        this.follow_cpus(tie)?;
         Ok(this)
     }
 
@@ -88,7 +88,7 @@ impl MachineSampler {
     ///
     /// # Errors
     /// When the CPUs cannot be listed, or one cannot be sampled.
-    pub fn follow_cpus(&mut self, tie: impl Fn(BorrowedFd) -> Result<(), Refusal>) -> Result<bool, Refusal> {
+    pub fn follow_cpus(&mut self, mut tie: impl FnMut(BorrowedFd) -> Result<(), Refusal>) -> Result<bool, Refusal> {
         let online = online().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
         let before = self.cpus.len();
         self.cpus.retain(|(cpu, _)| online.contains(cpu));

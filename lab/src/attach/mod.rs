@@ -128,7 +128,7 @@ pub fn run(asked: &Settings, stop: &AtomicBool, listener: &mut dyn Listener) -> 
     let sums = sums.filter(|_| asked.source == Source::Sends);
     let symbols = KernelNames::read().map_err(&mut note).ok();
     let cpus = online().map_err(|error| Refusal::new("CPUs", error.to_string(), "Mount sysfs"))?;
-    let cost = cost::of_sample(cpus.first().copied().unwrap_or(0)).map_err(&mut note).ok();
+    let cost = cost::of_sample(cpus.first().copied().unwrap_or(0), |_| Ok(())).map_err(&mut note).ok();
     let mut looks = vec![Look::Clean];
     looks.extend(symbols.is_some().then_some(Look::Time));
     looks.extend(messages.then_some(Look::Messages));

@@ -96,8 +96,12 @@ impl Program {
 
 /// Name of a process (`/proc/PID/comm`), without what is not printable.
 pub fn name(pid: u32) -> String {
-    let text = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    text.trim_end().chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+    printable(fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end())
+}
+
+/// A name without what is not printable.
+pub fn printable(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
 /// The CPUs that a process's main thread may use, where these are fewer than `online`.

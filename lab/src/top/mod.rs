@@ -1,5 +1,7 @@
 //! A machine that is watched: samples of every CPU, whose they are, and the kernel's own counters.
 
+mod messages;
+mod owners;
 mod tasks;
 mod units;
 
@@ -8,7 +10,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use model::top::{Bucket, Chain, CpuTime, OwnCost, Sample, Task};
+use model::top::{Bucket, Chain, CpuTime, OwnCost, Owner, Sample, Task};
 use model::{Nanos, Refusal};
 use profile::kernel_names::KernelNames;
 use profile::machine::{Drained, MachineSampler};
@@ -17,6 +19,8 @@ use sys::clock::{monotonic, process_cpu};
 use sys::cpu::{Ticks, online};
 use sys::process::TICK;
 
+use messages::MessageWindows;
+use owners::Owners;
 use tasks::Tasks;
 use units::Units;
 
@@ -39,8 +43,10 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Watcher {
     sampler: Option<(MachineSampler, KernelNames)>,
+    owners: Owners,
     tasks: Tasks,
     units: Units,
+    messages: MessageWindows,
     /// Cost of one sample on this machine.
     sample: Nanos,
     /// The start of the stretch that runs.
@@ -69,10 +75,13 @@ impl Watcher {
         let mut refused = Vec::new();
         let mut note = |refusal: Refusal| refused.push(refusal);
         let first = online().ok().and_then(|cpus| cpus.first().copied()).unwrap_or(0);
-        let sample = cost::of_sample(first).unwrap_or_default();
+        let owners = Owners::open(&mut note);
+        // With the program at each sample.
+        let sample = cost::of_sample(first, |event| owners.tie(event)).unwrap_or_default();
         let rate = rate(settings.rate, sample);
-        let sampler = sampler(rate).map_err(&mut note).ok();
-        let this = Self { sampler, tasks: Tasks::new(), units: Units::find(), sample, edge: Edge::now() };
+        let sampler = sampler(rate, &owners).map_err(&mut note).ok();
+        let messages = MessageWindows::open(settings.count_all, &mut note);
+        let this = Self { sampler, owners, tasks: Tasks::new(), units: Units::find(), messages, sample, edge: Edge::now() };
         (this, refused)
     }
 
@@ -84,12 +93,14 @@ impl Watcher {
     /// The next stretch, of `length`; shorter where `stop` is set meanwhile. `notes` gets what went wrong in it.
     pub fn next(&mut self, length: Duration, stop: &AtomicBool, notes: &mut Vec<Refusal>) -> Bucket {
         let until = Instant::now() + length;
+        self.messages.begin(Instant::now(), length);
         while !stop.load(Ordering::Relaxed) {
             let now = Instant::now();
             if now >= until {
                 break;
             }
-            std::thread::sleep((until - now).min(STEP));
+            self.messages.turn(now);
+            std::thread::sleep((until - now).min(self.messages.wait(now)).min(STEP));
         }
         let drained = self.drain(notes);
         let edge = Edge::now();
@@ -102,17 +113,22 @@ impl Watcher {
             cpus: self.edge.cpus.iter().map(|(cpu, now)| (*cpu, since(before.cpus.get(cpu), now))).collect(),
             ..Bucket::default()
         };
-        self.fill(&mut bucket, drained);
+        self.fill(&mut bucket, drained, notes);
+        bucket.messages = self.messages.take(&mut self.units, self.tasks.in_first_namespace());
         let samples = bucket.samples.len() as u64;
-        bucket.own =
-            OwnCost { reader: self.edge.own.since(before.own), samples: Nanos::new(samples * self.sample.get()), ..OwnCost::default() };
+        bucket.own = OwnCost {
+            reader: self.edge.own.since(before.own),
+            samples: Nanos::new(samples * self.sample.get()),
+            hooks: bucket.messages.as_ref().map_or_else(Nanos::default, |messages| self.messages.cost(messages)),
+        };
         bucket.units = self.units.table();
         bucket
     }
 
     fn drain(&mut self, notes: &mut Vec<Refusal>) -> Drained {
         let Some((sampler, names)) = &mut self.sampler else { return Drained::default() };
-        if let Err(refusal) = sampler.follow_cpus(|_| Ok(())) {
+        let owners = &self.owners;
+        if let Err(refusal) = sampler.follow_cpus(|event| owners.tie(event)) {
             notes.push(refusal);
         }
         let symbols = match names.up_to_date(notes) {
@@ -128,21 +144,36 @@ impl Watcher {
         })
     }
 
-    /// Puts the samples into the bucket, with tasks.
-    fn fill(&mut self, bucket: &mut Bucket, drained: Drained) {
+    /// Puts the samples into the bucket, with tasks and owners.
+    fn fill(&mut self, bucket: &mut Bucket, drained: Drained, notes: &mut Vec<Refusal>) {
+        let marks = self.owners.take(|refusal| notes.push(refusal));
         let idle = tasks::idle_chains(&drained);
         let first = self.tasks.in_first_namespace();
-        let mut pids = BTreeSet::new();
+        let mut pids: BTreeSet<u32> = drained.samples.iter().map(|sample| sample.pid).filter(|pid| *pid != 0).collect();
+        let active = pids.clone();
         for sample in &drained.samples {
+            let mark = marks.of_sample(sample);
             let in_idle = idle.get(sample.chain as usize).copied().unwrap_or(false);
             let task = match sample.pid {
-                0 if first || in_idle => Task::Idle,
+                0 if first || in_idle || mark.is_some_and(|mark| mark.process == 0) => Task::Idle,
                 0 => Task::Outside,
                 pid if self.tasks.is_kernel(pid) => Task::Kernel(pid),
-                pid => Task::Process(pid),
+                pid => {
+                    if let Some(mark) = mark {
+                        let unit = self.units.path(mark.cgroup);
+                        self.tasks.learn(pid, &mark.name, unit);
+                    }
+                    Task::Process(pid)
+                }
             };
-            pids.extend((sample.pid != 0).then_some(sample.pid));
-            bucket.samples.push(Sample { cpu: sample.cpu, task, chain: sample.chain, socket_call: None, owner: None });
+            let owner = mark.and_then(|mark| mark.socket).map(|socket| {
+                let owner = self.owners.owner(&socket, &active, &mut self.units);
+                // Its ids are of another namespace than those of samples.
+                Owner { process: owner.process.filter(|_| first), ..owner }
+            });
+            pids.extend(owner.and_then(|owner| owner.process));
+            let socket_call = mark.and_then(|mark| self.owners.in_socket_call(mark));
+            bucket.samples.push(Sample { cpu: sample.cpu, task, chain: sample.chain, socket_call, owner });
         }
         bucket.processes = self.tasks.read(&pids, &mut self.units);
         bucket.lost = drained.lost;
@@ -152,9 +183,10 @@ impl Watcher {
 }
 
 /// Samplers of every CPU, and the names of what they meet.
-fn sampler(rate: u32) -> Result<(MachineSampler, KernelNames), Refusal> {
+fn sampler(rate: u32, owners: &Owners) -> Result<(MachineSampler, KernelNames), Refusal> {
+    // After the programs at samples, which have names as well.
     let names = KernelNames::read()?;
-    let sampler = MachineSampler::open(Nanos::new(1_000_000_000 / u64::from(rate.max(1))))?;
+    let sampler = MachineSampler::open(Nanos::new(1_000_000_000 / u64::from(rate.max(1))), |event| owners.tie(event))?;
     sampler.start()?;
     Ok((sampler, names))
 }

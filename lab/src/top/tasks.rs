@@ -60,10 +60,11 @@ impl Tasks {
     }
 
     /// Takes what a sample's mark says of a process that ended before it was looked at.
-    pub fn learn(&mut self, pid: u32, name: &str, unit: Option<&str>) {
+    pub fn learn(&mut self, pid: u32, name: &[u8], unit: Option<&str>) {
         let known = self.meet(pid);
         if known.name.is_empty() {
-            name.clone_into(&mut known.name);
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            known.name = program::printable(&String::from_utf8_lossy(name));
         }
         if known.unit.is_none() {
             known.unit = unit.map(str::to_owned);
@@ -159,8 +160,8 @@ mod tests {
         let (mut tasks, mut units) = (Tasks::new(), Units::find());
         let gone = u32::MAX >> 1;
         assert!(!tasks.is_kernel(id()) && !tasks.is_kernel(gone));
-        tasks.learn(gone, "short", Some("/batch"));
-        tasks.learn(id(), "other", Some("/other"));
+        tasks.learn(gone, b"short\0\0", Some("/batch"));
+        tasks.learn(id(), b"other", Some("/other"));
         let pids = BTreeSet::from([id(), gone]);
         let found = tasks.read(&pids, &mut units);
         assert_eq!(found[&gone].name, "short");

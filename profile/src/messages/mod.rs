@@ -90,14 +90,14 @@ impl MessageRecorder {
             Parts { members: &this.members, sums: &this.sums, queue: this.queue.as_ref(), places: &places, filter, offsets: &offsets };
         let mut programs = Vec::new();
         for (name, way) in TRACEPOINTS {
-            programs.push(attach(&types, name, &program::at_socket(&parts, way), MECHANISM)?);
+            programs.push(attach(&types, name, &program::at_socket(&parts, way))?);
         }
         // Ids of children are the kernel's own, which this process would not know in a container.
         if filter.translates() {
             let answer = "this process has process ids of its own namespace";
             this.notes.push(Refusal::new(CHILDREN, answer, "Run outside the container"));
         } else {
-            match program::at_fork(&parts).map(|code| attach(&types, "sched_process_fork", &code, MECHANISM)) {
+            match program::at_fork(&parts).map(|code| attach(&types, "sched_process_fork", &code)) {
                 Some(Ok(program)) => programs.push(program),
                 Some(Err(refusal)) => this.notes.push(refusal),
                 None => {}
@@ -178,8 +178,8 @@ impl MessageRecorder {
 /// The tracepoints at the end of a socket call, and the way of its data.
 pub(crate) const TRACEPOINTS: [(&str, u64); 2] = [("sock_send_length", log::OUT), ("sock_recv_length", log::IN)];
 
-/// Loads a program for a tracepoint with typed arguments, and ties it to that.
-pub(crate) fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]], mechanism: &str) -> Result<Attached, Refusal> {
+/// Loads a program for a tracepoint with typed arguments.
+pub(crate) fn load(types: &[u8], tracepoint: &str, code: &[[u8; 8]], mechanism: &str) -> Result<Program, Refusal> {
     let name = format!("btf_trace_{tracepoint}");
     let id = btf::typedef_id(types, &name).ok_or_else(|| {
         Refusal::new(
@@ -188,7 +188,12 @@ pub(crate) fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]], mechanism
             "Use Linux 6.3 or later; sockets and samples are shown without it",
         )
     })?;
-    Program::load(code, ProgramKind::TypedTracepoint(id), mechanism)?.attach(None, mechanism)
+    Program::load(code, ProgramKind::TypedTracepoint(id), mechanism)
+}
+
+/// The same, tied to that.
+fn attach(types: &[u8], tracepoint: &str, code: &[[u8; 8]]) -> Result<Attached, Refusal> {
+    load(types, tracepoint, code, MECHANISM)?.attach(None, MECHANISM)
 }
 
 fn unreadable(error: &io::Error) -> Refusal {

@@ -1,13 +1,15 @@
 //! Messages and bytes of each process and unit, counted where socket calls end
 //! (`sock_send_length`, `sock_recv_length`, Linux 6.3).
 
+use std::os::fd::OwnedFd;
+
 use bpf::asm::{Assembler, Helper, Reg, Test};
-use bpf::{Attached, Hash, Map, Numbers, emit_count, emit_sum};
+use bpf::{Hash, Map, Numbers, Program, emit_count, emit_sum};
 
 use super::fields::{emit_zeros, numbers};
 use super::sockets::kernel_types;
 use crate::messages::program::emit_result;
-use crate::messages::{TRACEPOINTS, attach, log};
+use crate::messages::{TRACEPOINTS, load, log};
 use model::Refusal;
 use sys::refused_call;
 
@@ -52,28 +54,43 @@ impl Counted {
     }
 }
 
-/// Counts while it is open: some 130 ns for each socket call of the machine.
+/// Counts between start and stop: some 130 ns for each socket call of the machine.
 #[derive(Debug)]
 pub struct MessageCounts {
     sums: Map<Hash>,
     rest: Map<Numbers>,
     /// What had no place of its own up to the last reading.
     before: [u64; 4],
-    _programs: Vec<Attached>,
+    programs: Vec<Program>,
+    links: Vec<OwnedFd>,
 }
 
 impl MessageCounts {
-    /// Counts from now on.
+    /// Loads the programs.
     ///
     /// # Errors
     /// What the kernel refused or lacks, with a remedy.
-    pub fn open() -> Result<Self, Refusal> {
+    pub fn load() -> Result<Self, Refusal> {
         let types = kernel_types(MECHANISM)?;
         let sums = Map::hash(KEY as usize, VALUE as usize, PROCESSES as usize, MECHANISM)?;
         let rest = Map::numbers(4, MECHANISM)?;
-        let attached = TRACEPOINTS.map(|(name, way)| attach(&types, name, &program(&sums, &rest, way), MECHANISM));
-        let programs = attached.into_iter().collect::<Result<_, _>>()?;
-        Ok(Self { sums, rest, before: [0; 4], _programs: programs })
+        let loaded = TRACEPOINTS.map(|(name, way)| load(&types, name, &program(&sums, &rest, way), MECHANISM));
+        let programs = loaded.into_iter().collect::<Result<_, _>>()?;
+        Ok(Self { sums, rest, before: [0; 4], programs, links: Vec::new() })
+    }
+
+    /// Counts from now on.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn start(&mut self) -> Result<(), Refusal> {
+        self.links = self.programs.iter().map(|program| program.link(None, MECHANISM)).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// Counts no longer. What was counted can be taken.
+    pub fn stop(&mut self) {
+        self.links.clear();
     }
 
     /// The counts since the last reading, in no order. A call that ends during the reading may not be counted.

@@ -127,7 +127,7 @@ impl SampleMarks {
     ///
     /// # Errors
     /// The system's answer.
-    pub fn tie(&mut self, event: BorrowedFd) -> Result<(), Refusal> {
+    pub fn tie(&self, event: BorrowedFd) -> Result<(), Refusal> {
         self.program.tie(event, MECHANISM)
     }
 

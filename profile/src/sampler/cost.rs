@@ -3,6 +3,7 @@
 //! A timer's interrupt costs 1 to 4 µs on bare metal and up to 20 where a hypervisor delivers
 //! it. The period of a receipt follows from that.
 
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +16,9 @@ use super::{Sampler, Settings, Target};
 use crate::system::bind_this_thread;
 use sys::refused_call;
 
+/// What sees the event before it starts.
+type Tie<'a> = dyn Fn(BorrowedFd) -> Result<(), Refusal> + Sync + 'a;
+
 /// Distance of samples while their cost is measured: short enough that 1 µs shows.
 const PERIOD: u64 = 53_381;
 /// Pairs of one run with samples and one without; the shortest of each count, since whatever
@@ -25,17 +29,18 @@ const RUN: Duration = Duration::from_millis(4);
 /// Calls between two looks at the clock while the number of calls of a run is found.
 const STEP: u32 = 64;
 
-/// Returns the time that one sample with its chain of calls takes from what runs on `cpu`. Takes some 100 ms.
+/// Returns the time that one sample with its chain of calls takes from what runs on `cpu`, with whatever `tie` ties to its
+/// event. Takes some 100 ms.
 ///
 /// # Errors
 /// When nothing can be sampled here, or the thread cannot be bound to `cpu`.
-pub fn of_sample(cpu: u32) -> Result<Nanos, Refusal> {
+pub fn of_sample(cpu: u32, tie: impl Fn(BorrowedFd) -> Result<(), Refusal> + Sync) -> Result<Nanos, Refusal> {
     // A thread of its own, which may be bound without moving anybody.
-    let measured = thread::scope(|scope| scope.spawn(|| measure(cpu)).join());
+    let measured = thread::scope(|scope| scope.spawn(|| measure(cpu, &tie)).join());
     measured.unwrap_or_else(|_| Err(Refusal::new("the cost of a sample", "the measuring thread ended early", "Give a period")))
 }
 
-fn measure(cpu: u32) -> Result<Nanos, Refusal> {
+fn measure(cpu: u32, tie: &Tie) -> Result<Nanos, Refusal> {
     let refused = |tried: &str, error: std::io::Error| refused_call("the cost of a sample", tried, &error, "Give a period");
     bind_this_thread(cpu).map_err(|error| refused("sched_setaffinity", error))?;
     let sockets = UnixDatagram::pair().map_err(|error| refused("socketpair", error))?;
@@ -43,7 +48,7 @@ fn measure(cpu: u32) -> Result<Nanos, Refusal> {
     let (mut with, mut without) = (Duration::MAX, Duration::MAX);
     for pair in 0..PAIRS {
         for sampled in [pair % 2 == 0, pair % 2 != 0] {
-            let sampler = if sampled { Some(started(cpu)?) } else { None };
+            let sampler = if sampled { Some(started(cpu, tie)?) } else { None };
             let took = run(&sockets, calls);
             drop(sampler);
             let shortest = if sampled { &mut with } else { &mut without };
@@ -55,11 +60,12 @@ fn measure(cpu: u32) -> Result<Nanos, Refusal> {
 }
 
 /// A sampler of the whole CPU, or of this thread where that is refused.
-fn started(cpu: u32) -> Result<Sampler, Refusal> {
+fn started(cpu: u32, tie: &Tie) -> Result<Sampler, Refusal> {
     let settings =
         |target| Settings { source: Some(SampleSource::CpuClock), period: PERIOD, ..Settings::new(target, Nanos::from(RUN * 4)) };
     let whole = Sampler::open(&settings(Target::Cpu { cpu, process: std::process::id() }));
     let mut sampler = whole.or_else(|_| Sampler::open(&settings(Target::Thread(gettid().as_raw().unsigned_abs()))))?;
+    sampler.events().try_for_each(tie)?;
     sampler.start()?;
     Ok(sampler)
 }

@@ -169,7 +169,8 @@ pub fn child(rounds: u64) {
 pub fn of_messages() -> Result<(), Skip> {
     const CALLS: u64 = 20_000;
     let mut observed = Observed::start(&format!("send:{CALLS}:3"))?;
-    let mut counts = MessageCounts::open()?;
+    let mut counts = MessageCounts::load()?;
+    counts.start()?;
     observed.work();
     let counted = counts.take()?;
     println!("{counted:?}");

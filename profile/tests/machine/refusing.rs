@@ -51,7 +51,7 @@ pub fn child() {
     say("witnesses", StackCounter::open(who, STACK_RULES).err());
     say("marks", SampleMarks::open().err());
     say("sockets", Sockets::open().err());
-    say("messages", MessageCounts::open().err());
+    say("messages", MessageCounts::load().and_then(|mut counts| counts.start()).err());
     say("waits", WaitRecorder::open(who, longest).err());
     println!("done");
 }
