@@ -41,7 +41,8 @@ pub struct Snapshot {
     pub units: Vec<Row>,
     /// The same by process.
     pub processes: Vec<Row>,
-    /// By which task the network's work ran in (view "interrupted").
+    /// By the process in whose time the network's work ran (view "interrupted"): rows of processes, each with its unit
+    /// and without messages, which are not those that the work was for; then the other rows.
     pub interrupted: Vec<Row>,
     /// CPU by CPU.
     pub per_cpu: Vec<CpuRow>,
@@ -91,8 +92,10 @@ pub struct Network {
     /// `None` without softirq work.
     pub met: Option<f64>,
     /// By layer, in CPUs, the dearest first.
+    #[serde(serialize_with = "map")]
     pub layer: Vec<(Layer, f64)>,
     /// By kind of work, in CPUs, the dearest first.
+    #[serde(serialize_with = "map")]
     pub category: Vec<(Category, f64)>,
 }
 
@@ -196,13 +199,13 @@ pub struct CpuRow {
     pub cpu: u32,
     /// The network's part of it, from 0 to 1.
     pub network: f64,
-    /// In softirqs of the network.
+    /// In softirqs of the network; where CPUs could not be sampled, in all softirqs, by `/proc/stat`.
     pub softirq: f64,
     /// In `ksoftirqd`.
     pub ksoftirqd: f64,
-    /// All work.
+    /// All work, likewise.
     pub busy: f64,
-    /// The unit or row that most of its network work was for, where there was any.
+    /// The unit (its path) or row that most of its network work was for, where there was any.
     pub mostly: Option<String>,
 }
 
@@ -222,6 +225,11 @@ impl Own {
     pub fn all(&self) -> f64 {
         self.reader + self.samples + self.hooks
     }
+}
+
+/// Pairs as a map, in their order.
+fn map<K: Serialize, S: serde::Serializer>(pairs: &[(K, f64)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(key, cpus)| (key, cpus)))
 }
 
 fn parts<S: serde::Serializer>(parts: &BTreeMap<(Layer, Category), f64>, to: S) -> Result<S::Ok, S::Error> {
