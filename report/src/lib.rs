@@ -25,6 +25,7 @@ pub mod plan;
 pub mod proof;
 pub mod show;
 pub mod terminal;
+pub mod top;
 
 pub use document::Document;
 pub use sinks::{json, markdown};

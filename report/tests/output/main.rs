@@ -21,5 +21,6 @@ mod receipts;
 mod reference;
 mod studies;
 mod support;
+mod top;
 mod verdicts;
 mod workload;

@@ -11,7 +11,9 @@ use unicode_width::UnicodeWidthStr;
 
 use self::page::Page;
 pub use self::page::Style;
+pub(crate) use self::page::in_ascii;
 use self::table::{Column, Figure};
+pub(crate) use self::wrap::wrap;
 use crate::document::{Block, Cell, Document, Entry, HeatMap, Kind, Masthead, RowKind, Shown, Step, Table, Tone};
 use crate::interval;
 use crate::number::{NOTHING, tight};

@@ -308,7 +308,7 @@ impl Page {
 }
 
 /// Marks and units with the ASCII letter that stands for each: of one column, so that tables stay aligned.
-const ASCII: [(char, char); 17] = [
+const ASCII: [(char, char); 19] = [
     ('–', '-'),
     ('−', '-'),
     ('±', '~'),
@@ -317,6 +317,8 @@ const ASCII: [(char, char); 17] = [
     ('▼', '-'),
     ('▲', '+'),
     ('→', '>'),
+    ('↓', 'v'),
+    ('↑', '^'),
     ('≥', '>'),
     ('≤', '<'),
     ('·', '|'),
@@ -328,7 +330,8 @@ const ASCII: [(char, char); 17] = [
     ('”', '"'),
 ];
 
-fn in_ascii(letter: char) -> char {
+/// The ASCII letter that stands for a letter on a terminal without UTF-8.
+pub fn in_ascii(letter: char) -> char {
     match ASCII.iter().find(|(mark, _)| *mark == letter) {
         Some((_, plain)) => *plain,
         None if letter.is_ascii() => letter,

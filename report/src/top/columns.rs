@@ -1,0 +1,381 @@
+//! Columns of the tables, a row each: text and screen, the help and the order of rows are made from them.
+
+use analysis::top::{CpuRow, Cpus, Rate, Row};
+
+use crate::interval::is_wide;
+use crate::number::{NOTHING, count, tight, time};
+use analysis::answer::notation::digits;
+
+/// Orders of rows by who pays, the largest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// CPUs.
+    #[default]
+    Cpus,
+    /// Messages a second.
+    Messages,
+    /// Bytes a second.
+    Bytes,
+    /// CPU time of a message.
+    PerMessage,
+    /// Wait for a CPU.
+    Wait,
+}
+
+impl Sort {
+    /// All, in the order in which a key goes through them.
+    pub const ALL: [Self; 5] = [Self::Cpus, Self::Messages, Self::Bytes, Self::PerMessage, Self::Wait];
+
+    /// Its name in the line of keys.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpus => "CPUs",
+            Self::Messages => "msg/s",
+            Self::Bytes => "B/s",
+            Self::PerMessage => "µs/msg",
+            Self::Wait => "wait",
+        }
+    }
+
+    /// The figure that is compared.
+    pub fn value(self, row: &Row) -> Option<f64> {
+        match self {
+            Self::Cpus => Some(row.all.cpus),
+            Self::Messages => row.message_rate(),
+            Self::Bytes => row.byte_rate(),
+            Self::PerMessage => row.per_message().map(|time| time.rate),
+            Self::Wait => row.wait_ns,
+        }
+    }
+}
+
+/// Orders of CPUs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CpuSort {
+    /// The network's part, the largest first.
+    #[default]
+    Network,
+    /// Softirqs, likewise.
+    Softirq,
+    /// `ksoftirqd`, likewise.
+    Ksoftirqd,
+    /// All work, likewise.
+    Busy,
+    /// By number.
+    Number,
+}
+
+impl CpuSort {
+    /// All, in the order in which a key goes through them.
+    pub const ALL: [Self; 5] = [Self::Network, Self::Softirq, Self::Ksoftirqd, Self::Busy, Self::Number];
+
+    /// Its name in the line of keys.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Softirq => "softirq",
+            Self::Ksoftirqd => "ksoftirqd",
+            Self::Busy => "busy",
+            Self::Number => "number",
+        }
+    }
+
+    /// The figure that is compared.
+    pub fn value(self, row: &CpuRow) -> f64 {
+        match self {
+            Self::Network => row.network,
+            Self::Softirq => row.softirq,
+            Self::Ksoftirqd => row.ksoftirqd,
+            Self::Busy => row.busy,
+            Self::Number => -f64::from(row.cpu),
+        }
+    }
+}
+
+/// One column of figures. The name of the row stands behind all of them.
+#[derive(Debug)]
+pub struct Column<R: 'static, S: 'static> {
+    /// Its title.
+    pub head: &'static str,
+    /// Columns of the terminal that it takes, without the space before it.
+    pub width: usize,
+    /// The narrowest screen that has it.
+    pub from: usize,
+    /// The widest screen that has it: a wider one has its parts.
+    pub until: usize,
+    /// The order in which its figures fall.
+    pub sort: Option<S>,
+    /// For help.
+    pub meaning: &'static str,
+    /// Its figure.
+    pub write: fn(&R) -> String,
+}
+
+impl<R, S> Column<R, S> {
+    /// Returns whether a screen of this width has it.
+    pub const fn is_on(&self, width: usize) -> bool {
+        self.from <= width && width <= self.until
+    }
+}
+
+/// No screen is too wide.
+const ANY: usize = usize::MAX;
+/// The width from which both directions stand apart.
+pub const WIDE: usize = 120;
+
+/// The columns of units, processes and interrupted tasks.
+pub const COLUMNS: &[Column<Row, Sort>] = &[
+    Column {
+        head: "CPUs",
+        width: 6,
+        from: 0,
+        until: ANY,
+        sort: Some(Sort::Cpus),
+        meaning: "network work for the row, in CPUs' worth: seconds of CPU time a second",
+        write: |row| cpus_of(&row.all),
+    },
+    Column { head: "±", width: 5, from: 0, until: ANY, sort: None, meaning: "half of its 95 % interval", write: |row| half(&row.all) },
+    Column {
+        head: "call",
+        width: 5,
+        from: 54,
+        until: ANY,
+        sort: None,
+        meaning: "the part in its system calls",
+        write: |row| cpus(row.call),
+    },
+    Column {
+        head: "soft",
+        width: 5,
+        from: 54,
+        until: ANY,
+        sort: None,
+        meaning: "the part in softirqs for it, in whatever task they ran",
+        write: |row| cpus(row.softirq),
+    },
+    Column {
+        head: "msg/s",
+        width: 6,
+        from: 72,
+        until: WIDE - 1,
+        sort: Some(Sort::Messages),
+        meaning: "messages sent and received a second",
+        write: |row| rate(row.message_rate()),
+    },
+    Column {
+        head: "B/s",
+        width: 6,
+        from: 76,
+        until: WIDE - 1,
+        sort: Some(Sort::Bytes),
+        meaning: "their bytes a second; k, M, G are 1,000 each",
+        write: |row| rate(row.byte_rate()),
+    },
+    Column {
+        head: "µs/msg",
+        width: 7,
+        from: 64,
+        until: ANY,
+        sort: Some(Sort::PerMessage),
+        meaning: "network work of a message, in µs",
+        write: |row| micros(row.per_message().map(|time| time.rate)),
+    },
+    Column {
+        head: "call µs",
+        width: 7,
+        from: WIDE,
+        until: ANY,
+        sort: None,
+        meaning: "the part of a message in calls, in µs",
+        write: |row| micros(of_message(row, row.call)),
+    },
+    Column {
+        head: "soft µs",
+        width: 7,
+        from: WIDE,
+        until: ANY,
+        sort: None,
+        meaning: "the part of a message in softirqs, in µs",
+        write: |row| micros(of_message(row, row.softirq)),
+    },
+    Column {
+        head: "out/s",
+        width: 6,
+        from: WIDE,
+        until: ANY,
+        sort: Some(Sort::Messages),
+        meaning: "messages sent a second",
+        write: |row| rate(direction(row.messages, 0)),
+    },
+    Column {
+        head: "in/s",
+        width: 6,
+        from: WIDE,
+        until: ANY,
+        sort: Some(Sort::Messages),
+        meaning: "messages received a second",
+        write: |row| rate(direction(row.messages, 1)),
+    },
+    Column {
+        head: "out B/s",
+        width: 7,
+        from: WIDE,
+        until: ANY,
+        sort: Some(Sort::Bytes),
+        meaning: "bytes sent a second",
+        write: |row| rate(direction(row.bytes, 0)),
+    },
+    Column {
+        head: "in B/s",
+        width: 7,
+        from: WIDE,
+        until: ANY,
+        sort: Some(Sort::Bytes),
+        meaning: "bytes received a second",
+        write: |row| rate(direction(row.bytes, 1)),
+    },
+    Column {
+        head: "call %",
+        width: 6,
+        from: WIDE,
+        until: ANY,
+        sort: None,
+        meaning: "its network calls, as a part of all CPU time of its processes",
+        write: |row| share(row.call, row.busy),
+    },
+    Column {
+        head: "wait µs",
+        width: 8,
+        from: 80,
+        until: ANY,
+        sort: Some(Sort::Wait),
+        meaning: "mean wait of its processes for a CPU, each time they are to run",
+        write: |row| micros(row.wait_ns),
+    },
+];
+
+/// The columns of CPUs where they are sampled.
+pub const CPU_COLUMNS: &[Column<CpuRow, CpuSort>] = &[
+    CPU,
+    Column {
+        head: "network",
+        width: 8,
+        from: 0,
+        until: ANY,
+        sort: Some(CpuSort::Network),
+        meaning: "network work there, 1 being all of the CPU",
+        write: |row| cpus(row.network),
+    },
+    Column {
+        head: "softirq",
+        width: 8,
+        from: 0,
+        until: ANY,
+        sort: Some(CpuSort::Softirq),
+        meaning: "the part in softirqs",
+        write: |row| cpus(row.softirq),
+    },
+    Column {
+        head: "ksoftirqd",
+        width: 10,
+        from: 54,
+        until: ANY,
+        sort: Some(CpuSort::Ksoftirqd),
+        meaning: "the part in the thread to which the kernel leaves softirqs when there are many",
+        write: |row| cpus(row.ksoftirqd),
+    },
+    BUSY,
+];
+
+/// The columns of CPUs where `/proc/stat` is all there is.
+pub const UNSAMPLED_CPU_COLUMNS: &[Column<CpuRow, CpuSort>] = &[
+    CPU,
+    Column {
+        head: "softirq",
+        width: 8,
+        from: 0,
+        until: ANY,
+        sort: Some(CpuSort::Softirq),
+        meaning: "softirqs of all kinds, 1 being all of the CPU",
+        write: |row| cpus(row.softirq),
+    },
+    BUSY,
+];
+
+const CPU: Column<CpuRow, CpuSort> = Column {
+    head: "CPU",
+    width: 5,
+    from: 0,
+    until: ANY,
+    sort: Some(CpuSort::Number),
+    meaning: "its number",
+    write: |row| row.cpu.to_string(),
+};
+
+const BUSY: Column<CpuRow, CpuSort> = Column {
+    head: "busy",
+    width: 6,
+    from: 0,
+    until: ANY,
+    sort: Some(CpuSort::Busy),
+    meaning: "all work there",
+    write: |row| cpus(row.busy),
+};
+
+/// CPUs' worth in three digits.
+pub fn cpus(value: f64) -> String {
+    match value {
+        0.0 => NOTHING.to_owned(),
+        value if value > 0.0 && value < 0.000_5 => "<.001".to_owned(),
+        value => digits(value),
+    }
+}
+
+/// The same where nothing is a figure too.
+pub fn sum(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { cpus(value) }
+}
+
+/// An estimate, with a mark where the ends of its interval are more than a factor of two apart.
+pub fn cpus_of(all: &Cpus) -> String {
+    match () {
+        () if all.cpus == 0.0 && all.high > 0.0 => format!("<{}", digits(all.high)),
+        () if is_wide(all.cpus, all.low, all.high) => cpus(all.cpus) + "?",
+        () => cpus(all.cpus),
+    }
+}
+
+/// Half of an interval: its farther end.
+pub fn reach(all: &Cpus) -> f64 {
+    (all.high - all.cpus).max(all.cpus - all.low)
+}
+
+fn half(all: &Cpus) -> String {
+    if all.cpus == 0.0 { String::new() } else { cpus(reach(all)) }
+}
+
+fn rate(rate: Option<f64>) -> String {
+    rate.map_or(NOTHING.to_owned(), |rate| tight(&count(rate)))
+}
+
+fn direction(rates: Option<[Rate; 2]>, place: usize) -> Option<f64> {
+    rates.and_then(|rates| rates.get(place).map(|rate| rate.rate))
+}
+
+fn of_message(row: &Row, part: f64) -> Option<f64> {
+    row.message_rate().filter(|rate| *rate > 0.0).map(|rate| part / rate * 1e9)
+}
+
+/// A time in µs without its unit; a long one with another.
+fn micros(ns: Option<f64>) -> String {
+    const MOST: f64 = 9_999_500.0;
+    match ns {
+        Some(ns) if ns.abs() < MOST => digits(ns / 1e3),
+        Some(ns) => tight(&time(ns)),
+        None => NOTHING.to_owned(),
+    }
+}
+
+fn share(part: f64, all: f64) -> String {
+    if all > 0.0 { digits((part / all).min(1.0) * 100.0) } else { NOTHING.to_owned() }
+}
