@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::cache::Cache;
@@ -59,7 +60,7 @@ impl Boot<'_> {
     /// Boots, and waits for the end.
     ///
     /// # Errors
-    /// QEMU does not start, or the guest panics, hangs or stops early.
+    /// QEMU does not start, it is stopped, or the guest panics, hangs or stops early.
     pub fn run(&self, cache: &Cache) -> Result<Booted, Failed> {
         let scratch = cache.scratch()?;
         let place = |name: &str| scratch.path().join(name);
@@ -83,10 +84,11 @@ impl Boot<'_> {
         let mut child =
             command.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(Failed::file("start", &self.emulator.program))?;
         let begun = Instant::now();
+        let stopped = || self.emulator.stop.load(Ordering::Relaxed);
         let status = loop {
             match child.try_wait().map_err(Failed::file("wait for", &self.emulator.program))? {
                 Some(status) => break Some(status),
-                None if begun.elapsed() > LONGEST => {
+                None if stopped() || begun.elapsed() > LONGEST => {
                     let _ = child.kill();
                     let _ = child.wait();
                     break None;
@@ -94,6 +96,10 @@ impl Boot<'_> {
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
         };
+        // Ctrl-C on a terminal ends QEMU as well.
+        if stopped() {
+            return Err(Failed::Interrupted);
+        }
         let log = guest_log::parse(&text(&log)?);
         judge(status, &log, &text(&said)?, &text(&console)?)?;
         let counted = if self.plugin.is_some() { text(&counted)? } else { String::new() };
@@ -149,10 +155,51 @@ fn judge(status: Option<ExitStatus>, log: &GuestLog, said: &str, console: &str) 
 
 #[cfg(test)]
 mod tests {
-    use super::judge;
+    use super::{Boot, judge};
+    use crate::cache::Cache;
+    use crate::emulator::Emulator;
+    use crate::error::Failed;
     use crate::guest_log::GuestLog;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
     use std::process::ExitStatus;
+    use std::sync::atomic::Ordering;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_guest_is_ended_when_it_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("qemu");
+        let functions = "\0qemu_plugin_register_vcpu_tb_trans_cb\0qemu_plugin_scoreboard_new\0";
+        fs::write(&program, format!("#!/bin/sh\ncase $1 in --version) exit 0 ;; esac\nexec sleep 60\n{functions}")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+        let (emulator, cache) = (Emulator::examine(program, None).unwrap(), Cache::open(Some(&folder.path().join("cache"))).unwrap());
+        let boot = Boot {
+            emulator: &emulator,
+            image: Path::new("none"),
+            initramfs: Vec::new(),
+            command_line: "",
+            cpu: "max",
+            memory: 1,
+            seed: 1,
+            plugin: None,
+            devices: &[],
+        };
+        let (stop, begun) = (emulator.stop.clone(), Instant::now());
+        let booted = thread::scope(|scope| {
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(200));
+                stop.store(true, Ordering::Relaxed);
+            });
+            boot.run(&cache)
+        });
+        let took = begun.elapsed();
+        assert!(matches!(booted, Err(Failed::Interrupted)), "{booted:?}");
+        assert!(took >= Duration::from_millis(200) && took < Duration::from_secs(30), "{took:?}");
+    }
 
     #[test]
     fn every_end_is_named() {

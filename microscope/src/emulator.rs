@@ -4,6 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use model::order::Order;
 
@@ -47,6 +49,8 @@ pub struct Emulator {
     /// What it is started by: words that stand before the program. Empty starts it as it is, and then it
     /// outlives a process that is killed.
     pub starter: Vec<OsString>,
+    /// Once it is set, a guest is ended.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Emulator {
@@ -118,7 +122,7 @@ impl Emulator {
                 return Err(Failed::NoEmulator(why));
             }
         };
-        let mut found = Self { program, root, interface, version: String::new(), starter: Vec::new() };
+        let mut found = Self { program, root, interface, version: String::new(), starter: Vec::new(), stop: Arc::default() };
         let output = found.command().arg("--version").output().map_err(Failed::file("start", &found.program))?;
         let text = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {

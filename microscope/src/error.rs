@@ -56,6 +56,9 @@ pub enum Failed {
     /// The build of nettoll carries no probe.
     #[error("this build of nettoll cannot boot guests: it was made for another architecture than x86-64")]
     NoProbe,
+    /// [`Emulator::stop`](crate::emulator::Emulator::stop) was set.
+    #[error("interrupted: the guest was ended, and its counts are not kept; run it again")]
+    Interrupted,
     /// QEMU did not start.
     #[error("QEMU ended before the guest did anything: {0}")]
     Emulator(String),

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use anyhow::Context;
@@ -64,12 +65,13 @@ fn carry_out(args: &MicroscopeArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Counts what a command line asks for, and stores it as a run. Returns its directory.
+/// Counts what a command line asks for, and stores it as a run. Returns its directory. Guests are ended once `stop` is set.
 ///
 /// # Errors
 /// What the microscope says, or a run that cannot be stored.
-pub fn counted(cache: &Cache, args: &MicroscopeArgs, runs: &Path) -> Result<(Vec<Measured>, PathBuf), Failure> {
-    let lab = Lab::open(cache, args)?;
+pub fn counted(cache: &Cache, args: &MicroscopeArgs, runs: &Path, stop: Arc<AtomicBool>) -> Result<(Vec<Measured>, PathBuf), Failure> {
+    let mut lab = Lab::open(cache, args)?;
+    lab.emulator.stop = stop;
     let kernels = lab.kernels(&args.kernels())?;
     let asked: Vec<Request> = kernels.into_iter().map(|kernel| lab.asked(kernel, args.seed)).collect();
     let measured = lab.measure(&asked)?;
@@ -79,7 +81,7 @@ pub fn counted(cache: &Cache, args: &MicroscopeArgs, runs: &Path) -> Result<(Vec
 
 fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let place = args.html.place("microscope.html")?;
-    let (measured, stored) = counted(cache, args, &args.runs.directory)?;
+    let (measured, stored) = counted(cache, args, &args.runs.directory, Arc::default())?;
     let shown = Detail { tree: args.tree };
     if let Some(place) = &place {
         output::page(place, &report::html::document(&report::microscope::document(&measured, &[], shown, crate::version::SHORT)))?;

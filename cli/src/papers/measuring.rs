@@ -21,6 +21,7 @@ use literature::Study;
 use model::Run;
 use model::plan::ApprovedPlan;
 use model::run::Status;
+use store::{RunReader, StoreError};
 
 use super::parts::{Need, PARTS, PREFIX, Part, Work};
 use crate::args::{MicroscopeArgs, PapersArgs};
@@ -86,14 +87,21 @@ impl Batch {
 
     /// The runs of the last batch, which becomes this one.
     fn find_last(&mut self) -> Result<Vec<(PathBuf, Run)>, Failure> {
-        let listed = store::list(&self.directory)?.into_iter();
-        let known = listed.filter_map(|listed| Some((listed.path, listed.run.ok()?)));
+        let listed = match store::list(&self.directory) {
+            Err(StoreError::NoRuns { .. }) => Vec::new(),
+            listed => listed?,
+        };
+        // A run that cannot be read is measured again.
+        let readable = |path: &Path| RunReader::open(path).is_ok();
+        let known = listed.into_iter().filter_map(|listed| Some((listed.path, listed.run.ok()?))).filter(|(path, _)| readable(path));
         let mut parts: Vec<(PathBuf, Run)> = known.filter(|(_, run)| run.plan.name.starts_with(PREFIX)).collect();
         // What `study --again` makes of a part is none.
         parts.retain(|(_, run)| run.pooled.is_none() && Part::named(run.plan.name.trim_start_matches(PREFIX)).is_ok());
         let Some((_, last)) = parts.last() else {
             let place = self.directory.display();
-            return Err(Failure::misuse(format!("{place} holds no part of `nettoll papers` to go on with: leave --resume out")));
+            return Err(Failure::misuse(format!(
+                "{place} holds no part of `nettoll papers` to go on with: without --resume they are measured, and stored where --runs says"
+            )));
         };
         self.seed = last.plan.seed;
         parts.retain(|(_, run)| run.plan.seed == self.seed);
@@ -179,7 +187,8 @@ impl Batch {
         }
     }
 
-    /// Measures what is not there yet. A part that fails is said, and the next begins; a signal ends it after the trial at hand.
+    /// Measures what is not there yet. A part that fails is said, and the next begins; a signal ends it after the trial at hand,
+    /// and guests at once.
     ///
     /// # Errors
     /// No signal can be listened for.
@@ -219,17 +228,15 @@ impl Batch {
             return (None, Some(format!("it is predicted from {}, which was not measured", needed.line.name)));
         }
         let done = match (&task.work, &task.stored) {
-            (Work::Counts(args), _) => self.count(args),
+            (Work::Counts(args), _) => self.count(args, stop),
             (Work::Trials(plan), stored) => trials(plan, &self.directory, stored.as_deref(), stop),
         };
         done.unwrap_or_else(|failure| (task.stored.clone(), Some(failure.to_string())))
     }
 
-    fn count(&self, args: &MicroscopeArgs) -> Result<(Option<PathBuf>, Option<String>), Failure> {
+    fn count(&self, args: &MicroscopeArgs, stop: &Arc<AtomicBool>) -> Result<(Option<PathBuf>, Option<String>), Failure> {
         let cache = Cache::open(args.cache.as_deref())?;
-        let own = cache.clone();
-        signals::before_end(move || own.drop_own())?;
-        Ok((Some(microscope::counted(&cache, args, &self.directory)?.1), None))
+        Ok((Some(microscope::counted(&cache, args, &self.directory, Arc::clone(stop))?.1), None))
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Part {
 /// Start of a plan's name that makes its runs parts.
 pub const PREFIX: &str = "papers-";
 
-/// All parts, in the order in which they are measured. The microscope is last: a signal ends it at once.
+/// All parts, in the order in which they are measured.
 #[rustfmt::skip]
 pub const PARTS: &[Part] = &[
     Part { name: "cabrera1984", years: &[1984], needs: Need::Nothing,
