@@ -15,7 +15,7 @@ mod study;
 mod touching;
 mod trials;
 
-pub use evidence::evidence;
+pub use evidence::{SMALL_MESSAGES, WorkloadRuns, evidence};
 pub use share::{Beyond, Cut, Share, Weights, Workload, WorkloadFileError};
 pub use study::{FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict};
 pub use touching::{ShareOfTime, Touching};

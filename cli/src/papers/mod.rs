@@ -3,13 +3,15 @@
 mod measuring;
 mod parts;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use analysis::Analysis;
+use analysis::workload::{SMALL_MESSAGES, WorkloadRuns};
+use anyhow::Context;
 use literature::claims::evidence::Evidence;
 use literature::years::Year;
 use literature::{Comparison, DRAWS, ReferenceAnalysis, Study, years};
-use model::plan::LinkKind;
 use report::papers::{Part, Runs};
 
 use crate::args::PapersArgs;
@@ -27,7 +29,7 @@ pub fn run(args: &PapersArgs) -> Result<Exit, Failure> {
     let asked = args.html.place(PAGE)?;
     if args.then || !args.runs_from.is_empty() {
         let found = args.runs_from.iter().map(|run| args.runs.find(run)).collect::<Result<Vec<_>, _>>()?;
-        return show(args, papers()?, &found, Vec::new(), asked).map(|()| Exit::Done);
+        return show(args, papers()?, &found, Vec::new(), asked);
     }
     let batch = Batch::of(args, &chosen)?;
     if args.dry_run {
@@ -44,21 +46,16 @@ pub fn run(args: &PapersArgs) -> Result<Exit, Failure> {
     let failed = outcomes.iter().any(|outcome| outcome.failed);
     let runs: Vec<PathBuf> = outcomes.iter().filter_map(|outcome| outcome.run.clone()).collect();
     let parts: Vec<_> = outcomes.into_iter().map(|outcome| outcome.line).collect();
-    let page = asked.unwrap_or_else(|| batch.directory().join(PAGE));
-    if runs.is_empty() {
-        let why = parts.iter().find_map(|part| part.lacks.as_ref().map(|lacks| format!("{}: {lacks}", part.name)));
-        return Err(anyhow::anyhow!("nothing was measured; {}", why.unwrap_or_else(|| "there is no part".to_owned())).into());
-    }
-    show(args, papers, &runs, parts, Some(page))?;
-    if interrupted {
-        let place = batch.directory().display();
+    let place = batch.directory();
+    // Where no part could begin, no run has made it.
+    fs::create_dir_all(place).with_context(|| format!("make {}; is its parent writable?", place.display()))?;
+    let exit = show(args, papers, &runs, parts, Some(asked.unwrap_or_else(|| place.join(PAGE))))?;
+    if interrupted && !runs.is_empty() {
+        let place = place.display();
         output::note(&format!("interrupted; what was measured is kept in {place}; go on with `nettoll papers --resume {place}`"));
     }
-    Ok(if interrupted || failed { Exit::Failed } else { Exit::Done })
+    Ok(if interrupted || failed || runs.is_empty() { Exit::Failed } else { exit })
 }
-
-/// Small messages, whose costs are predicted from the sizes of a run with receipts.
-const WORKLOAD: &str = "W1";
 
 /// The page, where no file is named.
 const PAGE: &str = "papers.html";
@@ -73,62 +70,55 @@ fn analysed(chosen: &[Study], files: &[PathBuf]) -> Result<Vec<ReferenceAnalysis
     Ok(papers)
 }
 
-/// Prints the document of the papers and these runs, and writes its page.
+/// Prints the document of the papers and these runs, and writes its page. It has failed where a run could not be read.
 fn show(
     args: &PapersArgs,
     mut papers: Vec<ReferenceAnalysis>,
     found: &[PathBuf],
     parts: Vec<Part>,
     place: Option<PathBuf>,
-) -> Result<(), Failure> {
+) -> Result<Exit, Failure> {
     let runs = Runs { parts, ..today(found, &mut papers)? };
     let mut years = years::all()?;
     years.extend_from_slice(&runs.costs);
+    // Stored runs were asked for, and there is none.
+    if let ([], [], Some(reason)) = (&runs.parts[..], &runs.names[..], runs.unread.first()) {
+        return Err(anyhow::anyhow!("{reason}").into());
+    }
+    let exit = if runs.unread.is_empty() { Exit::Done } else { Exit::Failed };
     let document = report::papers::document(&papers, &years, &runs, crate::version::SHORT);
     if let Some(place) = &place {
         output::page(place, &report::html::document(&document))?;
     }
     if args.json {
-        return Ok(output::write(&report::json::pretty(&report::papers::value(&papers, &years, &runs)))?);
+        output::write(&report::json::pretty(&report::papers::value(&papers, &years, &runs)))?;
+        return Ok(exit);
     }
     if args.markdown {
-        return Ok(output::write(&report::markdown::page(&document))?);
+        output::write(&report::markdown::page(&document))?;
+        return Ok(exit);
     }
     output::show(&document, args.verbose)?;
     let next = place
         .map_or_else(|| "Every claim, figure and table: the same with --html".to_owned(), |place| format!("Report: {}", place.display()));
-    Ok(output::write(&format!("\n{next}"))?)
+    output::write(&format!("\n{next}"))?;
+    Ok(exit)
 }
 
-/// Reads the runs of today, lays each next to the paper that it repeats, and rules all claims by them.
+/// Reads the runs of today, lays each next to the paper that it repeats, and rules all claims by them. One that cannot be
+/// read costs no other.
 fn today(found: &[PathBuf], papers: &mut [ReferenceAnalysis]) -> Result<Runs, Failure> {
-    let mut runs = Runs::default();
-    let (mut sizes, mut mixes) = (None, None);
+    let (mut runs, mut of_workload) = (Runs::default(), WorkloadRuns::default());
     for path in found {
-        if store::is_exact(path) {
-            let stored = exact::of_run(path)?;
-            runs.curves.extend(stored.iter().flat_map(|stored| analysis::published::exact(&stored.measured)));
-            runs.names.extend(stored.and_then(|stored| stored.run).map(|run| run.id));
-            continue;
+        if let Err(failure) = take(path, papers, &mut runs, &mut of_workload) {
+            runs.unread.push(failure.to_string());
         }
-        let analysis = crate::report::analyse(path)?;
-        let repeated = analysis.published().map(|published| published.name.as_str());
-        let paper = papers.iter_mut().find(|paper| Some(paper.name.as_str()) == repeated);
-        if let Some(paper) = paper {
-            paper.compare(&analysis::published::as_foreign(&analysis), DRAWS);
-            runs.costs.extend(paper.comparisons.last().iter().flat_map(|compared| costs(&analysis, compared)));
-        }
-        runs.curves.extend(analysis::published::evidence(&analysis));
-        runs.machine = runs.machine.or_else(|| analysis.hosts.first().map(report::papers::machine));
-        let plan = &analysis.run.plan;
-        sizes =
-            sizes.or_else(|| (plan.receipt.is_some() && plan.link.kind == LinkKind::Veth && plan.link.offloads.is_empty()).then_some(path));
-        mixes = mixes.or_else(|| plan.cells.iter().any(|cell| cell.mix.as_ref().is_some_and(|mix| mix.name == WORKLOAD)).then_some(path));
-        runs.names.push(analysis.run.id.clone());
     }
-    if let Some(sizes) = sizes {
-        let study = workload::predicted(WORKLOAD, sizes, mixes.map(PathBuf::as_path))?;
-        runs.curves.extend(analysis::workload::evidence(&study));
+    if let Some(sizes) = of_workload.sizes {
+        match workload::predicted(SMALL_MESSAGES, sizes, of_workload.mixes) {
+            Ok(study) => runs.curves.extend(analysis::workload::evidence(&study)),
+            Err(failure) => runs.unread.push(failure.to_string()),
+        }
     }
     if !runs.names.is_empty() {
         for paper in papers {
@@ -137,6 +127,35 @@ fn today(found: &[PathBuf], papers: &mut [ReferenceAnalysis]) -> Result<Runs, Fa
         }
     }
     Ok(runs)
+}
+
+/// Takes the names, curves and costs of a run.
+fn take<'a>(
+    path: &'a Path,
+    papers: &mut [ReferenceAnalysis],
+    runs: &mut Runs,
+    of_workload: &mut WorkloadRuns<&'a Path>,
+) -> Result<(), Failure> {
+    if store::is_exact(path) {
+        let stored = exact::of_run(path)?;
+        runs.curves.extend(stored.iter().flat_map(|stored| analysis::published::exact(&stored.measured)));
+        runs.names.extend(stored.and_then(|stored| stored.run).map(|run| run.id));
+        return Ok(());
+    }
+    let analysis = crate::report::analyse(path)?;
+    let repeated = analysis.published().map(|published| published.name.as_str());
+    let paper = papers.iter_mut().find(|paper| Some(paper.name.as_str()) == repeated);
+    if let Some(paper) = paper {
+        paper.compare(&analysis::published::as_foreign(&analysis), DRAWS);
+        runs.costs.extend(paper.comparisons.last().iter().flat_map(|compared| costs(&analysis, compared)));
+    }
+    runs.curves.extend(analysis::published::evidence(&analysis));
+    if runs.machine.is_none() {
+        runs.machine = analysis.hosts.first().map(report::papers::machine);
+    }
+    of_workload.take(&analysis.run.plan, path);
+    runs.names.push(analysis.run.id);
+    Ok(())
 }
 
 /// Costs of a message and a byte in a run of today.

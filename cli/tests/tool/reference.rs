@@ -19,6 +19,7 @@ crate::claims!(
     tables_from_elsewhere_are_analysed,
     the_papers_are_ruled_in_every_form,
     stored_runs_of_today_are_ruled_next_to_the_papers,
+    a_run_that_cannot_be_read_costs_no_other,
     parts_are_listed_before_they_are_measured,
     papers_that_are_killed_and_interrupted_go_on,
     other_tools_output_is_read,
@@ -180,6 +181,25 @@ fn stored_runs_of_today_are_ruled_next_to_the_papers() -> Result<(), Skip> {
     Ok(())
 }
 
+fn a_run_that_cannot_be_read_costs_no_other() -> Result<(), Skip> {
+    let tool = Tool::new();
+    for name in ["bad", "worse"] {
+        std::fs::create_dir_all(tool.path().join("runs").join(name)).unwrap();
+    }
+    tool.write("runs/bad/run.json", "{");
+    tool.write("runs/worse/exact.json", "[]");
+    let list = ["runs/bad", "runs/worse", &stored("host-load")].join(",");
+    let text = tool.run(&["papers", "--runs-from", &list, "--html", "page.html"]);
+    assert_eq!(text.code, Some(1), "{text:#?}");
+    for words in ["Today: 1 stored run", "Not read", "runs/bad/run.json", "runs/worse/exact.json", "Report: page.html"] {
+        text.says(words);
+    }
+    assert!(std::fs::read_to_string(tool.path().join("page.html")).unwrap().contains("runs/worse/exact.json"));
+    let json = tool.run(&["papers", "--runs-from", &list, "-J"]).json();
+    assert_eq!((json["unread"].as_array().unwrap().len(), json["runs"].as_array().unwrap().len()), (2, 1));
+    Ok(())
+}
+
 fn parts_are_listed_before_they_are_measured() -> Result<(), Skip> {
     let tool = Tool::new();
     let text = tool.run(&["papers", "--dry-run"]).done();
@@ -197,9 +217,9 @@ fn parts_are_listed_before_they_are_measured() -> Result<(), Skip> {
     let of_1988 = parts(&["--only", "1988"]);
     assert_eq!(of_1988.iter().map(|part| part["name"].as_str().unwrap()).collect::<Vec<_>>(), ["jacobson1988", "buffers"]);
     assert!(!tool.path().join("runs").exists());
-    tool.run(&["papers", "--dry-run", "--resume"]).refused(1, &["runs"]);
+    tool.run(&["papers", "--dry-run", "--resume"]).refused(2, &["runs holds no part of `nettoll papers`", "--runs"]);
     std::fs::create_dir(tool.path().join("runs")).unwrap();
-    tool.run(&["papers", "--dry-run", "--resume"]).refused(2, &["runs holds no part of `nettoll papers`"]);
+    tool.run(&["papers", "--dry-run", "--resume"]).refused(2, &["runs holds no part of `nettoll papers`", "--runs"]);
     Ok(())
 }
 

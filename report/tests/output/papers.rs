@@ -95,14 +95,25 @@ fn what_was_measured_and_what_was_not_is_said() {
         part("checksums", None, Some("perf events: EPERM; see `nettoll doctor`")),
         part("buffers", Some("2026-01-02T03-05-05Z-papers-buffers-7f3b"), Some("interrupted")),
     ];
-    let runs = Runs { names: vec!["x".to_owned()], machine: Some("Linux 6.18 · 2 CPUs".to_owned()), parts, ..Runs::default() };
+    let runs = Runs {
+        names: vec!["x".to_owned()],
+        machine: Some("Linux 6.18 · 2 CPUs".to_owned()),
+        unread: vec!["runs/y/run.json is damaged: expected value".to_owned()],
+        parts,
+        ..Runs::default()
+    };
     let papers = papers();
     let document = document(&papers, &years::all().unwrap(), &runs, "");
     let text = report::terminal::document(&document, Style::PLAIN);
     assert!(text.lines().count() <= 23, "{text}");
-    for words in
-        ["Linux 6.18 · 2 CPUs", "Not measured", "receipt, checksums: perf events: EPERM; see `nettoll doctor`.", "buffers: interrupted."]
-    {
+    for words in [
+        "Linux 6.18 · 2 CPUs",
+        "Not measured",
+        "receipt, checksums: perf events: EPERM; see `nettoll doctor`.",
+        "buffers: interrupted.",
+        "Not read",
+        "runs/y/run.json is damaged: expected value.",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let page = report::html::document(&document);

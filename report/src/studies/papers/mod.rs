@@ -28,6 +28,8 @@ pub struct Runs {
     pub curves: Vec<(Study, Curve)>,
     /// What a message and a byte cost by them.
     pub costs: Vec<Year>,
+    /// Runs that could not be read, each with the reason.
+    pub unread: Vec<String>,
     /// The parts that were to be measured for this document.
     pub parts: Vec<Part>,
 }
@@ -36,7 +38,7 @@ pub struct Runs {
 pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool: &str) -> Document {
     // A terminal has room for one answer: rulings of today, where there are any.
     let message = if runs.names.is_empty() { years::section(years) } else { usual(years::section(years)) };
-    let mut sections = vec![head(papers, &runs.parts), message];
+    let mut sections = vec![head(papers, runs), message];
     let of_paper = |one: &ReferenceAnalysis| {
         let curves = runs.curves.iter().filter(|(study, _)| Some(*study) == one.study).map(|(_, curve)| curve.clone());
         usual(paper(one, &curves.collect::<Vec<_>>()).led(&year(one)))
@@ -78,6 +80,7 @@ pub fn value(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs) -> serde
         "years": years,
         "falls": { "message": message, "byte": byte },
         "runs": runs.names,
+        "unread": runs.unread,
         "parts": runs.parts,
     })
 }
@@ -102,15 +105,22 @@ fn year(one: &ReferenceAnalysis) -> String {
 }
 
 /// Counts, and the table of all claims.
-fn head(papers: &[ReferenceAnalysis], parts: &[Part]) -> Section {
+fn head(papers: &[ReferenceAnalysis], runs: &Runs) -> Section {
     let all: Vec<&Statement> = papers.iter().flat_map(|one| &one.statements).collect();
     let groups: Vec<(String, Vec<&Statement>)> =
         papers.iter().map(|one| (format!("{}: {}", year(one), one.title), one.statements.iter().collect())).collect();
     let tallies = [Some(claims::tally(all.iter().copied())), claims::tally_today(all.iter().copied())];
     let lead = tallies.into_iter().flatten().map(|tally| format!("{tally}.")).collect::<Vec<_>>().join(" ");
     let table = claims::table(&groups).styled("every claims filtered");
-    let blocks = [Block::Lead(lead.into()), by_paper(papers).into()].into_iter().chain(parts::not_measured(parts)).chain([table.into()]);
+    let gaps = parts::not_measured(&runs.parts).into_iter().chain(unread(&runs.unread));
+    let blocks = [Block::Lead(lead.into()), by_paper(papers).into()].into_iter().chain(gaps).chain([table.into()]);
     Section::new("claims", "Claims", blocks)
+}
+
+/// Runs that could not be read: part of the answer.
+fn unread(reasons: &[String]) -> Option<Block> {
+    let sentence = |reason: &String| format!("{}.", reason.trim_end_matches('.'));
+    Block::sentences(reasons.iter().map(sentence)).map(|block| Block::piece("Not read", [block]))
 }
 
 /// Counts of rulings, a row a paper.
