@@ -12,7 +12,8 @@
 
   // Titles become tips of our own, which come at once and take the keyboard.
   for (const title of document.querySelectorAll(".plot .mark > title")) {
-    if (title.textContent) title.parentElement.dataset.tip = title.textContent;
+    const { name } = title.closest("[data-name]")?.dataset ?? {};
+    if (title.textContent) title.parentElement.dataset.tip = (name ? `${name} · ` : "") + title.textContent;
     title.remove();
   }
   document.querySelectorAll(".plot > svg > title").forEach((title) => title.remove());
@@ -122,8 +123,14 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  function saveData(kind) {
-    const held = JSON.parse(document.getElementById(kind === "csv" ? "csv" : "analysis").textContent);
+  // JSON, packed by gzip, as base64.
+  async function unpacked(id) {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  }
+
+  async function saveData(kind) {
+    const held = await unpacked(kind === "csv" ? "csv" : "analysis");
     const text = kind === "csv" ? held : JSON.stringify(held, null, 2);
     save(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }), `nettoll.${kind}`);
   }

@@ -176,7 +176,7 @@ fn stored_runs_of_today_are_ruled_next_to_the_papers() -> Result<(), Skip> {
     for table in ["Today: times of a one-byte message", "Send and receive summed, by kind of work", "TCP by direction and layer"] {
         assert!(page.contains(table), "{table}");
     }
-    assert!(page.len() <= 2_000_000, "{}", page.len());
+    assert!(page.len() <= 1_500_000, "{}", page.len());
     tool.run(&["papers", "--runs-from", "runs/none"]).refused(1, &["runs/none"]);
     Ok(())
 }

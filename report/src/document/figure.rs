@@ -287,12 +287,18 @@ pub struct Trace {
     /// Heights, in base units; `None` is a gap.
     pub y: Vec<Option<f64>>,
     /// From each height to the upper end of its interval.
+    #[serde(skip_serializing_if = "is_of_zeros")]
     pub up: Vec<f64>,
     /// From each height to the lower end.
+    #[serde(skip_serializing_if = "is_of_zeros")]
     pub down: Vec<f64>,
-    /// Texts on hovering, in lines: what it is, the figure, how well it is known.
+    /// Texts on hovering, below its name, in lines: what it is, the figure, how well it is known.
     #[serde(skip)]
     pub hover: Vec<String>,
+}
+
+fn is_of_zeros(distances: &[f64]) -> bool {
+    distances.iter().all(|distance| *distance == 0.0)
 }
 
 /// Horizontal places: sizes or names.
@@ -343,8 +349,7 @@ impl Trace {
     {
         let mut trace = Self::named(name, series, 0);
         let at = |(at, label, estimate): (P, String, Estimate)| {
-            let head = format!("{} · {label}", trace.name);
-            trace.push(&estimate, scale, &head, write);
+            trace.push(&estimate, scale, &label, write);
             at
         };
         let x = points.into_iter().map(at).collect();
@@ -362,7 +367,7 @@ impl Trace {
             trace.y.push(Some(height).filter(|value| value.is_finite()));
             trace.up.push(0.0);
             trace.down.push(0.0);
-            trace.hover.push(format!("{} · {label}\n{figure}", trace.name));
+            trace.hover.push(format!("{label}\n{figure}"));
             at
         };
         let x = points.into_iter().map(at).collect();

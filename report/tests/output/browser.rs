@@ -50,8 +50,9 @@ pub fn unfold(page: &mut Page) {
 /// the data, and names for readers who cannot see it.
 fn assert_drawn(page: &mut Page, charts: usize) {
     unfold(page);
-    let counts = page.evaluate(
-        "JSON.parse(document.getElementById('chart-data').textContent).map(chart => {
+    let figures = support::unpacked(page.evaluate("document.getElementById('chart-data').textContent").as_str().unwrap());
+    let counts = page.evaluate(&format!(
+        "({figures}).map(chart => {{
             const plot = document.getElementById('chart-' + chart.id);
             const seen = [...plot.querySelectorAll('svg')].filter(svg => svg.getClientRects().length > 0);
             const points = chart.traces.filter(trace => !trace.model && !trace.stacked).flatMap(trace => trace.y).filter(y => y !== null).length;
@@ -59,8 +60,8 @@ fn assert_drawn(page: &mut Page, charts: usize) {
             const marks = seen[0].querySelectorAll('.s .mark').length;
             return [chart.id, seen.length, stacked ? marks > 5 : marks === points,
                 plot.getAttribute('aria-label').length > 5 && seen[0].getAttribute('aria-label').length > 5]
-        })",
-    );
+        }})"
+    ));
     let counts = counts.as_array().unwrap();
     assert_eq!(counts.len(), charts);
     for chart in counts {
@@ -73,7 +74,7 @@ fn assert_apart(page: &mut Page) {
     let touching = page.evaluate(
         "[...document.querySelectorAll('.plot svg')].filter(svg => svg.getClientRects().length > 0).flatMap(svg => {
             const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-            const at = [...svg.querySelectorAll('.s path.mark')].map(mark => mark.getBoundingClientRect()).map(box => [box.x + box.width / 2, box.y + box.height / 2]);
+            const at = [...svg.querySelectorAll('.s .mark:not(.dot)')].map(mark => mark.getBoundingClientRect()).map(box => [box.x + box.width / 2, box.y + box.height / 2]);
             return at.flatMap((a, i) => at.slice(i + 1).filter(b => Math.hypot(a[0] - b[0], a[1] - b[1]) < 5.5 * scale).map(b => [svg.parentElement.id, a, b]))
         })",
     );

@@ -1,16 +1,8 @@
 //! What every output looks like, compared with files in `snapshots`.
 
-use crate::support::{disturbed, empty, factors, sample, section, small, spoilt, without_drawings};
+use crate::support::{body, disturbed, empty, factors, sample, section, small, spoilt};
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
-
-/// The page without what is copied into it from `assets`.
-fn body(page: &str) -> String {
-    let start = page.find("<body>").expect("a body");
-    let end = page.find("<script type=\"application/json\" id=\"analysis\">").expect("data");
-    // A line for each element, so that a change is one line.
-    without_drawings(&page[start..end]).replace("><", ">\n<")
-}
 
 fn checks() -> Vec<Check> {
     vec![

@@ -1,6 +1,6 @@
 //! What every output promises whatever the run was.
 
-use crate::support::{HOSTILE, empty, hostile, sample, spoilt};
+use crate::support::{self, HOSTILE, empty, hostile, sample, spoilt};
 use analysis::result::Analysis;
 use model::Warning;
 use model::check::{Area, Check, Need};
@@ -93,11 +93,7 @@ fn the_page_asks_nobody_for_anything() {
 #[test]
 fn data_can_be_taken_out_of_the_page_again() {
     let page = report::html::render(&sample());
-    let data = |id: &str| {
-        let start = format!("<script type=\"application/json\" id=\"{id}\">");
-        let text = page.split_once(&start).unwrap().1.split_once("</script>").unwrap().0;
-        serde_json::from_str::<serde_json::Value>(text).unwrap()
-    };
+    let data = |id: &str| support::packed(&page, id);
     assert_eq!(data("analysis"), serde_json::from_str::<serde_json::Value>(&report::json::render(&sample())).unwrap());
     assert_eq!(data("csv"), report::csv::render(&sample()));
     assert_eq!(data("chart-data").as_array().unwrap().len(), 10);
@@ -124,7 +120,7 @@ fn charts_are_read_without_a_script() {
     // Eight charts over sizes have a logarithmic and a linear axis, those of round trips and of trials one; each has
     // another shape for narrow screens.
     assert_eq!(body.matches("<svg class=\"chart").count(), 8 * 2 + 2 + 10);
-    assert!(body.contains("<title>UDP_STREAM · 1,472 B\n"), "figures of a mark");
+    assert!(body.contains("data-name=\"UDP_STREAM\"") && body.contains("<title>1,472 B\n"), "figures of a mark");
     assert_eq!(page, report::html::render(&sample()), "the same each time");
 }
 

@@ -113,7 +113,7 @@ fn the_page_is_one_file_and_escapes_what_is_foreign() {
     for (name, analysis) in all() {
         let page = html(&analysis, "0.0.0");
         assert!(!page.contains("<script>alert"), "{name}");
-        let markup = &page[page.find("<body>").unwrap()..page.find("<script type=\"application/json\"").unwrap()];
+        let markup = &page[page.find("<body>").unwrap()..page.find("<script type=\"application/gzip").unwrap()];
         for fetching in ["src=", "<link", "<iframe", "<img", "@import"] {
             assert!(!markup.contains(fetching), "{name}: {fetching}");
         }
@@ -121,7 +121,7 @@ fn the_page_is_one_file_and_escapes_what_is_foreign() {
             assert!(page.contains(&format!("{} · ", statement.id)), "{name}: {}", statement.id);
         }
         // Every place of a chart has its data, under a name of its own.
-        let charts: serde_json::Value = serde_json::from_str(held(&page, "chart-data")).unwrap();
+        let charts = crate::support::packed(&page, "chart-data");
         let ids: std::collections::BTreeSet<&str> = charts.as_array().unwrap().iter().map(|chart| chart["id"].as_str().unwrap()).collect();
         assert_eq!(ids.len(), charts.as_array().unwrap().len());
         assert_eq!(page.matches("id=\"chart-").count(), ids.len() + 1, "{name}: a place each, and the data itself");
@@ -129,17 +129,10 @@ fn the_page_is_one_file_and_escapes_what_is_foreign() {
     }
 }
 
-/// What a script element of this name holds.
-fn held<'a>(page: &'a str, id: &str) -> &'a str {
-    let tag = format!("<script type=\"application/json\" id=\"{id}\">");
-    let start = page.find(&tag).unwrap() + tag.len();
-    &page[start..start + page[start..].find("</script>").unwrap()]
-}
-
 #[test]
 fn the_four_charts_of_2007_are_there_for_each_kernel() {
     let page = html(&few(Study::Bidulock2007), "0.0.0");
-    let charts: serde_json::Value = serde_json::from_str(held(&page, "chart-data")).unwrap();
+    let charts = crate::support::packed(&page, "chart-data");
     let of = |kind: &str| charts.as_array().unwrap().iter().filter(|chart| chart["id"].as_str().unwrap().starts_with(kind)).count();
     assert_eq!(["messages", "delay", "throughput", "improvement"].map(of), [5; 4]);
     let points = |id: &str| -> Vec<usize> {
@@ -153,9 +146,7 @@ fn the_four_charts_of_2007_are_there_for_each_kernel() {
 #[test]
 fn the_page_of_a_curve() {
     let page = html(&study(Study::Jacobson1988), "0.0.0");
-    let start = page.find("<body>").unwrap();
-    let end = page.find("<script type=\"application/json\" id=\"analysis\">").unwrap();
-    insta::assert_snapshot!("reference_page_1988", crate::support::without_drawings(&page[start..end]).replace("><", ">\n<"));
+    insta::assert_snapshot!("reference_page_1988", crate::support::body(&page));
 }
 
 #[test]

@@ -9,19 +9,21 @@ mod heat;
 pub mod page;
 
 use analysis::answer::{Answer, Grade};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use model::printable::{Keep, printable};
 
 use self::chart::{Shape, breakdown, flame, forest, ribbon, waterfall};
-use self::page::{Frame, data, document, figure, framed, part, scrolling};
+use self::page::{Frame, data, document, figure, framed, packed, part, scrolling};
 use crate::document::{
     Block, Cell, Chart, Column, Document, Entry, Estimated, Figure, Finding, Kind, Masthead, Picture, RowKind, Section, Shown, Span, Table,
     Text, Tone, Waterfalls, waterfall::Waterfall,
 };
-use crate::json::for_script;
+use crate::json;
 use crate::number::NOTHING;
 use crate::words::{capital, plural};
 
+/// Digits of what is drawn.
+const DIGITS: usize = 6;
 /// Meanings of more letters than these stand side by side in wider columns.
 const LONG_MEANING: usize = 80;
 
@@ -44,8 +46,8 @@ pub fn render(page: &Document) -> String {
     };
     let figures: Vec<&Figure> = page.sections.iter().flat_map(Section::figures).collect();
     let held = html! {
-        (data("chart-data", &figures))
-        @for (id, json) in &page.data { script type="application/json" id=(id) { (PreEscaped(for_script(json))) } }
+        (packed("chart-data", &json::rounded(&figures, DIGITS)))
+        @for (id, json) in &page.data { (packed(id, json)) }
     };
     let title = if page.title.is_empty() { &page.masthead.heading } else { &page.title };
     document(title, &content, &html! { "Written by nettoll " (page.tool) "." }, &held)

@@ -1,5 +1,11 @@
 //! Parts of every page: head, sections, scripts and their data.
 
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::printable::{Keep, printable};
 
@@ -55,9 +61,17 @@ fn head(title: &str) -> Markup {
     }
 }
 
-/// Data that the script reads, and that can be taken out of the page again.
+/// Data that the script reads.
 pub fn data(id: &str, value: &impl serde::Serialize) -> Markup {
     html! { script type="application/json" id=(id) { (PreEscaped(json::for_script(&json::compact(value)))) } }
+}
+
+/// JSON that nothing in the page draws, and that can be taken out of it again: in gzip, as base64.
+pub fn packed(id: &str, json: &str) -> Markup {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing to memory cannot fail.
+    let bytes = packer.write_all(json::for_script(json).as_bytes()).and_then(|()| packer.finish()).unwrap_or_default();
+    html! { script type="application/gzip;base64" id=(id) { (STANDARD.encode(bytes)) } }
 }
 
 /// A part of the page with its title; a folded one below its finding.

@@ -86,10 +86,10 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
             let mean = series.levels[place].figures.get(&Compared::Throughput).and_then(|figure| figure.mean);
             let Some(ratio) = (if place == 0 { Some(base) } else { mean }) else { continue };
             x.push(on_axis);
-            trace.push(&ratio, 1.0, &format!("{name} · {}", series.levels[place].name), number::percent);
+            trace.push(&ratio, 1.0, &series.levels[place].name, number::percent);
             if place == 0 {
                 trace.hover.pop();
-                trace.hover.push(format!("{name} · {}: the base", series.levels[0].name));
+                trace.hover.push(format!("{}: the base", series.levels[0].name));
             }
         }
         trace.x = X::Names(x);

@@ -70,7 +70,7 @@ fn stack<K: PartialEq + std::fmt::Display>(
     let of_size = |(cell, column): (&RowAtSize, &Column)| {
         trace.y.push(Some(cell.ns.value * NS).filter(|height| height.is_finite()));
         trace.hover.push(format!(
-            "{name} · {} B\n{} ({})\n{} ns",
+            "{} B\n{} ({})\n{} ns",
             number::whole(column.size.get()),
             number::time(cell.ns.value),
             figure::share(cell.share),

@@ -14,6 +14,9 @@ use analysis::result::{
     ANALYSIS_FORMAT, Analysis, Balance, CostModel, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles, StudyResult,
     TrialPoint, TrialState,
 };
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::plan::{Link, LinkKind, Offload};
 use model::run::Status;
@@ -30,6 +33,26 @@ pub fn without_drawings(page: &str) -> String {
         text += &format!("<svg class=\"chart{tag}></svg>{behind}");
     }
     text
+}
+
+/// The page without what is copied into it from `assets`: a line for each element, so that a change is one line,
+/// and what its charts draw.
+pub fn body(page: &str) -> String {
+    let start = page.find("<body>").expect("a body");
+    let end = page.find("<script type=\"application/gzip;base64\"").expect("data");
+    format!("{}\n{}", without_drawings(&page[start..end]).replace("><", ">\n<"), packed(page, "chart-data"))
+}
+
+/// What the page holds packed under a name.
+pub fn packed(page: &str, id: &str) -> serde_json::Value {
+    let start = format!("<script type=\"application/gzip;base64\" id=\"{id}\">");
+    unpacked(page.split_once(&start).unwrap().1.split_once("</script>").unwrap().0)
+}
+
+/// JSON in gzip, as base64.
+pub fn unpacked(text: &str) -> serde_json::Value {
+    let bytes = STANDARD.decode(text).unwrap();
+    serde_json::from_reader(GzDecoder::new(&bytes[..])).unwrap()
 }
 
 /// A section of the page, a line for each element; without what is drawn in charts.

@@ -9,8 +9,6 @@ use crate::document::figure::{Figure, Trace, X};
 
 /// Colours of series before they come again.
 const COLOURS: usize = 8;
-/// The mark of a measured point, around its middle.
-const ROUND: &str = "M3.8 0A3.8 3.8 0 1 1-3.8 0A3.8 3.8 0 1 1 3.8 0Z";
 /// Neighbours of a line that a boundary lies between, and that stand no farther apart, are not joined.
 const JUMP: f64 = 16.0;
 
@@ -47,7 +45,8 @@ pub fn all(figure: &Figure, layout: &Layout) -> Markup {
 }
 
 fn group(trace: &Trace, content: &Markup) -> Markup {
-    html! { g .s .(colour(trace)) .hollow[trace.hollow] data-series=(trace.row()) { (content) } }
+    let name = (!trace.hover.is_empty()).then_some(&trace.name);
+    html! { g .s .(colour(trace)) .hollow[trace.hollow] data-series=(trace.row()) data-name=[name] { (content) } }
 }
 
 /// The points of a trace, joined by a line between `boundaries`, if they are.
@@ -67,13 +66,8 @@ fn series(trace: &Trace, points: &[Point], boundaries: Option<&[f64]>, crowded: 
 fn mark(trace: &Trace, point: &Point) -> Markup {
     let hover = trace.hover.get(point.of).map_or("", String::as_str);
     let [x, y] = point.at.map(short);
-    html! {
-        @if point.room {
-            path .mark d=(ROUND) transform={ "translate(" (x) " " (y) ")" } { title { (hover) } }
-        } @else {
-            circle .mark.dot r="1.8" cx=(x) cy=(y) { title { (hover) } }
-        }
-    }
+    let radius = if point.room { "3.8" } else { "1.8" };
+    html! { circle .mark .dot[!point.room] r=(radius) cx=(x) cy=(y) { title { (hover) } } }
 }
 
 /// Places of points, with a gap where the trace has one, and where a boundary lies between two that
