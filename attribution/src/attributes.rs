@@ -29,6 +29,20 @@ choice! {
 }
 
 choice! {
+    /// What is done for a message.
+    Phase, "a phase" {
+        /// It is sent.
+        Send = "send",
+        /// Its acknowledgement is taken.
+        AckTaken = "acknowledgement taken",
+        /// It is received.
+        Receive = "receive",
+        /// Its acknowledgement is sent.
+        AckSent = "acknowledgement sent",
+    }
+}
+
+choice! {
     /// On whose behalf the time was spent.
     Layer, "a layer" {
         /// The process's own code.
@@ -117,6 +131,8 @@ pub struct Attributes {
     /// Direction of the message; `None` where the chain shows none, as in the
     /// entry of a system call or in user code.
     pub direction: Option<Direction>,
+    /// Part of a message's course that the direction is: of acknowledgements whether one is taken or sent.
+    pub phase: Option<Phase>,
     /// On whose behalf.
     pub layer: Layer,
     /// The kind of work.

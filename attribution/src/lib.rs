@@ -20,6 +20,7 @@ mod doubt;
 mod figure;
 mod growth;
 mod passes;
+mod phases;
 mod profile;
 mod receipt;
 mod rows;
@@ -30,7 +31,7 @@ mod workload;
 pub mod exact;
 pub mod rules;
 
-pub use attributes::{Attributes, Category, Context, Crossing, Decided, Direction, Layer};
+pub use attributes::{Attributes, Category, Context, Crossing, Decided, Direction, Layer, Phase};
 pub use closure::{BilledSum, Closure, Observer, SAMPLER};
 pub use compare::{Comparison, Difference, Verdict, compare, total_variation};
 pub use counters::{Booked, LayerCounters};
@@ -38,6 +39,7 @@ pub use doubt::{Cause, Doubt, Footing, Gravity, LEAST_FOR_SUMS, LEAST_SAMPLES, l
 pub use figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
 pub use growth::{Growth, Shape, Trials, growth, settle};
 pub use passes::{CleanPass, CountPass, Passes, TimePass, WaitPass};
+pub use phases::Stack;
 pub use profile::{folded, folded_chains};
 pub use receipt::{BILLED, Calls, OffCpu, Receipt, ReceiptError, Rows, RuleShare, Sampled};
 pub use rows::{Basis, Bound, Path, Row, Split, Tally, by_key};

@@ -7,12 +7,13 @@ use model::profile::{Account, CountTier, SampleSource, Waits};
 use model::{Bytes, Nanos, Role};
 use serde::Serialize;
 
-use crate::attributes::{Category, Context, Crossing, Layer};
+use crate::attributes::{Category, Context, Crossing, Layer, Phase};
 use crate::closure::{BilledSum, Closure, OBSERVER, Observer, Sums};
 use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Footing, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, Sampling, product, ratio, share};
 use crate::passes::{Passes, TimePass, WaitPass};
+use crate::phases::Stack;
 use crate::rows::{Basis, Influence, Path, Row, Split, Tally, moved};
 use crate::rules::Rules;
 
@@ -91,6 +92,9 @@ pub struct Rows {
     pub contexts: Vec<Row<Context>>,
     /// One row a layer, context and direction.
     pub paths: Vec<Row<Path>>,
+    /// One row a phase and layer of 1997.
+    #[serde(skip)]
+    pub phases: Vec<Row<(Option<Phase>, Stack)>>,
     /// One row a layer and category: what kind of work each layer did.
     #[serde(skip)]
     pub work: Vec<Row<(Layer, Category)>>,
@@ -314,6 +318,7 @@ impl Rows {
             layers: basis.rows(&each(tallies, |tally| &tally.layers)),
             contexts: basis.rows(&each(tallies, |tally| &tally.contexts)),
             paths: basis.rows(&each(tallies, |tally| &tally.paths)),
+            phases: basis.rows(&each(tallies, |tally| &tally.phases)),
             work: basis.rows(&each(tallies, |tally| &tally.work)),
             functions: basis.rows(&each(tallies, |tally| &tally.functions)),
             crossings: basis.rows(&each(tallies, |tally| &tally.crossings)),

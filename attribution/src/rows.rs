@@ -10,8 +10,9 @@ use model::Bytes;
 use model::order::{Gather, Order};
 use serde::Serialize;
 
-use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
+use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer, Phase};
 use crate::figure::{Figure, Sampling, product, ratio, share};
+use crate::phases::Stack;
 
 /// Counts of one time pass.
 #[derive(Debug, Default)]
@@ -28,6 +29,8 @@ pub struct Tally {
     pub contexts: BTreeMap<Context, u64>,
     /// By layer, context and direction.
     pub paths: BTreeMap<Path, u64>,
+    /// By phase and layer of 1997.
+    pub phases: BTreeMap<(Option<Phase>, Stack), u64>,
     /// By layer and category.
     pub work: BTreeMap<(Layer, Category), u64>,
     /// By function.
@@ -61,6 +64,7 @@ impl Tally {
         *self.work.entry((of.layer, of.category)).or_default() += count;
         *self.contexts.entry(of.context).or_default() += count;
         *self.paths.entry(Path { layer: of.layer, context: of.context, direction: of.direction }).or_default() += count;
+        *self.phases.entry((of.phase, Stack::of(of.layer))).or_default() += count;
         *self.directions.entry(of.direction).or_default() += count;
         *self.touching.entry(of.category.touches_data()).or_default() += count;
         *self.acknowledging.entry(of.direction == Some(Direction::Acknowledgement)).or_default() += count;

@@ -3,7 +3,7 @@
 //! ```text
 //! nettoll-scope 1 INTERFACE
 //! region NUMBER
-//! message COURSE INSTRUCTIONS READS WRITES CALLS REPEATED CODE READ WRITTEN
+//! message COURSE COUNTS... CODE READ WRITTEN
 //! course NUMBER
 //! function FUNCTION COUNTS...
 //! path PLACE CALLER FUNCTION COUNTS...
@@ -11,7 +11,7 @@
 //! repairs NUMBER
 //! ```
 //!
-//! A path comes after its caller; caller 0 is the start. Functions go by their number in
+//! Counts are instructions, reads, writes, calls, repeated and bytes. A path comes after its caller; caller 0 is the start. Functions go by their number in
 //! the symbols file, from 2.
 
 use std::collections::HashMap;
@@ -104,7 +104,7 @@ pub fn parse(text: &str, functions: &Functions) -> Result<Output, OutputError> {
         };
         match (word, &mut open, &numbers[..]) {
             ("region", None, [number]) if *number == output.regions.len() as u64 => open = Some(Open::default()),
-            ("message", Some(open), [course, counted @ .., code, read, written]) if counted.len() == 5 => {
+            ("message", Some(open), [course, counted @ .., code, read, written]) if counted.len() == COUNTS => {
                 if open.counted.messages.len() >= MOST_MESSAGES {
                     return Err(OutputError::Long);
                 }
@@ -112,10 +112,10 @@ pub fn parse(text: &str, functions: &Functions) -> Result<Output, OutputError> {
                 open.counted.messages.push(Message { course: *course, total: counts(counted), lines });
             }
             ("course", Some(open), [usual]) => open.counted.usual = *usual,
-            ("function", Some(open), [function, counted @ ..]) if counted.len() == 5 => {
+            ("function", Some(open), [function, counted @ ..]) if counted.len() == COUNTS => {
                 open.counted.functions.push((name(*function)?, counts(counted)));
             }
-            ("path", Some(open), [path, caller, function, counted @ ..]) if counted.len() == 5 => {
+            ("path", Some(open), [path, caller, function, counted @ ..]) if counted.len() == COUNTS => {
                 open.path(*path, *caller, name(*function)?, counts(counted)).ok_or(wrong)?;
             }
             ("end", Some(_), []) => {
@@ -157,10 +157,13 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
     text.split_ascii_whitespace().map(|word| word.parse().ok()).collect()
 }
 
-/// Counts of five numbers.
+/// Numbers of counts.
+const COUNTS: usize = 6;
+
+/// Counts of their numbers.
 fn counts(numbers: &[u64]) -> Counts {
     let at = |place: usize| numbers.get(place).copied().unwrap_or(0);
-    Counts { instructions: at(0), reads: at(1), writes: at(2), calls: at(3), repeated: at(4) }
+    Counts { instructions: at(0), reads: at(1), writes: at(2), calls: at(3), repeated: at(4), bytes: at(5) }
 }
 
 #[cfg(test)]
@@ -169,8 +172,8 @@ mod tests {
     use crate::kallsyms::Functions;
     use proptest::prelude::{prop_assert, proptest};
 
-    const FILE: &str = "nettoll-scope 1 4\nregion 0\nmessage 0 9 1 0 1 0 3 2 1\nmessage 1 7 1 0 1 0 3 2 1\nmessage 1 7 1 0 1 0 3 2 1\n\
-        course 1\nfunction 0 2 0 0 0 0\nfunction 2 5 1 0 1 0\npath 1 0 0 2 0 0 0 0\npath 4 0 2 1 0 0 0 0\npath 7 4 3 4 1 0 1 0\nend\nrepairs 2\n";
+    const FILE: &str = "nettoll-scope 1 4\nregion 0\nmessage 0 9 1 0 1 0 8 3 2 1\nmessage 1 7 1 0 1 0 8 3 2 1\nmessage 1 7 1 0 1 0 8 3 2 1\n\
+        course 1\nfunction 0 2 0 0 0 0 0\nfunction 2 5 1 0 1 0 8\npath 1 0 0 2 0 0 0 0 0\npath 4 0 2 1 0 0 0 0 0\npath 7 4 3 4 1 0 1 0 8\nend\nrepairs 2\n";
 
     fn functions() -> Functions {
         Functions::of_plugin("ffffffff81000000 entry\nffffffff81000040 udp_sendmsg\n").unwrap()
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!((output.interface, region.messages.len(), region.usual, region.repairs), (4, 3, 1, 2));
         assert_eq!(region.messages[0].lines, [3, 2, 1]);
         assert_eq!(region.tree.chain(2), ["udp_sendmsg", "entry"]);
-        assert_eq!(region.tree.total().instructions, 7);
+        assert_eq!((region.tree.total().instructions, region.tree.total().bytes), (7, 8));
         assert_eq!(region.functions[1], ("entry".to_owned(), region.messages[1].total.with_instructions(5)));
     }
 
@@ -212,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_refused_or_read(body in "((region|message|course|function|path|end|repairs)( [0-9]{1,3}){0,9}\n){0,12}") {
+        fn any_text_is_refused_or_read(body in "((region|message|course|function|path|end|repairs)( [0-9]{1,3}){0,10}\n){0,12}") {
             if let Ok(output) = parse(&format!("nettoll-scope 1 4\n{body}"), &functions()) {
                 prop_assert!(output.regions.len() <= body.lines().count());
             }

@@ -20,6 +20,13 @@ pub struct Counts {
     /// Reads and writes of repeated string instructions, which are in the others too: an
     /// access a byte, or more bytes, as the processor model has it.
     pub repeated: u64,
+    /// Bytes that reads and writes moved; 0 where they were not counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Counts {
@@ -36,6 +43,7 @@ impl Counts {
             writes: operation(self.writes, other.writes),
             calls: operation(self.calls, other.calls),
             repeated: operation(self.repeated, other.repeated),
+            bytes: operation(self.bytes, other.bytes),
         }
     }
 }
@@ -104,8 +112,8 @@ mod tests {
 
     #[test]
     fn counts_add_up() {
-        let one = Counts { instructions: 3, reads: 2, writes: 1, calls: 1, repeated: 0 };
-        assert_eq!([one; 3].into_iter().sum::<Counts>(), Counts { instructions: 9, reads: 6, writes: 3, calls: 3, repeated: 0 });
+        let one = Counts { instructions: 3, reads: 2, writes: 1, calls: 1, repeated: 0, bytes: 24 };
+        assert_eq!([one; 3].into_iter().sum::<Counts>(), Counts { instructions: 9, reads: 6, writes: 3, calls: 3, repeated: 0, bytes: 72 });
         assert!((one - one).is_zero());
     }
 }

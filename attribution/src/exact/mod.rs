@@ -21,7 +21,7 @@ mod tree;
 pub use counts::{Counts, Spread, spread};
 pub use diff::{Change, ExactDiff, PathChange, RegionDiff, diff};
 pub use measured::{AbsentScenario, Accesses, Lines, Measured, Provenance, Region};
-pub use phases::{Phase, PhaseRow, Stack, phases};
+pub use phases::{PhaseRow, phases};
 pub use rows::{ExactFunction, ExactRow, ExactRows};
 pub use stored::{EXACT_FORMAT, Stored, StoredError, StoredRun};
 pub use timed::{Timed, TimedRow, timed};

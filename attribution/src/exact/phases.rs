@@ -1,64 +1,14 @@
-//! A TCP message by what is done for it: sent, its acknowledgement taken, received, its
-//! acknowledgement sent; each by the four layers of 1997.
+//! Counts of a message of TCP by phase and layer of 1997.
 
-use model::choice;
 use serde::Serialize;
 
 use super::{CallTree, Counts};
-use crate::attributes::{Direction, Layer};
+use crate::attributes::Phase;
+use crate::phases::Stack;
 use crate::rules::{Classifier, Rules};
 
 /// The name of user code in a tree.
 const USER: &str = "[user]";
-
-/// From here outwards an acknowledgement is sent.
-const SENT: [&str; 2] = ["tcp_send_ack", "__tcp_send_ack"];
-
-/// From here inwards an acknowledgement is taken.
-const TAKEN: &str = "__netif_receive_skb";
-
-choice! {
-    /// What is done for a message.
-    Phase, "a phase" {
-        /// It is sent.
-        Send = "send",
-        /// Its acknowledgement is taken.
-        AckTaken = "acknowledgement taken",
-        /// It is received.
-        Receive = "receive",
-        /// Its acknowledgement is sent.
-        AckSent = "acknowledgement sent",
-    }
-}
-
-choice! {
-    /// The layers of 1997, and what they leave out.
-    Stack, "a layer of 1997" {
-        /// User code, the call and the socket.
-        Socket = "socket",
-        /// TCP.
-        Tcp = "TCP",
-        /// IP, packet filter and BPF.
-        Ip = "IP",
-        /// Devices and their drivers.
-        Ethernet = "Ethernet",
-        /// Scheduler, timers, memory, and what has no layer: 1997 left switches out.
-        Apart = "apart",
-    }
-}
-
-impl Stack {
-    /// The layer of 1997 that a layer belongs to.
-    pub const fn of(layer: Layer) -> Self {
-        match layer {
-            Layer::User | Layer::Syscall | Layer::Socket | Layer::Security => Self::Socket,
-            Layer::Tcp => Self::Tcp,
-            Layer::Ip | Layer::Netfilter | Layer::Bpf => Self::Ip,
-            Layer::Netdev | Layer::Driver => Self::Ethernet,
-            _ => Self::Apart,
-        }
-    }
-}
 
 /// Counts of a phase in a layer. Without a phase: nothing shows whose they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -79,12 +29,7 @@ pub fn phases(tree: &CallTree, rules: &Rules) -> Vec<PhaseRow> {
     for (place, node) in tree.nodes().iter().enumerate().filter(|(_, node)| !node.own.is_zero()) {
         let chain = tree.chain(place);
         let found = classifier.classify(&chain, node.function == USER);
-        let phase = match found.direction {
-            Some(Direction::Send) => Some(Phase::Send),
-            Some(Direction::Receive) => Some(Phase::Receive),
-            Some(Direction::Acknowledgement) => acknowledgement(&chain),
-            None => None,
-        };
+        let phase = found.phase;
         let stack = Stack::of(found.layer);
         match rows.iter_mut().find(|row| row.phase == phase && row.stack == stack) {
             Some(row) => row.counts += node.own,
@@ -94,24 +39,12 @@ pub fn phases(tree: &CallTree, rules: &Rules) -> Vec<PhaseRow> {
     rows
 }
 
-/// Sent or taken: what the innermost of both marks says.
-fn acknowledgement(chain: &[&str]) -> Option<Phase> {
-    chain.iter().find_map(|name| {
-        let base = name.split('.').next().unwrap_or(name);
-        match () {
-            () if SENT.contains(&base) => Some(Phase::AckSent),
-            () if base.starts_with(TAKEN) => Some(Phase::AckTaken),
-            () => None,
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tree::tests::tree;
-    use super::{Phase, Stack, phases};
-    use crate::Rules;
+    use super::phases;
     use crate::exact::Counts;
+    use crate::{Phase, Rules, Stack};
 
     #[test]
     fn an_acknowledgement_is_cut_where_it_leaves_and_where_it_comes_in() {

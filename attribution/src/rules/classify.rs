@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{Chain, Rule, Rules, Setting};
-use crate::attributes::{Attributes, Category, Context, Decided, Direction, Layer};
+use crate::attributes::{Attributes, Category, Context, Decided, Direction, Layer, Phase};
 use crate::symbol::Symbol;
 
 /// A chain longer than this is cut at its outer end: the kernel's own limit is
@@ -73,15 +73,17 @@ impl<'r> Classifier<'r> {
         if user && !exit {
             let rule = Decided { layer: None, category: None };
             let (layer, category) = (Layer::User, Category::User);
-            return Attributes { context: Context::Process, direction: None, layer, category, crossing: None, rule };
+            return Attributes { context: Context::Process, direction: None, phase: None, layer, category, crossing: None, rule };
         }
         let (context, direction) = self.chain(frames);
         let (layer, by_layer) = self.layer(frames);
         let (category, by_category) = self.category(frames);
         let of_leaf = |wanted: &dyn Fn(&Rule) -> bool| self.matching(frames, 0).map(|(_, rule)| rule).find(|rule| wanted(rule));
+        let direction = of_leaf(&|rule| rule.direction.is_some()).and_then(|rule| rule.direction).or(direction);
         Attributes {
             context: of_leaf(&|rule| rule.context.is_some()).and_then(|rule| rule.context).unwrap_or(context),
-            direction: of_leaf(&|rule| rule.direction.is_some()).and_then(|rule| rule.direction).or(direction),
+            direction,
+            phase: Phase::of(direction, frames.iter().map(|frame| frame.name.as_str())),
             layer,
             category,
             crossing: of_leaf(&|rule| rule.crossing.is_some()).and_then(|rule| rule.crossing),

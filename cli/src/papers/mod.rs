@@ -120,6 +120,7 @@ fn today(found: &[PathBuf], papers: &mut [ReferenceAnalysis]) -> Result<Runs, Fa
             Err(failure) => runs.unread.push(failure.to_string()),
         }
     }
+    runs.curves.extend(analysis::published::memory(&runs.curves));
     if !runs.names.is_empty() {
         for paper in papers {
             let curves = runs.curves.iter().filter(|(study, _)| Some(*study) == paper.study).map(|(_, curve)| curve.clone());

@@ -173,7 +173,7 @@ fn stored_runs_of_today_are_ruled_next_to_the_papers() -> Result<(), Skip> {
     for chart in ["f1984-4-log", "f1984-10-today", "f1993-1-tcp", "f1997-send"] {
         assert!(page.contains(&format!("id=\"chart-{chart}\"")), "{chart}");
     }
-    for table in ["Today: times of a one-byte message", "Send and receive summed, by kind of work", "TCP by direction and layer"] {
+    for table in ["Today: times of a one-byte message", "Send and receive summed, by kind of work", "TCP by phase and layer"] {
         assert!(page.contains(table), "{table}");
     }
     assert!(page.len() <= 1_500_000, "{}", page.len());

@@ -2,7 +2,7 @@
 //! What is counted, and where each counter is.
 
 /// Counters of a function, of a path, or of everything.
-pub const KINDS: usize = 5;
+pub const KINDS: usize = 6;
 
 /// Instructions executed. A repeated string instruction is one.
 pub const INSTRUCTIONS: usize = 0;
@@ -14,6 +14,8 @@ pub const STORES: usize = 2;
 pub const CALLS: usize = 3;
 /// Loads and stores of repeated string instructions, which are in the others too.
 pub const REPEATED: usize = 4;
+/// Bytes of all loads and stores; only where these are called back for.
+pub const BYTES: usize = 5;
 
 /// One of each counter.
 pub type Counts = [u64; KINDS];

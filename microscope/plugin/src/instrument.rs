@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::counters::{CALLS, INSTRUCTIONS, LOADS, REPEATED, STORES};
+use crate::counters::{BYTES, CALLS, INSTRUCTIONS, LOADS, REPEATED, STORES};
 use crate::decode::{Kind, decode};
 use crate::lines::SHIFT;
 use crate::options::Options;
@@ -257,10 +257,11 @@ extern "C" fn accessed(_: c_uint, info: u32, address: u64, data: *mut c_void) {
         }
         _ => {
             let stores = qemu::stores(info);
-            if state.options.accesses_by_callback {
-                let kind = if stores { STORES } else { LOADS };
-                let repeated = event.what == What::RepeatedAccess;
-                for first in [Some(0), state.options.functions.then_some(event.counter)].into_iter().flatten() {
+            let kind = if stores { STORES } else { LOADS };
+            let repeated = event.what == What::RepeatedAccess;
+            for first in [Some(0), state.options.functions.then_some(event.counter)].into_iter().flatten() {
+                state.add(first + BYTES, qemu::width(info));
+                if state.options.accesses_by_callback {
                     state.add(first + kind, 1);
                     if repeated {
                         state.add(first + REPEATED, 1);

@@ -67,6 +67,7 @@ unsafe extern "C" {
     fn qemu_plugin_tb_get_insn(tb: *const Tb, place: usize) -> *mut Insn;
     fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
     fn qemu_plugin_mem_is_store(info: u32) -> bool;
+    fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
     fn qemu_plugin_outs(text: *const c_char);
 }
 
@@ -274,6 +275,12 @@ pub unsafe fn on_access(insn: *mut Insn, callback: OnAccess, access: Access, dat
 pub fn stores(access: u32) -> bool {
     // SAFETY: a number that QEMU gave to the callback.
     unsafe { qemu_plugin_mem_is_store(access) }
+}
+
+/// The bytes of an access.
+pub fn width(access: u32) -> u64 {
+    // SAFETY: a number that QEMU gave to the callback.
+    1 << unsafe { qemu_plugin_mem_size_shift(access) }
 }
 
 /// Says something in QEMU's log.

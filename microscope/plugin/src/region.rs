@@ -130,7 +130,7 @@ mod tests {
     use super::{Message, Region};
 
     fn message(instructions: u64) -> Message {
-        let counts = [instructions, 1, 0, 0, 0];
+        let counts = [instructions, 1, 0, 0, 0, 4];
         Message { total: counts, functions: vec![(7, counts)], paths: vec![(3, counts)], lines: [1, 2, 3] }
     }
 
@@ -140,10 +140,10 @@ mod tests {
         [9, 5, 5, 8].into_iter().for_each(|count| region.push(message(count)));
         let text = region.write(4, |place| (place - 1, place + 10));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[..3], ["region 4", "message 0 9 1 0 0 0 1 2 3", "message 1 5 1 0 0 0 1 2 3"]);
+        assert_eq!(lines[..3], ["region 4", "message 0 9 1 0 0 0 4 1 2 3", "message 1 5 1 0 0 0 4 1 2 3"]);
         assert_eq!(
             lines[5..],
-            ["course 1", "function 7 5 1 0 0 0", "path 1 0 11 0 0 0 0 0", "path 2 1 12 0 0 0 0 0", "path 3 2 13 5 1 0 0 0", "end"]
+            ["course 1", "function 7 5 1 0 0 0 4", "path 1 0 11 0 0 0 0 0 0", "path 2 1 12 0 0 0 0 0 0", "path 3 2 13 5 1 0 0 0 4", "end"]
         );
     }
 }

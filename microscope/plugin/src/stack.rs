@@ -294,7 +294,7 @@ impl Stack {
 #[cfg(test)]
 mod tests {
     use super::{ROOT, Stack};
-    use crate::counters::{Counts, INSTRUCTIONS, LOADS};
+    use crate::counters::{Counts, INSTRUCTIONS, KINDS, LOADS};
     use crate::symbols::{Role, USER};
 
     /// A guest that executes one instruction a step.
@@ -317,8 +317,8 @@ mod tests {
 
     impl Guest {
         fn new() -> Self {
-            let mut guest = Self { stack: Stack::new(), now: [0; 5] };
-            guest.stack.begin_message(&[0; 5]);
+            let mut guest = Self { stack: Stack::new(), now: [0; KINDS] };
+            guest.stack.begin_message(&[0; KINDS]);
             guest
         }
 

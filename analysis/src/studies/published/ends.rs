@@ -1,14 +1,14 @@
 //! Receipts of a run in the terms of 1993 and 1997: both ends of a message summed, by kind of
 //! work, and by layer and direction.
 
-use attribution::exact::Stack;
-use attribution::{Category, Direction, Layer, Receipt, Row};
+use attribution::{Category, Layer, Phase, Receipt, Row, Stack};
 use literature::Study;
 use literature::claims::evidence::{Curve, Figure};
 use model::Cell;
 use model::plan::Offload;
 use stats::distribution::student_critical;
 
+use super::exact::{ACKNOWLEDGED, ACKNOWLEDGEMENT, ALONE, ENDS, RATE, SUMMED};
 use super::{add, figure, inverse, link, protocol};
 use crate::Analysis;
 use crate::grouping::group_by;
@@ -26,7 +26,7 @@ const fn kind(category: Category) -> &'static str {
     }
 }
 
-/// Quantity of the curves by direction and layer.
+/// Quantity of the curves by phase and layer.
 const LAYERS: &str = "layer-ns";
 
 /// Work that touches payload.
@@ -149,7 +149,7 @@ fn of_cell(all: &mut Papers, analysis: &Analysis, cell: &CellReceipt, ends: [&Re
     }
     if !labels.software {
         functions(of_paper(all, Study::Cabrera1984), &labels, bytes, ends);
-        directions(of_paper(all, Study::Kim1997), &labels, bytes, ends);
+        phases(of_paper(all, Study::Kim1997), &labels, bytes, ends);
     }
 }
 
@@ -193,27 +193,35 @@ fn functions(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Recei
     }
 }
 
-/// ns of both ends by direction, in the layers of 1997, and what follows from their sums.
-fn directions(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Receipt; 2]) {
-    let rows = || ends.iter().flat_map(|end| &end.rows.paths);
-    let sum_of = |wanted: &dyn Fn(Option<Direction>, Stack) -> bool| {
+/// ns of both ends by phase, in the layers of 1997, and what follows from their sums.
+fn phases(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Receipt; 2]) {
+    let sum_of = |wanted: &dyn Fn(Option<Phase>, Stack) -> bool| {
         let mut sum = Sum::default();
-        rows().filter(|row| wanted(row.key.direction, Stack::of(row.key.layer))).for_each(|row| sum.add(row));
+        let rows = ends.iter().flat_map(|end| &end.rows.phases);
+        rows.filter(|row| wanted(row.key.0, row.key.1)).for_each(|row| sum.add(row));
         sum
     };
     let tcp = labels.labels[0] == "tcp";
-    for direction in Direction::ALL {
+    for phase in Phase::ALL {
         for stack in Stack::ALL {
-            let sum = sum_of(&|of, layer| of == Some(*direction) && layer == *stack);
+            let sum = sum_of(&|of, layer| of == Some(*phase) && layer == *stack);
             if sum.ns > 0.0 {
-                add(curves, LAYERS, stack.name(), direction.name(), &labels.with(&[direction.name(), stack.name()]), (bytes, sum.figure()));
+                add(curves, LAYERS, stack.name(), phase.name(), &labels.with(&[phase.name(), stack.name()]), (bytes, sum.figure()));
             }
         }
-        // Of acknowledgements the samples do not tell sent from taken.
-        let alone = sum_of(&|of, layer| of == Some(*direction) && matches!(layer, Stack::Socket | Stack::Tcp | Stack::Ip));
-        if tcp && *direction != Direction::Acknowledgement && alone.ns > 0.0 {
-            let (name, rate) = (format!("{}, alone", direction.name()), inverse(alone.figure(), bytes * 8e3));
-            add(curves, "cpu-rate", &name, "", &labels.with(&[direction.name(), "alone"]), (bytes, rate));
+    }
+    for (end, both) in ENDS.iter().filter(|_| tcp) {
+        let [acknowledged, alone] =
+            [&both[..], &both[..1]].map(|phases| sum_of(&|of, layer| of.is_some_and(|of| phases.contains(&of)) && SUMMED.contains(&layer)));
+        for (how, sum) in [(ACKNOWLEDGED, &acknowledged), (ALONE, &alone)].into_iter().filter(|(_, sum)| sum.ns > 0.0) {
+            let rate = inverse(sum.figure(), bytes * 8e3);
+            add(curves, RATE, &format!("{end}, {how}"), "", &labels.with(&[end, how]), (bytes, rate));
+        }
+        let acknowledgement = sum_of(&|of, layer| of == Some(both[1]) && SUMMED.contains(&layer));
+        if acknowledgement.ns > 0.0 {
+            let part = acknowledgement.figure();
+            let share = Figure::within(part.value / acknowledged.ns, [part.low / acknowledged.ns, part.high / acknowledged.ns]);
+            add(curves, ACKNOWLEDGEMENT, &format!("{end}, by time"), "", &labels.with(&[end]), (bytes, share));
         }
     }
     let (link, whole) = (sum_of(&|_, layer| layer == Stack::Ethernet).figure(), sum_of(&|_, _| true).ns);

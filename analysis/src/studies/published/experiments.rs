@@ -151,7 +151,7 @@ fn equal_pairs(map: &BufferMap) -> Vec<Curve> {
     curves
 }
 
-fn scaled(of: Figure, factor: f64) -> Figure {
+pub(super) fn scaled(of: Figure, factor: f64) -> Figure {
     Figure::within(of.value * factor, [of.low * factor, of.high * factor])
 }
 

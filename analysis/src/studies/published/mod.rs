@@ -26,7 +26,7 @@ use literature::{Foreign, ReferenceAnalysis, Study, shape};
 use stats::estimate::{Estimate, Interval};
 
 pub use ends::{MIX, TOUCHES};
-pub use exact::exact;
+pub use exact::{exact, memory};
 pub use result::*;
 pub use today::evidence;
 

@@ -1,8 +1,8 @@
 //! The split of 1997: what a TCP message executes when it is sent, received and acknowledged, by
 //! layer and size, in the form of its figures 4, 5, 7 and 8.
 
-use attribution::Rules;
-use attribution::exact::{Counts, Measured, Phase, PhaseRow, Region, Stack, phases};
+use attribution::exact::{Counts, Measured, PhaseRow, Region, phases};
+use attribution::{Phase, Rules, Stack};
 
 use super::words::by_scenario;
 use crate::document::figure::{Figure, Panel, Scale, Trace};
@@ -12,8 +12,12 @@ use crate::number::whole;
 /// A count, and what it is called.
 type Quantity = (&'static str, fn(&Counts) -> u64);
 
-const QUANTITIES: [Quantity; 3] =
-    [("instructions", |counts| counts.instructions), ("data reads", |counts| counts.reads), ("data writes", |counts| counts.writes)];
+const QUANTITIES: [Quantity; 4] = [
+    ("instructions", |counts| counts.instructions),
+    ("data reads", |counts| counts.reads),
+    ("data writes", |counts| counts.writes),
+    ("bytes read and written", |counts| counts.bytes),
+];
 
 /// A side of the paper: the figures of instructions, of reads and writes, and the phases that it sums.
 struct Side {
@@ -41,7 +45,8 @@ pub fn of(one: &Measured, id: impl Fn(&str) -> String) -> Vec<Block> {
         };
         let columns: Vec<Column> = regions.iter().map(column).collect();
         if columns.iter().any(|(_, rows)| rows.iter().any(|row| row.phase.is_some())) {
-            blocks.extend(QUANTITIES.into_iter().map(|quantity| Block::from(table(scenario, &columns, quantity))));
+            let counted = |(_, of): &Quantity| columns.iter().flat_map(|(_, rows)| rows).any(|row| of(&row.counts) > 0);
+            blocks.extend(QUANTITIES.into_iter().filter(counted).map(|quantity| Block::from(table(scenario, &columns, quantity))));
             let figures =
                 SIDES.iter().flat_map(|side| [instructions(side, &columns, id(scenario)), accesses(side, &columns, id(scenario))]);
             blocks.extend(Block::figures(figures.collect()));

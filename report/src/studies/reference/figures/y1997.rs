@@ -1,11 +1,12 @@
 //! 1997: cycles, instructions, reads and writes by layer and size, of which the text states sums of
 //! one size.
 
-use literature::claims::evidence::Curve;
+use literature::claims::evidence::{Curve, Figure as Point};
 
 use super::{DRAWING, Item, by_size, counted, figure, stacked};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
-use crate::document::{Kind, Table};
+use crate::document::{Kind, Rows, Table};
+use crate::number;
 
 /// The paper's conclusion in our words.
 pub const CONCLUSION: &str = "the link layer costs most. Without it, processing alone bounds TCP to 56 Mbit/s on sending and 62 on receiving; \
@@ -52,31 +53,27 @@ fn table() -> Table {
 const STACK: [(&str, &str); 5] =
     [("socket", "socket"), ("TCP", "TCP"), ("IP", "IP"), ("Ethernet", "Ethernet"), ("apart", "switches and the rest")];
 
-/// Directions of a TCP message today; of acknowledgements the samples do not tell sent from received.
-const DIRECTIONS: [(&str, &str); 3] = [("send", "sent"), ("receive", "received"), ("acknowledgement", "acknowledgements, both ways")];
-
-fn of_direction<'a>(today: &'a [Curve], direction: &str) -> Vec<&'a Curve> {
-    let wanted =
-        |curve: &&Curve| curve.quantity == "layer-ns" && curve.group == direction && curve.labels.iter().any(|label| label == "tcp");
-    today.iter().filter(wanted).collect()
-}
-
-/// ns of today by layer, in place of cycles.
-fn times(today: &[Curve]) -> Vec<Figure> {
-    let caption = "ns of both ends today, by the layers of 1997. The exact split of acknowledgements is the microscope's.";
-    let one = |(direction, name): &(&str, &str)| {
-        stacked(&format!("f1997-{direction}"), &format!("Today: {name}"), caption, &of_direction(today, direction), &STACK)
-    };
-    DIRECTIONS.iter().map(one).collect()
-}
-
-/// What is done for a message, as the microscope tells it apart.
+/// What is done for a message, its place in the page, and in words.
 const PHASES: [(&str, &str, &str); 4] = [
     ("send", "send", "sent"),
     ("acknowledgement taken", "taken", "its acknowledgement taken"),
     ("receive", "receive", "received"),
     ("acknowledgement sent", "acknowledge", "its acknowledgement sent"),
 ];
+
+fn of_phase<'a>(today: &'a [Curve], phase: &str) -> Vec<&'a Curve> {
+    let wanted = |curve: &&Curve| curve.quantity == "layer-ns" && curve.group == phase && curve.labels.iter().any(|label| label == "tcp");
+    today.iter().filter(wanted).collect()
+}
+
+/// ns of today by layer, in place of cycles.
+fn times(today: &[Curve]) -> Vec<Figure> {
+    let caption = "ns of both ends today, by the layers of 1997.";
+    let one = |(phase, id, name): &(&str, &str, &str)| {
+        stacked(&format!("f1997-{id}"), &format!("Today: {name}"), caption, &of_phase(today, phase), &STACK)
+    };
+    PHASES.iter().map(one).collect()
+}
 
 /// Counts of today by phase and layer.
 fn counts(today: &[Curve], quantity: &str, of: &'static str) -> Vec<Figure> {
@@ -89,14 +86,49 @@ fn counts(today: &[Curve], quantity: &str, of: &'static str) -> Vec<Figure> {
 }
 
 fn by_layer(today: &[Curve]) -> Option<Table> {
-    let of = |(direction, name): &(&str, &str)| {
-        let curves = of_direction(today, direction);
+    let of = |(phase, _, name): &(&str, &str, &str)| {
+        let curves = of_phase(today, phase);
         STACK
             .iter()
             .filter_map(|(key, layer)| Some((format!("{name}: {layer}"), *curves.iter().find(|curve| curve.name == *key)?)))
             .collect::<Vec<_>>()
     };
-    by_size("TCP by direction and layer", &DIRECTIONS.iter().flat_map(of).collect::<Vec<_>>())
+    by_size("TCP by phase and layer", &PHASES.iter().flat_map(of).collect::<Vec<_>>())
+}
+
+/// Bounds of today at the paper's size: what processing alone sustains, and what memory has to deliver for it.
+fn bounds(today: &[Curve]) -> Option<Table> {
+    const SIZE: f64 = 1_440.0;
+    const ENDS: [(&str, &str, &str); 4] = [
+        ("send", "acknowledged", "send, acknowledged"),
+        ("send", "alone", "send alone"),
+        ("receive", "acknowledged", "receive, acknowledged"),
+        ("receive", "alone", "receive alone"),
+    ];
+    let of = |quantity: &str, (end, how, _): &(&str, &str, &str)| {
+        let labelled = |curve: &&Curve| [end, how].iter().all(|label| curve.labels.iter().any(|known| known == *label));
+        let wanted = today.iter().filter(|curve| curve.quantity == quantity).filter(labelled);
+        wanted.flat_map(|curve| &curve.points).find(|point| point.0 == SIZE).map(|point| point.1)
+    };
+    let written = |figure: Point, write: fn(f64) -> String| match figure.high > figure.low && figure.high.is_finite() {
+        true => format!("{} ({} to {})", write(figure.value), write(figure.low), write(figure.high)),
+        false => write(figure.value),
+    };
+    let rows: Vec<_> = ENDS.iter().filter(|row| of("cpu-rate", row).is_some()).collect();
+    // Counts of earlier have no bytes.
+    let bytes = rows.iter().any(|row| of("memory", row).is_some());
+    let (memory, head) = if bytes { ("memory", "memory, MB/s") } else { ("memory-accesses", "memory, M accesses/s") };
+    let table = Rows::of(&rows)
+        .words("1,440 B, today", |(.., name)| *name)
+        .figures("Mbit/s", |row| of("cpu-rate", row).map(|figure| written(figure, whole)))
+        .figures(head, |row| of(memory, row).map(|figure| written(figure, whole)))
+        .figures("B a byte", |row| of("moved-per-byte", row).map(|figure| written(figure, |bytes| number::significant(bytes, 3))));
+    let title = "Bounds of today. Times are of a stream, by receipts; reads and writes are of a message that goes alone, counted in an emulated machine.";
+    (!rows.is_empty()).then(|| table.table().titled(title))
+}
+
+fn whole(value: f64) -> String {
+    number::whole(value.round() as u64)
 }
 
 pub fn items(today: &[Curve]) -> Vec<Item> {
@@ -112,6 +144,7 @@ pub fn items(today: &[Curve]) -> Vec<Item> {
         Item::new("Figures 4 and 7", "instructions by layer", DRAWING, &[]).drawn(counts(today, "layer-instructions", "instructions")),
         Item::new("Figures 5 and 8", "data reads and data writes by layer", DRAWING, &["k97-06"])
             .drawn(counts(today, "layer-reads", "reads").into_iter().chain(counts(today, "layer-writes", "writes"))),
-        Item::new("Section 3", "bounds at 1,440 B", "stated figures only.", &["k97-07"]).tabled([table()]),
+        Item::new("Section 3", "bounds at 1,440 B", "stated figures only.", &["k97-07"])
+            .tabled(std::iter::once(table()).chain(bounds(today))),
     ]
 }
