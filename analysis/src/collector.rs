@@ -111,10 +111,10 @@ impl Collector {
         self.findings.push_trial(place, record.arm.as_deref(), record.warnings.iter().chain(&own));
     }
 
-    /// Adds the slices of an instance of a cell of the plan, by its place. Where arms are not woven it changes nothing.
-    pub fn push_slices(&mut self, cell: usize, instance: u32, slices: &[Slice]) {
+    /// Adds the slices of an instance of a group of the plan, by its place. Of a plan that is not woven it changes nothing.
+    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
         if let Some(verdicts) = &mut self.studies.verdicts {
-            verdicts.push_slices(cell, instance, slices);
+            verdicts.push_slices(group, instance, slices);
         }
     }
 

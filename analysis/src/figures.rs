@@ -17,6 +17,10 @@ const WITH_IRQ: [[Metric; 3]; 2] = [
 pub struct Figures {
     /// The block it belongs to.
     pub block: u32,
+    /// The group of a woven study that it ran in.
+    pub group: Option<u32>,
+    /// True where its measured part consists of slices.
+    pub woven: bool,
     /// True where the hosts' roles were exchanged.
     pub swapped: bool,
     /// True where the machine disturbed it.
@@ -44,7 +48,8 @@ impl Figures {
         let disturbed = record.warnings.iter().any(Warning::disturbs);
         let own = [[f64::NAN; 3]; 2];
         let sent_per_delivered = sent_per_delivered(source.measured, source.cell.test).unwrap_or(f64::NAN);
-        let mut figures = Self { block: record.block, swapped: record.swapped, disturbed, irq, values, own, sent_per_delivered };
+        let (block, group, swapped, woven) = (record.block, record.group, record.swapped, source.measured.slices > 0);
+        let mut figures = Self { block, group, woven, swapped, disturbed, irq, values, own, sent_per_delivered };
         figures.own = figures.with_irq(&IrqPool::of_trial(source.measured, source.cell));
         figures
     }

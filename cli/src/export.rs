@@ -68,13 +68,13 @@ fn one(path: &Path, args: &ExportArgs, first: bool) -> Result<(), Failure> {
 /// Prints the slices of a run; one whose arms were not woven has none.
 fn slices(path: &Path, first: bool) -> Result<(), Failure> {
     let reader = RunReader::open(path)?;
-    for cell in 0..reader.run().plan.cells.len() {
-        let (instances, cut) = reader.slices(cell)?;
+    for (place, group) in reader.run().plan.groups().iter().enumerate() {
+        let (instances, cut) = reader.slices(place)?;
         if let Some(cut) = cut {
-            output::note(&format!("{}: slices of cell {cell}: {cut}", path.display()));
+            output::note(&format!("{}: slices of group {place}: {cut}", path.display()));
         }
         let instances = instances.iter().map(|one| (one.instance, one.slices.as_slice()));
-        csv::slices(reader.run(), cell, instances, first && cell == 0, output::write)?;
+        csv::slices(reader.run(), place, group, instances, first && place == 0, output::write)?;
     }
     Ok(())
 }

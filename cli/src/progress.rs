@@ -59,9 +59,9 @@ impl Progress {
             }
             Event::Opened { .. } | Event::Progress { .. } | Event::Tick => {}
             Event::Reaching { done, of } => self.bar.set_message(format!("{done} of {of} hosts have answered")),
-            Event::Slices { cell, instance, slices } => {
+            Event::Slices { group, instance, slices } => {
                 if let Some(woven) = self.woven.as_mut().filter(|_| !self.bar.is_hidden()) {
-                    woven.push_slices(*cell, *instance, slices);
+                    woven.push_slices(*group, *instance, slices);
                 }
             }
             Event::BlockDone { .. } => self.within = self.seen.within(),

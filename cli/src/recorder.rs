@@ -108,9 +108,9 @@ impl Listener for Recorder {
             Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
             Event::Reaching { .. } | Event::Tick => {}
             Event::Trial(record) => self.place.directory()?.0.append_trial(record)?,
-            Event::Slices { cell, instance, slices } => {
+            Event::Slices { group, instance, slices } => {
                 let block = SliceBlock { instance: *instance, slices: slices.to_vec() };
-                store::append_slices(self.place.directory()?.0.path(), *cell, &block)?;
+                store::append_slices(self.place.directory()?.0.path(), *group, &block)?;
             }
             Event::BlockDone { .. } => self.place.directory()?.0.sync()?,
             Event::Closed { hosts, warnings, status } => {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use analysis::Collector;
 use analysis::result::{Analysis, Metric};
 use analysis::verdict::conclude;
+use model::plan::Group;
 use model::warning::Warning;
-use model::{Refusal, Run, Summary, TrialRecord, schedule};
+use model::{Plan, Refusal, Run, Summary, TrialRecord, schedule};
 use report::receipt::Flames;
 use store::{Moment, RunReader, StoreError};
 
@@ -232,19 +233,22 @@ fn earlier(path: &Path, run: &Run, collector: &mut Collector) -> Result<u32, Fai
     Ok(begun)
 }
 
-/// Adds the slices of woven arms, of a run or of an earlier one that it goes on with, whose instances are the blocks from
+/// Adds the slices of woven arms or ways, of a run or of an earlier one that it goes on with, whose instances are the blocks from
 /// `begun` on.
 fn slices(reader: &RunReader, run: &Run, begun: u32, collector: &mut Collector) -> Result<(), Failure> {
     if !run.plan.woven {
         return Ok(());
     }
-    for (place, cell) in reader.run().plan.cells.iter().enumerate() {
-        let Some(cell) = run.plan.cells.iter().position(|own| own == cell) else { continue };
+    let cells = |plan: &Plan, group: &Group| group.members.iter().map(|one| (plan.cells[one.cell].clone(), one.arm)).collect::<Vec<_>>();
+    let own: Vec<_> = run.plan.groups().iter().map(|group| cells(&run.plan, group)).collect();
+    for (place, group) in reader.run().plan.groups().iter().enumerate() {
+        let members = cells(&reader.run().plan, group);
+        let Some(group) = own.iter().position(|own| *own == members) else { continue };
         let (instances, cut) = reader.slices(place)?;
-        instances.iter().for_each(|one| collector.push_slices(cell, one.instance.saturating_add(begun), &one.slices));
+        instances.iter().for_each(|one| collector.push_slices(group, one.instance.saturating_add(begun), &one.slices));
         if let Some(answer) = cut {
             let remedy = "The instances before it are kept; the others are left out of verdicts.";
-            collector.push_warning(Warning::Absent(Refusal::new(format!("slices of cell {cell}"), answer, remedy)));
+            collector.push_warning(Warning::Absent(Refusal::new(format!("slices of group {group}"), answer, remedy)));
         }
     }
     Ok(())

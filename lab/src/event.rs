@@ -78,10 +78,10 @@ pub enum Event<'a> {
     },
     /// A trial has ended. It is not told before its end.
     Trial(&'a TrialRecord),
-    /// An instance of woven arms has ended; the trial of each arm follows.
+    /// An instance of a woven group has ended; the trial of each member follows.
     Slices {
-        /// Place of its cell in the plan.
-        cell: usize,
+        /// Place of the group among those of the plan.
+        group: usize,
         /// Its number, which is that of the block.
         instance: u32,
         /// All slices, in the order of time.

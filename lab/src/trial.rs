@@ -97,6 +97,11 @@ impl<'a> TrialSpec<'a> {
     pub(crate) fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
         Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None, seed: plan.seed, woven: None }
     }
+
+    /// Time of traffic before the measured part. Woven ends would all flood at once: they have their first round.
+    fn warmup(&self) -> Nanos {
+        if self.woven.is_some() { Nanos::default() } else { self.plan.warmup }
+    }
 }
 
 /// Runs the first cell of a plan once, over a session that is open.
@@ -167,7 +172,7 @@ const fn sights(spec: &TrialSpec) -> u32 {
 /// Returns how long messages may flow.
 fn flowing(spec: &TrialSpec) -> Duration {
     match spec.end {
-        TrialEnd::Length(length) => Duration::from(spec.plan.warmup + length),
+        TrialEnd::Length(length) => Duration::from(spec.warmup() + length),
         TrialEnd::Messages(_) => COUNT_LIMIT,
     }
 }
@@ -363,7 +368,7 @@ impl Trial<'_> {
             progress: self.spec.plan.progress,
             limits: Limits { time: Some(Nanos::from(self.limit)), bytes: None },
             end: self.spec.end,
-            warmup: self.spec.plan.warmup,
+            warmup: self.spec.warmup(),
             silence: control.map_or(if self.spec.woven.is_some() { WOVEN_SILENCE } else { SILENCE }, |path| path.silence) + wait,
             answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + wait,
             irq_time_subtracted: place.irq_time_subtracted,
@@ -500,7 +505,7 @@ impl Trial<'_> {
         }
         // A word takes half of a round trip, or a little more.
         let lead = self.lead() + rtt * 9 / 16;
-        let at = monotonic() + self.spec.plan.warmup.max(lead.into());
+        let at = monotonic() + self.spec.warmup().max(lead.into());
         let seen = [Role::Sender, Role::Receiver].map(|role| self.host(role).clock().known(at));
         let times = Both { sender: seen[0].there(at), receiver: seen[1].there(at) };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Measure { at: *times.of(role) }))?;

@@ -1,7 +1,7 @@
-//! A study whose arms are woven: hosts and a link for each arm, all of them alive, and instances in which they
-//! take turns, until a look settles every verdict.
+//! A study whose arms or ways of sending are woven: hosts and a link for each member of a group, all of them alive, and
+//! instances in which they take turns, until a look settles every verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,28 +12,28 @@ use analysis::stopping::WovenObserver;
 use engine::woven::Board;
 use model::adjust::AppliedSetting;
 use model::order::Order;
-use model::plan::{ApprovedPlan, TrialEnd, Unfit, unfit};
+use model::plan::{ApprovedPlan, Group, Member, TrialEnd, Unfit, unfit};
 use model::run::Status;
 use model::schedule::{self, Slot};
 use model::trial::{Outcome, TrialRecord};
 use model::warning::Warning;
-use model::woven::{self, Exchange, Slice, exchange};
+use model::woven::{self, Slice, exchange};
 use model::{Cell, Nanos, Pass, Role};
 
 use crate::arm::{self, ArmController, ArmError};
 use crate::connection::Credentials;
 use crate::error::TrialError;
-use crate::event::{Event, Listener};
+use crate::event::{Event, Listener, Quiet};
 use crate::lacking;
 use crate::refusal::Refusal;
 use crate::remote::HostError;
 use crate::session::{Session, Setting};
 use crate::study::{StudyError, close};
-use crate::trial::TrialSpec;
 use crate::trial::woven::{Torn, Woven, WovenArm, run as run_instance};
+use crate::trial::{self, Done, TrialSpec};
 
-/// Runs a plan with woven arms to the first look that settles every verdict by the metrics of `gate`, or to its last
-/// instance. A block is one instance of each cell.
+/// Runs a woven plan to the first look that settles every verdict by the metrics of `gate`, or to its last instance. A
+/// block is one instance of each group.
 ///
 /// # Errors
 /// See [`StudyError`]. Failures of single instances are recorded, not errors.
@@ -49,9 +49,12 @@ struct Weaver<'a> {
     listener: &'a mut dyn Listener,
     // Before the hosts, which inherit it.
     board: Board,
-    /// Hosts and link, one pair for each arm.
+    /// Hosts and link, one pair for each member of the largest group.
     sessions: Vec<Session>,
     arms: ArmController,
+    groups: Vec<Group>,
+    /// How often a cell could not take part, and the first reason.
+    refused: HashMap<Cell, (u32, String)>,
     late: LateMarks,
 }
 
@@ -88,25 +91,51 @@ impl LateMarks {
     }
 }
 
-/// An arm of an instance: the number of its pair of hosts, its cell, and what was set on its hosts and read back.
+/// A group in a block.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    /// Place of the group.
+    group: usize,
+    /// Number of the block.
+    number: u32,
+    /// Number of the instance among those of all groups.
+    place: u32,
+    /// Host `b` of each pair sends.
+    swapped: bool,
+}
+
+/// What came of an instance.
+struct WovenGroup {
+    /// Slices of all members, by their places in the group.
+    slices: Vec<Slice>,
+    /// The trial of each member, or why there is none.
+    outcomes: Vec<Result<Done, String>>,
+    /// It was not carried out to its end.
+    torn_apart: bool,
+}
+
+/// A member of an instance: the number of its pair of hosts, its cell, and what was set on its hosts and read back.
 struct PreparedArm {
+    member: Member,
     pair: usize,
     cell: Cell,
     taken: Vec<AppliedSetting>,
 }
 
 impl<'a> Weaver<'a> {
-    /// Makes the hosts of all arms; `None` where the user wants no more.
+    /// Makes the hosts of all members; `None` where the user wants no more.
     fn open(plan: &'a ApprovedPlan, credentials: &Credentials, listener: &'a mut dyn Listener) -> Result<Option<Self>, StudyError> {
         if let Some(why) = unfit(plan) {
             return Err(StudyError::NotWoven(why));
         }
         let board = Board::new().map_err(|answer| {
-            let remedy = "compare the arms in turn (--in-turn)";
+            let remedy = "compare in turn (--in-turn)";
             HostError::from(Refusal::new("make the memory that woven ends share (memfd_create)", answer, remedy))
         })?;
         let mut sessions = Vec::new();
-        for _ in &plan.arms {
+        let groups = plan.groups();
+        let woven = groups.iter().filter(|group| group.in_turn.is_none());
+        for _ in 0..woven.map(|group| group.members.len()).max().unwrap_or_default() {
             match Session::open_as(&Setting::first(plan), plan, credentials, listener) {
                 Ok(session) => sessions.push(session),
                 Err(error) => return StudyError::not_opened(error).map_or(Ok(None), Err),
@@ -121,7 +150,8 @@ impl<'a> Weaver<'a> {
         if first.facts().iter().any(|facts| facts.irq_time_subtracted == Some(true)) {
             return Err(StudyError::NotWoven(Unfit::InterruptTime));
         }
-        Ok(Some(Self { plan, listener, board, sessions, arms, late: LateMarks::default() }))
+        let (refused, late) = (HashMap::new(), LateMarks::default());
+        Ok(Some(Self { plan, listener, board, sessions, arms, groups, refused, late }))
     }
 
     /// Tries each arm before anything is measured: one that is refused would fail every instance.
@@ -156,20 +186,30 @@ impl<'a> Weaver<'a> {
         Ok(Status::BlocksDone)
     }
 
-    /// One instance of each cell.
+    /// Each group once: an instance, or its trials in turn.
     fn run_block(&mut self, number: u32, observer: &mut WovenObserver) -> Result<ControlFlow<()>, StudyError> {
         let (mut position, mut works, mut last_failure) = (0, false, None);
-        for cell in woven::order(self.plan.seed, u32::MAX, number, self.plan.cells.len()) {
-            let (slices, records) = self.run_instance(cell, number, &mut position)?;
-            observer.push_slices(cell, number, &slices);
-            if self.tell(&Event::Slices { cell, instance: number, slices: &slices })?.is_break() {
-                return Ok(ControlFlow::Break(()));
+        for group in woven::order(self.plan.seed, u32::MAX, number, self.groups.len()) {
+            let place = number.wrapping_add((group as u32).wrapping_mul(1 << 20));
+            let exchange = exchange(self.plan.seed, place, self.groups[group].members.len());
+            let at = At { group, number, place, swapped: exchange.swapped };
+            let (slices, mut records) = match self.groups[group].in_turn {
+                None => self.run_instance(at, &exchange.pairs)?,
+                Some(_) => (Vec::new(), self.run_in_turn(at)?),
+            };
+            if !slices.is_empty() {
+                observer.push_slices(group, number, &slices);
+                if self.tell(&Event::Slices { group, instance: number, slices: &slices })?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
             }
-            for record in &records {
+            for record in &mut records {
                 match &record.outcome {
                     Outcome::Failed { error, .. } => last_failure = Some(error.clone()),
                     Outcome::Measured(_) | Outcome::Skipped { .. } => works = true,
                 }
+                record.position = position;
+                position += 1;
                 observer.push(record);
                 if self.tell(&Event::Trial(record))?.is_break() {
                     return Ok(ControlFlow::Break(()));
@@ -182,113 +222,164 @@ impl<'a> Weaver<'a> {
         }
     }
 
-    /// Carries out an instance of a cell; returns its slices, and the trial of each arm.
-    fn run_instance(&mut self, cell: usize, number: u32, position: &mut u32) -> Result<(Vec<Slice>, Vec<TrialRecord>), StudyError> {
-        let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        let planned = &self.plan.cells[cell];
-        let place = number.wrapping_add((cell as u32).wrapping_mul(1 << 20));
-        let Exchange { pairs, swapped } = exchange(self.plan.seed, place, self.plan.arms.len());
+    /// Carries out an instance of a group; returns its slices, and the trial of each member.
+    fn run_instance(&mut self, at: At, pairs: &[usize]) -> Result<(Vec<Slice>, Vec<TrialRecord>), StudyError> {
+        let (started_ms, group) = (now_ms(), self.groups[at.group].clone());
         let (mut outcomes, mut slices, mut all_taken, mut torn_apart) = (Vec::new(), Vec::new(), Vec::new(), false);
-        match self.prepare(cell, &pairs, swapped) {
+        match self.prepare(&group, pairs, at.swapped) {
             Ok(arms) => {
-                match self.weave(cell, number, place, &arms, swapped) {
-                    Ok(woven) => {
-                        slices = woven.slices;
-                        self.late.note(woven.not_first, &slices);
-                        outcomes.extend(woven.arms.into_iter().map(|done| Ok((done.measured, done.warnings))));
-                    }
-                    Err(torn) if torn.error.is_loss_of_host() => return Err(not_carried_out(torn.error)),
-                    Err(torn) => {
-                        (slices, torn_apart) = (torn.slices, true);
-                        outcomes.extend(arms.iter().map(|_| Err(torn.error.to_string())));
-                    }
-                }
+                let woven = self.weave(at, &arms)?;
+                (slices, outcomes, torn_apart) = (woven.slices, woven.outcomes, woven.torn_apart);
                 all_taken.extend(arms.into_iter().map(|arm| arm.taken));
             }
             Err(ArmError::Trial(error)) => outcomes.extend(pairs.iter().map(|_| Err(error.to_string()))),
             Err(error) => return Err(error.into()),
         }
-        for (arm, (pair, outcome)) in pairs.iter().zip(&mut outcomes).enumerate() {
+        let length = self.plan.slice_times(&group).measured;
+        let mut records = Vec::new();
+        for (place, ((member, pair), mut outcome)) in group.members.iter().zip(pairs).zip(outcomes).enumerate() {
             let session = &mut self.sessions[*pair];
-            let bound = outcome.as_ref().ok().and_then(|(measured, _)| self.arms.not_bound(arm, measured, swapped));
-            let slot = Slot { cell, arm, pass: Pass::Clean };
-            let concluded = arm::of_trial(self.arms.conclude(session, self.plan, slot, swapped))?;
+            let bound = outcome.as_ref().ok().and_then(|done| self.arms.not_bound(member.arm, &done.measured, at.swapped));
+            let concluded = arm::of_trial(self.arms.conclude(session, self.plan, slot(*member), at.swapped))?;
             if let (Some(error), true) = (bound.or(concluded), outcome.is_ok()) {
-                *outcome = Err(error.to_string());
+                outcome = Err(error.to_string());
             }
             session.bind(&BTreeMap::new())?;
-        }
-        let length = self.plan.slice_times(planned).measured;
-        let mut records = Vec::new();
-        for (arm, outcome) in outcomes.into_iter().enumerate() {
-            let as_run = self.plan.cell_in(planned, arm).unwrap_or_else(|_| planned.clone());
-            let (outcome, warnings) = match outcome {
-                Ok((mut measured, warnings)) => {
-                    let its = slices.iter().filter(|slice| slice.arm as usize == arm);
-                    match measured.measure_slices(&as_run, its, length) {
-                        true => (Outcome::Measured(Box::new(measured)), warnings),
-                        false => {
-                            (failed("no slice of it counts: its ends measured different times, or its receiver did not take everything in time; is the machine busy? Compare the arms in turn (--in-turn)".to_owned()), warnings)
-                        }
-                    }
+            let as_run = self.as_run(*member);
+            let outcome = outcome.and_then(|mut done| {
+                let its = slices.iter().filter(|slice| slice.arm as usize == place);
+                match done.measured.measure_slices(&as_run, its, length) {
+                    true => Ok(done),
+                    false => Err(NO_SLICE.to_owned()),
                 }
-                Err(error) => (failed(error), Vec::new()),
-            };
-            let mut record = TrialRecord {
-                block: number,
-                position: *position,
-                swapped,
-                started_ms,
-                as_run: Some(Box::new(as_run)),
-                arm: Some(self.plan.arms[arm].name.clone()),
-                taken: all_taken.get_mut(arm).map(std::mem::take).unwrap_or_default(),
-                warnings,
-                ..TrialRecord::new(planned.clone(), outcome)
-            };
-            let overhead = |role| self.sessions[pairs[arm]].loop_overhead_ns(role, swapped);
-            let found = audit::warnings(&record, overhead(Role::Sender).max(overhead(Role::Receiver)), self.plan);
-            record.warnings.extend(found);
-            if let (Some(error), Outcome::Measured(_)) = (arm::not_taken(&self.plan.arms[arm], &record.warnings), &record.outcome) {
-                record.outcome = failed(error);
-            }
-            *position += 1;
-            records.push(record);
+            });
+            let taken = all_taken.get_mut(place).map(std::mem::take).unwrap_or_default();
+            records.push(TrialRecord { started_ms, ..self.record(at, *member, *pair, outcome, taken) });
         }
-        // An arm that was not as it was to be gives no verdict. An instance that died gives what it has.
+        // A member that was not as it was to be gives no verdict. An instance that died gives what it has.
         let measured = |slice: &Slice| matches!(records.get(slice.arm as usize).map(|one| &one.outcome), Some(Outcome::Measured(_)));
         slices.retain(|slice| torn_apart || measured(slice));
         Ok((slices, records))
     }
 
-    /// Brings each arm's hosts to its state.
-    fn prepare(&mut self, cell: usize, pairs: &[usize], swapped: bool) -> Result<Vec<PreparedArm>, ArmError> {
+    /// Carries out a trial of each member, one after the other.
+    fn run_in_turn(&mut self, at: At) -> Result<Vec<TrialRecord>, StudyError> {
+        let group = self.groups[at.group].clone();
+        let mut records = Vec::new();
+        for place in woven::order(self.plan.seed, at.place, 0, group.members.len()) {
+            let (started_ms, member) = (now_ms(), group.members[place]);
+            let alone = Group { members: vec![member], in_turn: group.in_turn };
+            let (outcome, taken) = match self.prepare(&alone, &[0], at.swapped) {
+                Ok(mut arms) => {
+                    let PreparedArm { cell, taken, .. } = arms.remove(0);
+                    let seed = schedule::trial_seed(self.plan.seed, at.number, member.cell);
+                    let spec = TrialSpec { seed, ..TrialSpec::clean(self.plan, &cell, at.swapped) };
+                    match trial::run(&mut self.sessions[0], spec, &mut Quiet) {
+                        Err(error) if error.is_loss_of_host() => return Err(not_carried_out(error)),
+                        came => (came.map_err(|error| error.to_string()), taken),
+                    }
+                }
+                Err(ArmError::Trial(error)) => (Err(error.to_string()), Vec::new()),
+                Err(error) => return Err(error.into()),
+            };
+            records.push(TrialRecord { started_ms, ..self.record(at, member, 0, outcome, taken) });
+        }
+        Ok(records)
+    }
+
+    /// The record of a member's trial, with the doubts that it raises.
+    fn record(&self, at: At, member: Member, pair: usize, outcome: Result<Done, String>, taken: Vec<AppliedSetting>) -> TrialRecord {
+        let (outcome, warnings) = match outcome {
+            Ok(Done { measured, warnings }) => (Outcome::Measured(Box::new(measured)), warnings),
+            Err(error) => (failed(error), Vec::new()),
+        };
+        let arm = self.plan.arms.get(member.arm);
+        let mut record = TrialRecord {
+            block: at.number,
+            group: Some(at.group as u32),
+            swapped: at.swapped,
+            as_run: arm.map(|_| Box::new(self.as_run(member))),
+            arm: arm.map(|arm| arm.name.clone()),
+            taken,
+            warnings,
+            ..TrialRecord::new(self.plan.cells[member.cell].clone(), outcome)
+        };
+        let overhead = |role| self.sessions[pair].loop_overhead_ns(role, at.swapped);
+        let found = audit::warnings(&record, overhead(Role::Sender).max(overhead(Role::Receiver)), self.plan);
+        record.warnings.extend(found);
+        if let (Some(error), Outcome::Measured(_)) = (arm.and_then(|arm| arm::not_taken(arm, &record.warnings)), &record.outcome) {
+            record.outcome = failed(error);
+        }
+        record
+    }
+
+    fn as_run(&self, member: Member) -> Cell {
+        let planned = &self.plan.cells[member.cell];
+        self.plan.cell_in(planned, member.arm).unwrap_or_else(|_| planned.clone())
+    }
+
+    /// Brings each member's hosts to its state.
+    fn prepare(&mut self, group: &Group, pairs: &[usize], swapped: bool) -> Result<Vec<PreparedArm>, ArmError> {
         let mut prepared = Vec::new();
-        for (arm, pair) in pairs.iter().enumerate() {
+        for (member, pair) in group.members.iter().zip(pairs) {
             let session = &mut self.sessions[*pair];
-            if let Some(settings) = self.arms.settings(arm) {
+            if let Some(settings) = self.arms.settings(member.arm) {
                 session.bind(&settings.cpus)?;
             }
-            let (cell, taken) = self.arms.prepare(session, self.plan, Slot { cell, arm, pass: Pass::Clean }, swapped)?;
-            prepared.push(PreparedArm { pair: *pair, cell, taken });
+            let (cell, taken) = self.arms.prepare(session, self.plan, slot(*member), swapped)?;
+            prepared.push(PreparedArm { member: *member, pair: *pair, cell, taken });
         }
         Ok(prepared)
     }
 
-    /// Has the arms take turns.
-    fn weave(&mut self, cell: usize, number: u32, place: u32, arms: &[PreparedArm], swapped: bool) -> Result<Woven, Box<Torn>> {
-        let planned = &self.plan.cells[cell];
-        let seed = schedule::trial_seed(self.plan.seed, number, cell);
-        let spec = |arm: usize| TrialSpec {
-            end: TrialEnd::Length(self.plan.instance_length(planned)),
-            arm: self.arms.settings(arm).filter(|settings| settings.tool.is_some()),
-            seed,
-            ..TrialSpec::clean(self.plan, &arms[arm].cell, swapped)
-        };
+    /// Has the members take turns. One that this machine refuses, or that does not do its part, is left out, where the
+    /// reference and another can go on without it.
+    fn weave(&mut self, at: At, arms: &[PreparedArm]) -> Result<WovenGroup, StudyError> {
+        let known = |arm: &PreparedArm| self.refused.get(&arm.cell).filter(|(times, _)| *times >= TRIES).map(|(_, error)| error.clone());
+        let mut left_out: Vec<Option<String>> = arms.iter().map(known).collect();
+        loop {
+            let left: Vec<usize> = (0..arms.len()).filter(|place| left_out[*place].is_none()).collect();
+            let mut torn = match self.weave_all(at, &left.iter().map(|place| &arms[*place]).collect::<Vec<_>>()) {
+                Ok(woven) => {
+                    let mut done = woven.arms.into_iter();
+                    self.late.note(woven.not_first, &woven.slices);
+                    let outcomes = left_out.into_iter().map(|why| why.map_or_else(|| done.next().ok_or_else(String::new), Err)).collect();
+                    return Ok(WovenGroup { slices: numbered(woven.slices, &left), outcomes, torn_apart: false });
+                }
+                Err(torn) if torn.error.is_loss_of_host() => return Err(not_carried_out(torn.error)),
+                Err(torn) => torn,
+            };
+            let error = torn.error.to_string();
+            match torn.arm.map(|place| left[place]).filter(|place| *place > 0 && left.len() > 2) {
+                Some(place) => {
+                    self.refused.entry(arms[place].cell.clone()).or_insert((0, error.clone())).0 += 1;
+                    left_out[place] = Some(error);
+                }
+                None => {
+                    let slices = numbered(std::mem::take(&mut torn.slices), &left);
+                    let outcomes = left_out.into_iter().map(|why| Err(why.unwrap_or_else(|| error.clone()))).collect();
+                    return Ok(WovenGroup { slices, outcomes, torn_apart: true });
+                }
+            }
+        }
+    }
+
+    fn weave_all<'s>(&'s mut self, at: At, arms: &[&'s PreparedArm]) -> Result<Woven, Box<Torn>> {
+        let (plan, group, controller) = (self.plan, &self.groups[at.group], &self.arms);
         // By the pairs' order, so that each is borrowed once.
         let mut sessions: Vec<Option<&mut Session>> = self.sessions.iter_mut().map(Some).collect();
-        let own = |(number, arm): (usize, &PreparedArm)| Some(WovenArm { session: sessions[arm.pair].take()?, spec: spec(number) });
-        let woven: Vec<WovenArm> = arms.iter().enumerate().filter_map(own).collect();
-        run_instance(&self.board, woven, self.plan.slice_times(planned), |round| woven::order(self.plan.seed, place, round, arms.len()))
+        let own = |arm: &&'s PreparedArm| -> Option<WovenArm<'s>> {
+            let spec = TrialSpec {
+                end: TrialEnd::Length(plan.instance_length(group)),
+                arm: controller.settings(arm.member.arm).filter(|settings| settings.tool.is_some()),
+                seed: schedule::trial_seed(plan.seed, at.number, arm.member.cell),
+                ..TrialSpec::clean(plan, &arm.cell, at.swapped)
+            };
+            Some(WovenArm { session: sessions[arm.pair].take()?, spec })
+        };
+        let woven: Vec<WovenArm> = arms.iter().filter_map(own).collect();
+        let order = |round| woven::order(self.plan.seed, at.place, round, arms.len());
+        run_instance(&self.board, woven, self.plan.slice_times(group), order)
     }
 
     /// Sets everything back, and tells how the study ended.
@@ -303,6 +394,27 @@ impl<'a> Weaver<'a> {
     fn tell(&mut self, event: &Event) -> Result<ControlFlow<()>, StudyError> {
         self.listener.hear(event).map_err(StudyError::Listener)
     }
+}
+
+/// Failures of a cell after which it is not tried again.
+const TRIES: u32 = 2;
+
+/// The error of a trial that has no slice.
+const NO_SLICE: &str = "no slice of it counts: its ends measured different times, or its receiver did not take everything in time; is the \
+                        machine busy? Compare in turn (--in-turn)";
+
+const fn slot(member: Member) -> Slot {
+    Slot { cell: member.cell, arm: member.arm, pass: Pass::Clean }
+}
+
+/// Slices by the places that those who took turns have in their group.
+fn numbered(mut slices: Vec<Slice>, places: &[usize]) -> Vec<Slice> {
+    slices.iter_mut().for_each(|slice| slice.arm = places.get(slice.arm as usize).map_or(slice.arm, |place| *place as u32));
+    slices
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 const fn failed(error: String) -> Outcome {

@@ -28,6 +28,9 @@ pub struct TrialRecord {
     pub block: u32,
     /// Its place in the block, from 0.
     pub position: u32,
+    /// The group of a woven study that it ran in, by its place among those of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
     /// True where the hosts' roles were exchanged: host `b` sent.
     pub swapped: bool,
     /// The hosts of a fleet that sent and that received, by name; `None` of a study of two hosts.
@@ -219,6 +222,7 @@ impl TrialRecord {
             format: TRIAL_FORMAT,
             block: 0,
             position: 0,
+            group: None,
             swapped: false,
             hosts: None,
             started_ms: 0,

@@ -124,7 +124,7 @@ const MOST_APART: u64 = 2;
 /// One slice of one arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Number of the arm.
+    /// Place of its arm or way among the members of its group: of eight arms at most the arm's number.
     pub arm: u32,
     /// Round of its instance, from 0.
     pub round: u32,

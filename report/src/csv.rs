@@ -19,7 +19,7 @@ use analysis::table::TrialTable;
 use analysis::verdict::MetricComparison;
 use attribution::{Figure, Receipt, Row};
 use model::cell::Value;
-use model::plan::{Factor, Link};
+use model::plan::{Factor, Group, Link, Member};
 use model::woven::Slice;
 use model::{Cell, OfferedRate, Run};
 
@@ -269,14 +269,15 @@ pub fn trials<E>(run: &Run, table: &TrialTable, names: bool, mut out: impl FnMut
     Ok(())
 }
 
-/// Tells `out` the instances of a cell of woven arms as a table: a row for each slice of each arm, in the order of time,
-/// and where `names` is set a line of their names first. `place` is the cell's in the plan.
+/// Tells `out` the instances of a woven group as a table: a row for each slice of each member, in the order of time,
+/// and where `names` is set a line of their names first. `place` is the group's in the plan.
 ///
 /// # Errors
 /// The first of `out`.
 pub fn slices<'a, E>(
     run: &Run,
     place: usize,
+    group: &Group,
     instances: impl IntoIterator<Item = (u32, &'a [Slice])>,
     names: bool,
     mut out: impl FnMut(&str) -> Result<(), E>,
@@ -284,19 +285,19 @@ pub fn slices<'a, E>(
     if names {
         out(&Sheet::new(slice_columns()).finish())?;
     }
-    let Some(cell) = run.plan.cells.get(place) else { return Ok(()) };
-    let arms: Vec<Vec<Field>> = (run.plan.arms.iter().enumerate())
-        .map(|(arm, named)| {
-            let as_run = run.plan.cell_in(cell, arm).unwrap_or_else(|_| cell.clone());
-            Key { place: Some(place), cell: &as_run, arm: Some(&named.name) }.of_run(run)
-        })
-        .collect();
+    let member = |member: &Member| {
+        let cell = &run.plan.cells[member.cell];
+        let as_run = run.plan.cell_in(cell, member.arm).unwrap_or_else(|_| cell.clone());
+        let arm = run.plan.arms.get(member.arm).map(|arm| arm.name.as_str());
+        Key { place: Some(member.cell), cell: &as_run, arm }.of_run(run)
+    };
+    let members: Vec<Vec<Field>> = group.members.iter().map(member).collect();
     for (instance, slices) in instances {
         let mut sheet = Sheet::of_rows();
         for slice in slices {
-            let Some(first) = arms.get(slice.arm as usize) else { continue };
+            let Some(first) = members.get(slice.arm as usize) else { continue };
             let numbers: Vec<Field> = slice.numbers().into_iter().skip(1).map(Field::from).collect();
-            sheet.row(first.iter().chain(&[Field::from(instance)]).chain(&numbers));
+            sheet.row(first.iter().chain(&[Field::from(place as u32), Field::from(instance)]).chain(&numbers));
         }
         out(&sheet.finish())?;
     }
@@ -306,7 +307,7 @@ pub fn slices<'a, E>(
 /// Returns the names of the columns of [`slices`]: the arm has its name in place of its number.
 fn slice_columns() -> impl Iterator<Item = String> {
     let cell = columns().map(|(name, _)| name).take_while(|name| name != "metric");
-    cell.chain(["instance"].into_iter().chain(Slice::FIELDS.into_iter().skip(1)).map(str::to_owned))
+    cell.chain(["group", "instance"].into_iter().chain(Slice::FIELDS.into_iter().skip(1)).map(str::to_owned))
 }
 
 /// The level of a factor in a cell; what the cell leaves to the link is the link's.

@@ -6,7 +6,7 @@
 //!   hosts/a.json, hosts/a.after.json    what is known of each host
 //!   trials.jsonl                        one trial a line; the source of truth
 //!   stacks/<cell>.<end>.folded          its call chains, where they were sampled; made from the trials
-//!   slices/<cell>.slices                the slices of its woven trials, an instance a block
+//!   slices/<group>.slices               the slices of its woven trials, an instance a block
 //!   report.html                         a view of it
 //!   summary.json                        it in a few figures, for lists of runs
 //! ```

@@ -78,8 +78,8 @@ impl RunReader {
     ///
     /// # Errors
     /// When the file is there and cannot be read.
-    pub fn slices(&self, cell: usize) -> Result<(Vec<SliceBlock>, Option<String>), StoreError> {
-        read_slices(&self.path, cell)
+    pub fn slices(&self, group: usize) -> Result<(Vec<SliceBlock>, Option<String>), StoreError> {
+        read_slices(&self.path, group)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Slices of woven trials, in `slices/<cell>.slices`: one block an instance, appended in one write.
+//! Slices of woven trials, in `slices/<group>.slices`: one block an instance, appended in one write.
 //!
 //! A block is the length of what follows (4 bytes, the least first), then numbers in LEB128: those of the instance
 //! and of its slices, and each slice as [`Slice::FIELDS`] says. A slice takes some 70 bytes; ten seconds of two
@@ -21,36 +21,36 @@ const LONGEST_FILE: u64 = 1 << 30;
 /// The slices of one instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SliceBlock {
-    /// Number of the instance among those of its cell.
+    /// Number of the instance among those of its group.
     pub instance: u32,
     /// Its slices, in the order of time.
     pub slices: Vec<Slice>,
 }
 
-/// Place of a cell's slices in a run.
-pub fn slices_file(run: &Path, cell: usize) -> PathBuf {
-    run.join(DIRECTORY).join(format!("{cell}.slices"))
+/// Place of a group's slices in a run.
+pub fn slices_file(run: &Path, group: usize) -> PathBuf {
+    run.join(DIRECTORY).join(format!("{group}.slices"))
 }
 
-/// Appends an instance to a cell's slices.
+/// Appends an instance to a group's slices.
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn append_slices(run: &Path, cell: usize, block: &SliceBlock) -> Result<(), StoreError> {
-    let path = slices_file(run, cell);
+pub fn append_slices(run: &Path, group: usize, block: &SliceBlock) -> Result<(), StoreError> {
+    let path = slices_file(run, group);
     let failed = |answer| StoreError::Refused { tried: "write", path: path.clone(), answer };
     std::fs::create_dir_all(run.join(DIRECTORY)).map_err(failed)?;
     let mut file = sys::file::open_no_link(OpenOptions::new().create(true).append(true), &path).map_err(failed)?;
     file.write_all(&encode(block)).map_err(failed)
 }
 
-/// All whole instances of a cell; and what keeps the rest from being read, such as a write that was cut short. None
-/// where no instance of the cell was stored.
+/// All whole instances of a group; and what keeps the rest from being read, such as a write that was cut short. None
+/// where no instance of the group was stored.
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn read_slices(run: &Path, cell: usize) -> Result<(Vec<SliceBlock>, Option<String>), StoreError> {
-    let path = slices_file(run, cell);
+pub fn read_slices(run: &Path, group: usize) -> Result<(Vec<SliceBlock>, Option<String>), StoreError> {
+    let path = slices_file(run, group);
     let failed = |answer| StoreError::Refused { tried: "read", path: path.clone(), answer };
     let mut bytes = Vec::new();
     let file = match sys::file::open(&path) {

@@ -40,9 +40,9 @@ impl WovenObserver {
         }
     }
 
-    /// Sees the slices of an instance of a cell, by its place in the plan.
-    pub fn push_slices(&mut self, cell: usize, instance: u32, slices: &[Slice]) {
-        self.series.push(cell, instance, slices);
+    /// Sees the slices of an instance of a group, by its place in the plan.
+    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+        self.series.push(group, instance, slices);
     }
 
     /// Returns whether after `done` blocks a look finds every verdict settled: better, worse or equivalent.

@@ -81,10 +81,10 @@ impl Study for Verdicts {
 }
 
 impl Verdicts {
-    /// Keeps the slices of an instance of a cell of the plan.
-    pub fn push_slices(&mut self, cell: usize, instance: u32, slices: &[Slice]) {
+    /// Keeps the slices of an instance of a group of the plan.
+    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
         if let Some(woven) = &mut self.woven {
-            woven.push(cell, instance, slices);
+            woven.push(group, instance, slices);
         }
     }
 

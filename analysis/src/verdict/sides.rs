@@ -143,11 +143,14 @@ impl Sides<'_> {
             return (0..self.cells.len()).map(|cell| woven.values(cell, measure)).collect();
         }
         let is_looked_at = |block: u32| woven.is_none_or(|woven| block < woven.until);
-        let of = |runs: &[&[Figures]]| -> BTreeMap<u32, f64> {
+        // A baseline is that of the candidate's group.
+        let group = |candidate: &[&[Figures]]| woven.and_then(|_| candidate.iter().find_map(|trials| trials.first()?.group));
+        let of = |runs: &[&[Figures]], group: Option<u32>| -> BTreeMap<u32, f64> {
             match design {
                 Design::Runs => (0..).zip(runs).filter_map(|(run, trials)| Some((run, middle(trials, metric)?))).collect(),
                 Design::Paired | Design::Woven | Design::Separate => {
                     let trials = runs.iter().flat_map(|trials| trials.iter()).filter(|trial| is_looked_at(trial.block));
+                    let trials = trials.filter(|trial| group.is_none_or(|group| trial.group == Some(group)));
                     trials.filter_map(|trial| Some((trial.block, trial.own(metric)?))).collect()
                 }
             }
@@ -156,7 +159,8 @@ impl Sides<'_> {
         let values = cells.map(|([baseline, candidate], offered)| match metric == Metric::TimePerMessageNs && *offered {
             true => Values::default(),
             false => {
-                let mut values = Values { baseline: of(baseline), candidate: of(candidate) };
+                let group = group(candidate);
+                let mut values = Values { baseline: of(baseline, group), candidate: of(candidate, group) };
                 // Where a percentile is one of the missing answers nothing is shown: the
                 // blocks in which it is known would be the best of them.
                 if values.baseline.values().chain(values.candidate.values()).any(|value| value.is_infinite()) {

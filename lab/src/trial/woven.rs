@@ -11,7 +11,7 @@ use model::woven::{Slice, SliceTimes};
 use super::{Begun, Both, Done, Trial, TrialSpec, draw_cookie, longest};
 use crate::error::TrialError;
 use crate::event::Quiet;
-use crate::remote::RemoteHost;
+use crate::remote::{HostError, RemoteHost};
 use crate::session::{Session, turn};
 
 use baton::{Baton, WovenCell};
@@ -38,6 +38,8 @@ pub(crate) struct Woven {
 /// What came of an instance that failed.
 #[derive(Debug)]
 pub(crate) struct Torn {
+    /// The arm that it failed by, by its place; `None` where that is not known.
+    pub arm: Option<usize>,
     /// The reason.
     pub error: TrialError,
     /// Slices by then.
@@ -58,11 +60,34 @@ pub(crate) fn run(
     let mut quiet: Vec<Quiet> = arms.iter().map(|_| Quiet).collect();
     let (mut sessions, specs): (Vec<&mut Session>, Vec<TrialSpec>) = arms.into_iter().map(|arm| (arm.session, arm.spec)).unzip();
     let came = carry_out(board, &mut sessions, &specs, &mut quiet, times, order, &mut slices);
-    came.map_err(|error| {
+    came.map_err(|Failure { arm, error }| {
         let error = stop_all(&mut sessions, error);
-        Box::new(Torn { error, slices: std::mem::take(&mut slices) })
+        Box::new(Torn { arm, error, slices: std::mem::take(&mut slices) })
     })
     .map(|woven| Woven { slices, ..woven })
+}
+
+/// An instance that failed.
+struct Failure {
+    arm: Option<usize>,
+    error: TrialError,
+}
+
+impl From<TrialError> for Failure {
+    fn from(error: TrialError) -> Self {
+        Self { arm: None, error }
+    }
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        TrialError::from(error).into()
+    }
+}
+
+/// The failure of an arm.
+const fn by_arm(arm: usize) -> impl Fn(TrialError) -> Failure {
+    move |error| Failure { arm: Some(arm), error }
 }
 
 fn carry_out(
@@ -73,7 +98,7 @@ fn carry_out(
     times: SliceTimes,
     order: impl FnMut(u32) -> Vec<usize> + Send,
     slices: &mut Vec<Slice>,
-) -> Result<Woven, TrialError> {
+) -> Result<Woven, Failure> {
     let mut trials = Vec::new();
     let mut cells = Vec::new();
     // The first seat that no thread has.
@@ -99,7 +124,8 @@ fn carry_out(
             host.tell_ahead(commands)?;
         }
     }
-    let mut begun = trials.iter_mut().map(Trial::begin).collect::<Result<Vec<Begun>, TrialError>>()?;
+    let begin = |(arm, trial): (usize, &mut Trial)| trial.begin().map_err(by_arm(arm));
+    let mut begun = trials.iter_mut().enumerate().map(begin).collect::<Result<Vec<Begun>, Failure>>()?;
     let end = |(trial, begun): (&Trial, &Begun)| match trial.spec.end {
         model::plan::TrialEnd::Length(length) => begun.opens + length,
         model::plan::TrialEnd::Messages(_) => begun.opens,
@@ -115,14 +141,14 @@ fn carry_out(
         });
         led.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    woven?;
+    woven.map_err(|(arm, error)| Failure { arm: Some(arm), error })?;
     // The receivers of all arms wait at once for what may still come.
-    for (trial, begun) in trials.iter_mut().zip(&mut begun) {
-        trial.announce_end(begun)?;
+    for (arm, (trial, begun)) in trials.iter_mut().zip(&mut begun).enumerate() {
+        trial.announce_end(begun).map_err(by_arm(arm))?;
     }
     let mut done = Vec::new();
-    for (trial, begun) in trials.into_iter().zip(begun) {
-        let (measured, warnings) = trial.finish(begun)?;
+    for (arm, (trial, begun)) in trials.into_iter().zip(begun).enumerate() {
+        let (measured, warnings) = trial.finish(begun).map_err(by_arm(arm))?;
         done.push(Done { measured, warnings });
     }
     Ok(Woven { arms: done, slices: Vec::new(), not_first })

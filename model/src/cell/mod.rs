@@ -243,6 +243,13 @@ impl Cell {
         self.flows.saturating_mul(if self.bidirectional { 2 } else { 1 })
     }
 
+    /// The cell with the usual way of sending and receiving: cells that are equal so differ in their way alone.
+    pub fn without_way(&self) -> Self {
+        let mut cell = self.clone();
+        [Factor::Api, Factor::Receive, Factor::Batch].into_iter().for_each(|factor| factor.erase(&mut cell));
+        cell
+    }
+
     /// The series that it belongs to: what one cost model is fitted over.
     pub fn series(&self) -> Series {
         let read_size = (self.read_size != self.usual_read_size()).then_some(self.read_size);

@@ -131,18 +131,23 @@ impl ApprovedPlan {
         plan.with_approval(&self.plan.actions())
     }
 
-    /// The plan with woven arms: an instance of each cell a block, so many at least and at most, without a warm-up.
+    /// The plan with woven arms or ways of sending: an instance of each group a block, so many at least and at most. Woven
+    /// trials have no warm-up.
     ///
     /// # Errors
-    /// The reason for which the arms are compared in turn.
+    /// The reason for which they are compared in turn.
     pub fn weave(mut self, [least, most]: [u32; 2]) -> Result<Self, Unfit> {
         let plan = &mut self.plan;
         if let Some(why) = unfit(plan) {
             return Err(why);
         }
         (plan.blocks.least, plan.blocks.most) = (least, most);
-        plan.end = PlanEnd::Length(plan.cells.iter().map(|cell| plan.instance_length(cell)).max().unwrap_or_default());
-        (plan.woven, plan.warmup, plan.progress) = (true, Nanos::default(), None);
+        // Ways that are not woven have trials as their author wrote them.
+        if plan.arms.len() > 1 {
+            plan.end = PlanEnd::Length(plan.groups().iter().map(|group| plan.instance_length(group)).max().unwrap_or_default());
+            plan.warmup = Nanos::default();
+        }
+        (plan.woven, plan.progress) = (true, None);
         Ok(self)
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{LinkKind, Plan, PlanEnd};
+use crate::api::Api;
 use crate::cell::Cell;
 use crate::traffic::{Role, Test};
 use crate::woven::{MOST_ARMS, SliceTimes, TooShort};
@@ -13,10 +14,8 @@ use crate::woven::{MOST_ARMS, SliceTimes, TooShort};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unfit {
-    /// There are fewer than two arms.
+    /// There are neither two arms nor two ways of sending.
     NoArms,
-    /// There are more than [`MOST_ARMS`].
-    ManyArms,
     /// Hosts are other machines, of the plan or of an arm.
     Machines,
     /// Receipts have passes of their own.
@@ -33,6 +32,8 @@ pub enum Unfit {
     Flows,
     /// An end is a user's program.
     Program,
+    /// A thread of the kernel's works for an end, whose time is in no edge.
+    KernelThread,
     /// Trials are of a number of messages.
     Count,
     /// Other load runs next to the ends.
@@ -49,8 +50,7 @@ impl Unfit {
     /// In words that follow "because".
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::NoArms => "there are no arms",
-            Self::ManyArms => "there are more than eight arms",
+            Self::NoArms => "there are no two arms, or ways of sending, to compare",
             Self::Machines => "the hosts are other machines",
             Self::Receipt => "receipts have passes of their own",
             Self::HostWide => "an arm changes the whole machine",
@@ -59,6 +59,7 @@ impl Unfit {
             Self::Connections => "a slice has no beginning of a connection",
             Self::Flows => "a cell has more flows than have a turn in each slice",
             Self::Program => "an end is a program",
+            Self::KernelThread => "a thread of the kernel's sends for an end, in others' turns as well",
             Self::Count => "trials are of a number of messages",
             Self::Conditions => "a cell has load next to its ends",
             Self::Rate => "a slice has too few messages of the offered rate",
@@ -74,17 +75,24 @@ impl fmt::Display for Unfit {
     }
 }
 
-/// Why a plan's arms cannot be woven, as far as the plan says; `None` where they can.
+/// Why a plan's arms, or ways of sending, cannot be woven, as far as the plan says; `None` where they can. Single ways that
+/// cannot are no reason: they stay in turn.
 pub fn unfit(plan: &Plan) -> Option<Unfit> {
+    let are_ways = plan.arms.len() < 2;
     let settings: Vec<_> = plan.arms.iter().map(crate::Arm::host_settings).collect();
     let of_plan = [
-        (plan.arms.len() < 2, Unfit::NoArms),
-        (plan.arms.len() > MOST_ARMS, Unfit::ManyArms),
+        (are_ways && plan.cells_by_way().iter().all(|alike| alike.len() < 2), Unfit::NoArms),
         (plan.fleet.is_some() || !plan.hosts.is_empty() || settings.iter().any(|arm| !arm.hosts.is_empty()), Unfit::Machines),
         (plan.receipt.is_some(), Unfit::Receipt),
         (!matches!(plan.end, PlanEnd::Length(_)), Unfit::Count),
+        // Trials in turn run between the same hosts, next to nothing.
+        (are_ways && plan.cells.iter().any(|cell| !cell.conditions.is_usual()), Unfit::Conditions),
     ];
-    let of_cells = || plan.cells_run().iter().find_map(|cell| unfit_cell(plan, cell));
+    let arms = plan.arms.len().min(MOST_ARMS);
+    let of_cells = || match are_ways {
+        true => plan.groups().iter().map(|group| group.in_turn).reduce(|first, other| other.and(first))?,
+        false => plan.cells_run().iter().find_map(|cell| unfit_cell(plan, cell, arms)),
+    };
     of_plan.into_iter().find_map(|(is, why)| is.then_some(why)).or_else(of_cells)
 }
 
@@ -94,16 +102,18 @@ pub fn rather_in_turn(plan: &Plan) -> Option<Unfit> {
     unfit(plan).or_else(commands)
 }
 
-fn unfit_cell(plan: &Plan, cell: &Cell) -> Option<Unfit> {
+/// Why a cell is not woven with others, so many with it.
+pub(super) fn unfit_cell(plan: &Plan, cell: &Cell, together: usize) -> Option<Unfit> {
     let reasons = [
         (!matches!(plan.link_of(cell).kind, LinkKind::Veth | LinkKind::Loopback), Unfit::Link),
         (cell.test == Test::TcpCrr, Unfit::Connections),
         (cell.is_apart() || [Role::Sender, Role::Receiver].into_iter().any(|role| cell.external(role).is_some()), Unfit::Program),
+        (cell.api == Api::UringSqpoll, Unfit::KernelThread),
         (cell.count.is_some(), Unfit::Count),
         (!cell.conditions.is_usual(), Unfit::Conditions),
         (cell.rate.is_some() && !cell.test.is_stream(), Unfit::Requests),
     ];
-    let too_short = || match SliceTimes::of(cell, plan.arms.len()).err()? {
+    let too_short = || match SliceTimes::of(cell, together).err()? {
         TooShort::Flows => Some(Unfit::Flows),
         TooShort::Rate => Some(Unfit::Rate),
     };
@@ -137,9 +147,11 @@ mod tests {
         assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64\nrate = \"100/s\"")), Some(Unfit::Rate));
         assert_eq!(unfit(&cell("test = \"UDP_RR\"\nsize = 64\nrate = \"10000/s\"")), Some(Unfit::Requests));
         assert_eq!(unfit(&plan("trial = { length = \"50ms\" }\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64")), Some(Unfit::NoArms));
-        let many: Vec<String> = (0..9).map(|n| format!("\"a{n}\"")).collect();
-        let many = plan(&format!("trial = {{ length = \"50ms\" }}\narms = [{}]\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64", many.join(",")));
-        assert_eq!(unfit(&many), Some(Unfit::ManyArms));
+        let ways = |more: &str| plan(&format!("trial = {{ length = \"50ms\" }}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\n{more}"));
+        assert_eq!(unfit(&ways("api = [\"send\", \"gso\", \"uring-sqpoll\"]")), None);
+        assert_eq!(unfit(&ways("api = [\"send\", \"uring-sqpoll\"]")), Some(Unfit::KernelThread));
+        assert_eq!(unfit(&ways("api = [\"send\", \"gso\"]\nrate = \"100/s\"")), Some(Unfit::Rate));
+        assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64\napi = \"uring-sqpoll\"")), Some(Unfit::KernelThread));
         let commands = plan("trial = { length = \"50ms\" }\narms = [\"a\", \"b: before=true\"]\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64");
         assert_eq!((unfit(&commands), rather_in_turn(&commands)), (None, Some(Unfit::Commands)));
         let slow = plan(&format!(

@@ -11,6 +11,7 @@ mod describe;
 mod error;
 mod fitness;
 mod fleet;
+mod groups;
 mod link_check;
 pub mod raw;
 pub mod receipt;
@@ -38,6 +39,7 @@ pub use cells::{Levels, Override};
 pub use error::PlanError;
 pub use fitness::{Unfit, rather_in_turn, unfit};
 pub use fleet::{FleetHost, FleetPlan, MOST_HOSTS, MOST_ROUNDS, RETRY_ROUNDS, is_host_name};
+pub use groups::{Group, Member};
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
 pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, Shortened, TRIAL_OVERHEAD, check_stored, resolve};
@@ -194,22 +196,41 @@ impl Plan {
         self.cells_run().iter().filter(|cell| on_link(cell)).map(|cell| cell.conditions.link_load.pairs).max().unwrap_or(0)
     }
 
-    /// Times of the slices of a cell whose arms are woven: as long as the arm needs that needs the longest.
-    pub fn slice_times(&self, cell: &Cell) -> SliceTimes {
-        let arms = self.arms.len();
+    /// The groups of a woven plan: what runs together, around a reference.
+    pub fn groups(&self) -> Vec<Group> {
+        groups::of(self)
+    }
+
+    /// Places of the cells that are equal but for their way of sending and receiving; plain `send` first.
+    pub fn cells_by_way(&self) -> Vec<Vec<usize>> {
+        groups::by_way(&self.cells)
+    }
+
+    /// Times of the slices of a group: as long as the member needs that needs the longest.
+    pub fn slice_times(&self, group: &Group) -> SliceTimes {
+        let together = group.members.len();
         // Cells of a plan that is fit have them all.
-        let of = |arm| SliceTimes::of(&self.cell_in(cell, arm).ok()?, arms).ok();
-        (0..arms).filter_map(of).reduce(SliceTimes::max).unwrap_or(SliceTimes::LONG)
+        let of = |member: &Member| SliceTimes::of(&self.cell_in(self.cells.get(member.cell)?, member.arm).ok()?, together).ok();
+        group.members.iter().filter_map(of).reduce(SliceTimes::max).unwrap_or(SliceTimes::LONG)
     }
 
-    /// Length of an instance of a cell whose arms are woven.
-    pub fn instance_length(&self, cell: &Cell) -> Nanos {
-        self.slice_times(cell).instance_length(cell, self.arms.len())
+    /// Length of an instance of a group.
+    pub fn instance_length(&self, group: &Group) -> Nanos {
+        self.slice_times(group).instance_length(&self.cells[group.reference().cell], group.members.len())
     }
 
-    /// Time of an instance of each cell, with its start and its end.
+    /// Time of a group in each block, with its start and its end.
+    pub fn group_time(&self, group: &Group) -> Nanos {
+        let length = if let PlanEnd::Length(length) = self.end { length } else { Nanos::default() };
+        match group.in_turn {
+            None => self.instance_length(group) + woven::OVERHEAD,
+            Some(_) => Nanos::new((self.warmup + length + TRIAL_OVERHEAD).get().saturating_mul(group.members.len() as u64)),
+        }
+    }
+
+    /// Time of all groups in each block.
     pub fn instances_time(&self) -> Nanos {
-        self.cells.iter().fold(Nanos::default(), |sum, cell| sum + self.instance_length(cell) + woven::OVERHEAD)
+        self.groups().iter().fold(Nanos::default(), |sum, group| sum + self.group_time(group))
     }
 
     /// Time of all trials beyond their measured time and warm-up, for estimates.
@@ -223,7 +244,9 @@ impl Plan {
     /// Trials of all blocks, if every block is run.
     pub fn trials(&self) -> u64 {
         let pairs = self.fleet.as_ref().map_or(1, |fleet| 2 * fleet.pairs() as u64);
-        (self.shape().trials() as u64).saturating_mul(u64::from(self.blocks.most)).saturating_mul(pairs)
+        let of_groups = || self.groups().iter().map(|group| group.members.len()).sum();
+        let each = if self.woven { of_groups() } else { self.shape().trials() };
+        (each as u64).saturating_mul(u64::from(self.blocks.most)).saturating_mul(pairs)
     }
 }
 

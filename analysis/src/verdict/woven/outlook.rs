@@ -1,6 +1,6 @@
 //! The smallest difference that woven arms show in some time, by how instances scattered before.
 
-use model::{Cell, Nanos, Plan, woven};
+use model::{Cell, Nanos, Plan};
 use stats::distribution::student_critical;
 use stats::instances::Instances;
 use stats::power::found_in_four_of_five;
@@ -73,7 +73,8 @@ impl Scatter {
         let alike = || self.seen.iter().filter(|seen| are_alike(&seen.cell, cell));
         let freedom: f64 = alike().map(|seen| seen.freedom).sum();
         let variance = alike().map(|seen| seen.freedom * seen.variance).sum::<f64>() / freedom;
-        let instance = plan.instance_length(cell) + woven::OVERHEAD;
+        let group = plan.groups().into_iter().find(|group| plan.cells.get(group.reference().cell) == Some(cell))?;
+        let instance = plan.group_time(&group);
         let instances = (WOVEN_TIME.get() / instance.get().max(1)).max(2) as f64;
         let error = (variance / instances).sqrt();
         let half_width = (student_critical(CONFIDENCE, instances - 1.0) * error).exp_m1();

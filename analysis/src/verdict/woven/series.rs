@@ -1,8 +1,9 @@
-//! All instances of a woven study, cell by cell.
+//! All instances of a woven study, group by group.
 
 use std::collections::BTreeMap;
 
-use model::plan::Blocks;
+use model::order::Gather;
+use model::plan::{Blocks, Group, Member};
 use model::woven::Slice;
 use model::{Cell, Plan};
 use stats::median;
@@ -10,49 +11,73 @@ use stats::median;
 use super::{Measure, Within, aging, doubts, levels, looks, within};
 use crate::verdict::{Doubt, Side, Values};
 
-/// One instance of a cell, by each of [`Measure::ALL`].
+/// One instance of a group, by each of [`Measure::ALL`].
 #[derive(Debug, Clone, Default)]
 struct Instance {
-    /// Median of the baseline's rounds.
+    /// Median of the reference's rounds.
     levels: [Option<f64>; Measure::ALL.len()],
-    /// Shift of each candidate.
+    /// Shift of each other member.
     shifts: Vec<[Option<Within>; Measure::ALL.len()]>,
-    /// Shift of each arm from the first half of its slices to the second.
+    /// Shift of each member from the first half of its slices to the second.
     ages: Vec<[Option<f64>; Measure::ALL.len()]>,
+}
+
+/// A group with its instances by their numbers.
+#[derive(Debug, Clone)]
+struct Woven {
+    members: Vec<Member>,
+    /// The cell that each runs.
+    as_run: Vec<Cell>,
+    instances: BTreeMap<u32, Instance>,
 }
 
 /// Everything that slices say so far.
 #[derive(Debug, Clone)]
 pub struct WovenSeries {
     blocks: Blocks,
-    /// Each cell as each arm runs it.
-    as_run: Vec<Vec<Cell>>,
-    /// Instances of each cell by their numbers.
-    cells: Vec<BTreeMap<u32, Instance>>,
+    cells: usize,
+    groups: Vec<Woven>,
 }
 
 impl WovenSeries {
     /// Of a plan, without an instance.
     pub fn for_plan(plan: &Plan) -> Self {
-        let arms = |cell: &Cell| (0..plan.arms.len()).map(|arm| plan.cell_in(cell, arm).unwrap_or_else(|_| cell.clone())).collect();
-        let as_run: Vec<Vec<Cell>> = plan.cells.iter().map(arms).collect();
-        Self { blocks: plan.blocks, cells: vec![BTreeMap::new(); as_run.len()], as_run }
+        let group = |group: Group| {
+            let as_run = |member: &Member| {
+                let cell = &plan.cells[member.cell];
+                plan.cell_in(cell, member.arm).unwrap_or_else(|_| cell.clone())
+            };
+            Woven { as_run: group.members.iter().map(as_run).collect(), members: group.members, instances: BTreeMap::new() }
+        };
+        Self { blocks: plan.blocks, cells: plan.cells.len(), groups: plan.groups().into_iter().map(group).collect() }
     }
 
-    /// One more instance of a cell, by its place in the plan.
-    pub fn push(&mut self, cell: usize, number: u32, slices: &[Slice]) {
-        let Some((as_run, instances)) = self.as_run.get(cell).zip(self.cells.get_mut(cell)) else { return };
+    /// One more instance of a group, by its place in the plan.
+    pub fn push(&mut self, group: usize, number: u32, slices: &[Slice]) {
+        let Some(Woven { as_run, instances, .. }) = self.groups.get_mut(group) else { return };
         let Some((baseline, candidates)) = as_run.split_first() else { return };
         let levels = Measure::ALL.map(|measure| median::median(&levels(baseline, slices, 0, measure)));
         let shift = |(arm, candidate): (u32, &Cell)| Measure::ALL.map(|measure| within([baseline, candidate], slices, [0, arm], measure));
         let age = |(arm, cell): (u32, &Cell)| Measure::ALL.map(|measure| aging(cell, slices, arm, measure));
-        let (shifts, ages) = ((1..).zip(candidates).map(shift).collect(), (0..).zip(as_run).map(age).collect());
+        let (shifts, ages) = ((1..).zip(candidates).map(shift).collect(), (0..).zip(as_run.iter()).map(age).collect());
         instances.insert(number, Instance { levels, shifts, ages });
+    }
+
+    /// The logarithm of a cell's value over that of its reference, by instance: without an arm.
+    pub fn shifts(&self, cell: usize, measure: Measure) -> BTreeMap<u32, f64> {
+        let found = self.find(cell, 0).into_iter().flat_map(|(place, group)| group.instances.iter().map(move |one| (place, one)));
+        found.filter_map(|(place, (number, instance))| Some((*number, instance.shift(place, measure)?.value))).into_map()
+    }
+
+    /// The place of a cell in an arm in the group that it is compared in.
+    fn find(&self, cell: usize, arm: usize) -> Option<(usize, &Woven)> {
+        let place = |group: &Woven| group.members.iter().skip(1).position(|member| *member == Member { cell, arm });
+        self.groups.iter().find_map(|group| Some((place(group)? + 1, group)))
     }
 
     /// Instances that a verdict may be of: those up to the last look. Before the first, all.
     fn looked_at(&self) -> u32 {
-        let done = self.cells.iter().filter_map(|cell| cell.keys().next_back()).max().map_or(0, |last| last.saturating_add(1));
+        let done = self.groups.iter().filter_map(|group| group.instances.keys().next_back()).max().map_or(0, |last| last.saturating_add(1));
         let last = looks(&self.blocks).into_iter().rfind(|look| *look <= done as usize);
         last.map_or(done, |look| look as u32)
     }
@@ -81,29 +106,34 @@ impl<'a> WovenSide<'a> {
 
     /// Values of a cell, one an instance: the baseline's median over rounds, and that times the instance's ratio.
     pub fn values(&self, cell: usize, measure: Measure) -> Values {
-        let place = measure as usize;
-        let instances = self.series.cells.get(cell).into_iter().flat_map(|instances| instances.range(..self.until));
+        let Some((place, group)) = self.series.find(cell, self.arm) else { return Values::default() };
         let value = |(number, instance): (&u32, &Instance)| {
-            let shift = instance.shifts.get(self.arm.checked_sub(1)?)?[place]?;
-            let level = instance.levels[place]?;
-            Some(((*number, level), (*number, level * shift.value.exp())))
+            let level = instance.levels[measure as usize]?;
+            Some(((*number, level), (*number, level * instance.shift(place, measure)?.value.exp())))
         };
-        let (baseline, candidate): (Vec<_>, Vec<_>) = instances.filter_map(value).unzip();
+        let (baseline, candidate): (Vec<_>, Vec<_>) = group.instances.range(..self.until).filter_map(value).unzip();
         Values::new(baseline, candidate)
     }
 
     /// Doubts about the changes by a measure, and about the levels of both sides.
     pub fn doubts(&self, measure: Measure) -> Vec<Doubt> {
-        let of_cell = |(cell, instances): (usize, &BTreeMap<u32, Instance>)| {
-            let seen = || instances.range(..self.until).map(|(_, instance)| instance);
-            let shift = |instance: &Instance| instance.shifts.get(self.arm.checked_sub(1)?)?[measure as usize];
-            let ages = |arm: usize| -> Vec<f64> { seen().filter_map(|instance| instance.ages.get(arm)?[measure as usize]).collect() };
-            let mut found = doubts::of_shift(cell, &seen().filter_map(shift).collect::<Vec<_>>());
-            let sides = [(Side::Baseline, 0), (Side::Candidate, self.arm)];
-            found.extend(sides.into_iter().filter_map(|(side, arm)| doubts::of_level(cell, side, &ages(arm))));
-            found
+        let of_cell = |cell: usize| {
+            let Some((place, group)) = self.series.find(cell, self.arm) else { return Vec::new() };
+            let seen = || group.instances.range(..self.until).map(|(_, instance)| instance);
+            let ages = |member: usize| -> Vec<f64> { seen().filter_map(|instance| instance.ages.get(member)?[measure as usize]).collect() };
+            let shifts: Vec<Within> = seen().filter_map(|instance| instance.shift(place, measure)).collect();
+            let sides = [(Side::Baseline, 0), (Side::Candidate, place)];
+            let levels = sides.into_iter().filter_map(|(side, member)| doubts::of_level(cell, side, &ages(member)));
+            doubts::of_shift(cell, &shifts).into_iter().chain(levels).collect()
         };
-        self.series.cells.iter().enumerate().flat_map(of_cell).collect()
+        (0..self.series.cells).flat_map(of_cell).collect()
+    }
+}
+
+impl Instance {
+    /// The shift of a member, by its place in its group.
+    fn shift(&self, place: usize, measure: Measure) -> Option<Within> {
+        self.shifts.get(place.checked_sub(1)?)?[measure as usize]
     }
 }
 

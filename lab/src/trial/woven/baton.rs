@@ -128,10 +128,18 @@ impl<'a> Baton<'a> {
     /// Leads them through as many rounds as there is time for `until` the measured part of the first ends.
     ///
     /// # Errors
-    /// An end that does not answer. `slices` has what was measured by then.
-    pub fn weave(mut self, until: Nanos, order: &mut dyn FnMut(u32) -> Vec<usize>, slices: &mut Vec<Slice>) -> Result<(), TrialError> {
-        for seat in self.arms.iter().flat_map(|arm| &arm.flows).flat_map(|flow| [flow.seats.sender, flow.seats.receiver]) {
-            self.board.await_edge(seat, Mark::FIRST, START_LIMIT).ok_or_else(|| silent("the start of its measured part"))?;
+    /// An end that does not answer, with the place of its arm. `slices` has what was measured by then.
+    pub fn weave(
+        mut self,
+        until: Nanos,
+        order: &mut dyn FnMut(u32) -> Vec<usize>,
+        slices: &mut Vec<Slice>,
+    ) -> Result<(), (usize, TrialError)> {
+        for (arm, flow) in self.arms.iter().enumerate().flat_map(|(arm, cell)| cell.flows.iter().map(move |flow| (arm, flow))) {
+            for seat in [flow.seats.sender, flow.seats.receiver] {
+                let awaited = self.board.await_edge(seat, Mark::FIRST, START_LIMIT);
+                awaited.ok_or_else(|| (arm, silent("the start of its measured part")))?;
+            }
         }
         let mut last = Nanos::new((self.times.settle + self.times.turns + self.times.measured + HAND_OVER).get() * self.arms.len() as u64);
         for round in 0.. {
@@ -144,7 +152,7 @@ impl<'a> Baton<'a> {
                     Ok(slice) => slices.extend(slice.map(|slice| Slice { arm: arm as u32, round, place: place as u32, ..slice })),
                     // On a machine that is busy with other work a round may last beyond the trial: no end answers then.
                     Err(_) if monotonic() + MARGIN > until => return Ok(()),
-                    Err(error) => return Err(error),
+                    Err(error) => return Err((arm, error)),
                 }
             }
             last = monotonic().since(begun);
