@@ -116,6 +116,9 @@ impl Collector {
         if let Some(verdicts) = &mut self.studies.verdicts {
             verdicts.push_slices(group, instance, slices);
         }
+        if let Some(ways) = &mut self.studies.ways {
+            ways.push_slices(group, instance, slices);
+        }
     }
 
     /// Keeps a measured trial, and returns the doubts that its record does not have.

@@ -97,7 +97,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let (path, outcome) = match carry_out(&plan, started_ms, pooled) {
         // It shows only where the hosts are made.
         (_, Err(StudyError::NotWoven(why))) if !args.weave.woven && !fallback.woven => {
-            output::note(&weave::in_turn(&why.to_string()));
+            output::note(&weave::in_turn(&fallback, &why.to_string()));
             plan = fallback;
             carry_out(&plan, started_ms, None)
         }

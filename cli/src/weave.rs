@@ -1,19 +1,22 @@
-//! How the arms of a study are compared: woven, or in turn.
+//! How the arms or ways of a study are compared: woven, or in turn.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use analysis::agreement::agreements;
 use analysis::woven::{LOOKS, Scatter, WovenSeries, extent};
 use lab::study::StudyError;
-use model::Nanos;
 use model::plan::{ApprovedPlan, Unfit, rather_in_turn, unfit};
 use model::run::Status;
+use model::{Nanos, Plan};
 use store::{RunReader, StoreError};
 
 use crate::args::{ExtentArgs, StudyArgs};
 use crate::exit::Failure;
 use crate::{output, report};
 
+/// The study whose ways of sending are woven without being asked.
+const WAYS: &str = "ways";
 /// Time that a pilot measures, or a little more: each cell needs some instances for their scatter.
 const PILOT: Nanos = Nanos::from_millis(5_000);
 /// Fewest instances of a pilot.
@@ -38,23 +41,24 @@ pub struct Comparison {
 /// # Errors
 /// Arms that are to be woven and cannot be; a plan that cannot be resolved.
 pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Result<ApprovedPlan, Failure>) -> Result<Comparison, Failure> {
-    const WOVEN: &str = "the arms are woven: all are alive and take turns of milliseconds (--in-turn compares them in turn)";
     let extent_args = &args.extent;
+    let are_ways = plan.arms.len() < 2;
     // A study whose plan has the arms is carried out as its author wrote it, unless it is to be woven.
-    if !args.weave.woven && (args.arms.arm.is_empty() || plan.arms.len() < 2) {
+    let is_asked = if are_ways { args.name.as_deref() == Some(WAYS) } else { !args.arms.arm.is_empty() };
+    if !args.weave.woven && !is_asked {
         return Ok(Comparison { in_turn: plan.clone(), plan, way: None });
     }
-    let in_turn_for = |plan: ApprovedPlan, why: &str| Comparison { in_turn: plan.clone(), plan, way: Some(in_turn(why)) };
+    let in_turn_for = |plan: ApprovedPlan, why: &str| Comparison { in_turn: plan.clone(), way: Some(in_turn(&plan, why)), plan };
     let why = match () {
         () if args.weave.woven => None,
         () if args.weave.in_turn => Some("--in-turn says so"),
-        () if args.plan.is_some() => Some("a plan of one's own says how long trials are (--woven weaves the arms)"),
+        () if args.plan.is_some() => Some("a plan of one's own says how long trials are (--woven weaves it)"),
         () if !args.like.is_empty() => Some("--like predicts trials in turn"),
         () if extent_args.warmup.is_some() || extent_args.precision.is_some() => {
-            Some("a warm-up and a precision are those of trials in turn (--woven weaves the arms)")
+            Some("a warm-up and a precision are those of trials in turn (--woven weaves all the same)")
         }
         () if extent_args.length.is_some() && extent_args.blocks.is_some() => {
-            Some("a time and a number of blocks together are those of trials in turn (--woven weaves the arms)")
+            Some("a time and a number of blocks together are those of trials in turn (--woven weaves all the same)")
         }
         () => None,
     };
@@ -73,15 +77,36 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Res
     let Some([least, most]) = instances else {
         let needed = Nanos::new(author.instances_time().get().saturating_mul(LOOKS[0] as u64));
         let why = format!(
-            "the time given is that of a trial: {} instances of every cell take {:.1} s (--woven weaves the arms)",
+            "the time given is that of a trial: {} instances of every cell take {:.1} s (--woven weaves all the same)",
             LOOKS[0],
             needed.as_secs_f64()
         );
         return Ok(in_turn_for(plan, &why));
     };
     let woven = author.clone().weave([least, most]).map_err(StudyError::NotWoven)?;
-    let few = if most < LOOKS[0] as u32 { format!("; a verdict takes {} instances, here are {most}", LOOKS[0]) } else { String::new() };
-    Ok(Comparison { plan: woven, in_turn: author, way: Some(format!("{WOVEN}{few}")) })
+    let few = match most < LOOKS[0] as u32 {
+        true if are_ways => format!("; a ranking takes {} instances, here are {most}", LOOKS[0]),
+        true => format!("; a verdict takes {} instances, here are {most}", LOOKS[0]),
+        false => String::new(),
+    };
+    let way = Some(format!("{}{few}", how_woven(&woven)));
+    Ok(Comparison { plan: woven, in_turn: author, way })
+}
+
+/// The line of a woven plan, with what stays in turn.
+fn how_woven(plan: &Plan) -> String {
+    if plan.arms.len() > 1 {
+        return "the arms are woven: all are alive and take turns of milliseconds (--in-turn compares them in turn)".to_owned();
+    }
+    let mut in_turn: BTreeMap<Unfit, BTreeSet<String>> = BTreeMap::new();
+    for (why, member) in plan.groups().iter().flat_map(|group| group.members.iter().skip(1).map(|member| (group.in_turn, member))) {
+        let Some(why) = why else { continue };
+        in_turn.entry(why).or_default().insert(plan.cells[member.cell].api.to_string());
+    }
+    let words =
+        |(why, ways): (Unfit, BTreeSet<String>)| format!("; {} stays in turn: {why}", ways.into_iter().collect::<Vec<_>>().join(", "));
+    let in_turn: String = in_turn.into_iter().map(words).collect();
+    format!("the ways are woven: each takes turns of milliseconds with a reference (--in-turn compares them in turn){in_turn}")
 }
 
 /// Fewest and most instances of a woven comparison. `None` where a time is given that is too short for the first look,
@@ -90,13 +115,17 @@ fn instances(plan: &ApprovedPlan, extent_args: &ExtentArgs, forced: bool) -> Opt
     if let Some(blocks) = extent_args.blocks {
         return Some([blocks; 2]);
     }
-    let [least, usual] = extent(plan);
+    let [_, usual] = extent(plan);
+    let least = LOOKS[0] as u32;
     let fits =
         extent_args.length.map(|time| time.get() / plan.instances_time().get().max(1)).map(|fits| u32::try_from(fits).unwrap_or(u32::MAX));
     if fits.is_some_and(|fits| fits < least) && !forced {
         return None;
     }
     let most = fits.into_iter().chain(extent_args.most).min().unwrap_or(usual).max(1);
+    if plan.arms.len() < 2 {
+        return Some([most; 2]);
+    }
     // The last look is at all of them: before the second there is one look, beyond it the last that has room.
     Some(match LOOKS.into_iter().map(|look| look as u32).rfind(|look| *look <= most) {
         Some(last) if last > least => [least, last],
@@ -132,6 +161,9 @@ pub fn scatter(runs: &Path) -> Result<Scatter, Failure> {
 /// # Errors
 /// Arms that are not woven.
 pub fn pilot(plan: &ApprovedPlan, way: Option<&str>) -> Result<ApprovedPlan, Failure> {
+    if plan.arms.len() < 2 {
+        return Err(Failure::misuse("--pilot tells which difference of arms can be shown; ways have intervals of their own: leave it out"));
+    }
     if !plan.woven {
         let why = way.map_or_else(String::new, |way| format!(": {way}"));
         return Err(Failure::misuse(format!("--pilot measures woven arms{why}; leave it out")));
@@ -141,9 +173,9 @@ pub fn pilot(plan: &ApprovedPlan, way: Option<&str>) -> Result<ApprovedPlan, Fai
     Ok(plan.clone().weave([instances; 2]).map_err(StudyError::NotWoven)?)
 }
 
-/// The line of arms that are compared in turn.
-pub fn in_turn(why: &str) -> String {
-    format!("the arms are compared in turn: {why}")
+/// The line of a plan that is compared in turn.
+pub fn in_turn(plan: &Plan, why: &str) -> String {
+    format!("the {} are compared in turn: {why}", if plan.arms.len() > 1 { "arms" } else { "ways" })
 }
 
 /// Compares the arms of a run the other way, and says whether both ways agree. `trials` is the plan with its arms in turn.
@@ -157,6 +189,9 @@ pub fn check(
     args: &StudyArgs,
     carry_out: impl FnOnce(&ApprovedPlan) -> (Option<PathBuf>, Result<Status, StudyError>),
 ) -> Result<(), Failure> {
+    if plan.arms.len() < 2 {
+        return not_checked(Unfit::NoArms);
+    }
     let (other, names) = match plan.woven {
         true => (trials, ["woven", "in turn"]),
         false => {

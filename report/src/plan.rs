@@ -10,7 +10,7 @@ use analysis::verdict::Options;
 use analysis::woven::{Smallest, WOVEN_TIME};
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
+use model::plan::{FleetPlan, Group, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
 use model::{Cell, Nanos, Plan, Test};
 
 use crate::document::{Block, Document, Tone};
@@ -57,6 +57,7 @@ impl DryRun<'_> {
         let mut blocks = vec![paragraph(expected_time(plan))];
         let outlook = match plan.fleet {
             Some(_) => fleet::outlook(plan),
+            None if plan.woven && plan.arms.is_empty() => vec![ways(plan)],
             None if plan.woven => vec![smallest(self.smallest), looks(plan)],
             None if plan.arms.len() > 1 => differences(plan).into_iter().collect(),
             None => expected_after(plan).into_iter().map(|blocks| expected(plan, blocks)).collect(),
@@ -287,13 +288,30 @@ fn looks(plan: &Plan) -> String {
     }
 }
 
+/// How woven ways are measured, in a sentence.
+fn ways(plan: &Plan) -> String {
+    let groups = plan.groups();
+    let (woven, in_turn): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.in_turn.is_none());
+    let others = |groups: &[&Group]| groups.iter().map(|group| group.members.len() as u64 - 1).sum::<u64>();
+    let in_turn = match others(&in_turn) {
+        0 => String::new(),
+        cells => format!(" ({} in turn)", plural(cells, "cell")),
+    };
+    format!(
+        "{} of {} around a reference, {} compared with it{in_turn}.",
+        plural(u64::from(plan.blocks.most), "instance"),
+        plural(woven.len() as u64, "group"),
+        plural(others(&woven), "cell"),
+    )
+}
+
 /// Duration of a plan in a sentence.
 pub fn expected_time(plan: &Plan) -> String {
     if plan.woven {
         let [least, most] =
             [plan.blocks.least, plan.blocks.most].map(|instances| Duration { time: of_instances(plan, instances), at_least: false });
         let from = if plan.blocks.least == plan.blocks.most { String::new() } else { format!("{least} to the first look, ") };
-        return format!("Takes about {from}{most} at most: all arms alive in each instance, taking turns.");
+        return format!("Takes about {from}{most} at most: all that is compared is alive in each instance, taking turns.");
     }
     let counts = || plan.cells.iter().filter_map(|cell| cell.count);
     if let (Some(least), Some(most), true) = (counts().min(), counts().max(), plan.cells.iter().all(|cell| cell.count.is_some())) {

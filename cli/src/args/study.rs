@@ -126,13 +126,13 @@ pub struct ArmArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Arms")]
 pub struct WeaveArgs {
-    /// Weave the arms: all are alive and take turns of milliseconds, so that they share the
-    /// machine's drift. A block is then an instance of each cell, some 0.5 s; without --blocks it stops
-    /// at the first look, after 8, 16, 24 or 48 of them, that settles every verdict. Arms given by --arm are
-    /// woven where they can be; a line says which way and why
+    /// Weave the arms, or the ways of sending: all are alive and take turns of milliseconds, so that they share the
+    /// machine's drift. A block is then an instance of each cell, some 0.5 s; without --blocks arms stop
+    /// at the first look, after 8, 16, 24 or 48 of them, that settles every verdict. Arms given by --arm, and the ways
+    /// of `study ways`, are woven where they can be; a line says which way and why
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub woven: bool,
-    /// Compare the arms in turn: trials of their own, side by side in each block
+    /// Compare arms or ways in turn: trials of their own, side by side in each block
     #[arg(long, conflicts_with_all = ["stored", "woven"])]
     pub in_turn: bool,
     /// Compare the arms the other way as well, in a run of its own, and say whether both agree

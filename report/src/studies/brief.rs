@@ -302,6 +302,10 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
     }
     let (factor, unit) = unit(&sorted.iter().flat_map(|way| way.cost_ns.iter().flatten()).map(|found| found.value).collect::<Vec<_>>());
     let shown = places(series.sizes.len(), MOST_SIZES);
+    let more = if left > 0 { format!("; {}", plural(left as u64, "more way")) } else { String::new() };
+    if series.woven {
+        return Some(woven_ways(series, &sorted, &shown, &more));
+    }
     let row = |way: &&Way| -> Vec<Cell> {
         let costs = shown.iter().map(|place| figure(way.cost_ns.get(*place).and_then(Option::as_ref), factor).into());
         let share = way.of_base.get(last).and_then(Option::as_ref);
@@ -317,9 +321,31 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
         .chain(shown.iter().map(|place| size(series.sizes[*place])))
         .chain([format!("of {}", base.name())]);
     let mut table = Table::of_rows(heads.collect::<Vec<String>>(), sorted.iter().map(row).collect(), Kind::Figures);
-    let more = if left > 0 { format!("; {}", plural(left as u64, "more way")) } else { String::new() };
     let legend = format!("CPU of both ends, median (95 % interval). ? open against {} at {}{more}", base.name(), size(series.sizes[last]));
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
     Some(Block::At(crate::document::Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())]))
+}
+
+/// The same of woven ways: each as a share of the base in the rounds that they share.
+fn woven_ways(series: &WaySeries, ways: &[&Way], shown: &[usize], more: &str) -> Block {
+    let base = &series.ways[0];
+    let figure = |way: &Way, place: usize| {
+        let Some((cost, share)) = way.cost_ns[place].as_ref().zip(way.of_base[place].as_ref()) else { return NOTHING.to_owned() };
+        if std::ptr::eq(way, base) {
+            return notation::time(cost.value);
+        }
+        let open = share.interval.is_none_or(|ends| ends.low <= 1.0 && ends.high >= 1.0);
+        format!("{} % {}{}", notation::amount(share.value), interval::plus_minus(share), if open { "?" } else { "" })
+    };
+    let row = |way: &&Way| -> Vec<Cell> {
+        let figures = shown.iter().map(|place| figure(way, *place).into());
+        std::iter::once(way.name().into()).chain(figures).collect()
+    };
+    let heads = std::iter::once(head(&series.series)).chain(shown.iter().map(|place| size(series.sizes[*place])));
+    let mut table = Table::of_rows(heads.collect::<Vec<String>>(), ways.iter().map(row).collect(), Kind::Figures);
+    table.columns[0].cut = Some(NAME);
+    let table = table.labelled("CPU time of both ends by way", "");
+    let legend = format!("CPU of both ends, others as a share of {} (95 % interval). ? no difference shown{more}", base.name());
+    Block::At(crate::document::Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())])
 }

@@ -152,6 +152,9 @@ fn merged(hosts: &[HostFacts], of: impl Fn(&HostFacts) -> BTreeMap<String, Strin
 
 /// The length of a trial, in words.
 pub fn trial(plan: &Plan) -> String {
+    if plan.woven {
+        return "instances of slices".to_owned();
+    }
     let measured = match plan.end {
         PlanEnd::Length(length) => format!("{length} measured"),
         PlanEnd::Messages(count) => format!("{} measured", plural(count, "message")),

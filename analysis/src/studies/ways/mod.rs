@@ -14,6 +14,10 @@
 //!
 //! Whole blocks are drawn again for the intervals: what hit all ways of a block alike
 //! stays together.
+//!
+//! Of woven ways each block has a ratio to the base: that of the rounds of an instance, or of two trials next
+//! to each other where a way cannot be woven. A cost is the base's times the mean ratio, and intervals of
+//! ratios are Student's over blocks.
 
 mod lines;
 mod result;
@@ -24,43 +28,60 @@ mod tests;
 use std::collections::BTreeMap;
 
 use model::order::{Gather, Order};
-use model::plan::Factor;
+use model::woven::Slice;
 use model::{Api, Bytes, Cell, Plan};
-use stats::bootstrap::{self, Batches};
+use stats::bootstrap::{self, Batches, LEAST_BLOCKS};
+use stats::instances::Instances;
 
 use self::lines::Gap;
 use super::{Context, Study};
 use crate::claim::Claim;
 use crate::figures::Figures;
-use crate::grouping::{but_for, group_by};
+use crate::grouping::group_by;
 use crate::metric::Metric;
 use crate::table::TrialTable;
+use crate::verdict::woven::{Measure, WovenSeries};
 use stats::estimate::Estimate;
 use stats::median;
 
 pub use result::*;
 
-/// The factors that make a way.
-const WAY: [Factor; 3] = [Factor::Api, Factor::Receive, Factor::Batch];
-
 /// The study of a plan whose cells go several ways.
 #[derive(Debug)]
-pub(crate) struct Ways;
+pub(crate) struct Ways {
+    /// Their slices, where they are woven.
+    woven: Option<WovenSeries>,
+}
+
+impl Ways {
+    /// Keeps the slices of an instance of a group of the plan.
+    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+        if let Some(woven) = &mut self.woven {
+            woven.push(group, instance, slices);
+        }
+    }
+}
 
 impl Study for Ways {
     type Result = WayStudy;
 
     fn for_plan(plan: &Plan) -> Option<Self> {
-        groups(plan.cells.iter().enumerate()).iter().any(|(_, ways)| ways.len() > 1).then_some(Self)
+        let woven = || (plan.woven && plan.arms.is_empty()).then(|| WovenSeries::for_plan(plan));
+        groups(plan.cells.iter().enumerate()).iter().any(|(_, ways)| ways.len() > 1).then(|| Self { woven: woven() })
     }
 
     fn finish(self, context: &Context) -> Option<WayStudy> {
         let series = |(name, ways): (String, Vec<Members>)| {
-            Costs::new(&ways, context.table, context.batches, context.claim).series(name, context.claim, context.plan().seed)
+            let costs = Costs::new(&ways, context.table, context.batches, context.claim).paired(&ways, context.table, self.woven.as_ref());
+            costs.series(name, context.claim, context.plan().seed)
         };
         let several = groups(context.table.cells().iter().enumerate()).into_iter().filter(|(_, ways)| ways.len() > 1);
         let series: Vec<WaySeries> = several.map(series).filter(|series| !series.sizes.is_empty()).collect();
-        (!series.is_empty()).then_some(WayStudy { series })
+        let mut study = WayStudy { series };
+        if self.woven.is_some() {
+            study.note_in_turn(context.plan());
+        }
+        (!study.series.is_empty()).then_some(study)
     }
 }
 
@@ -69,12 +90,12 @@ type Members<'a> = Vec<(usize, &'a Cell)>;
 
 /// The series that a cell's ways are compared in, in words.
 pub(crate) fn series_of(cell: &Cell) -> String {
-    but_for(cell, &WAY).series().to_string()
+    cell.without_way().series().to_string()
 }
 
 /// Cells that are equal but for their way and their size, by way: plain `send` first.
 fn groups<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> Vec<(String, Vec<Members<'a>>)> {
-    let all = group_by(cells, |(_, cell)| but_for(cell, &WAY).series());
+    let all = group_by(cells, |(_, cell)| cell.without_way().series());
     let ways = |members: Members<'a>| {
         let mut ways: Vec<Members<'a>> =
             group_by(members, |(_, cell)| (cell.api, cell.receive, cell.batch)).into_iter().map(|(_, members)| members).collect();
@@ -98,6 +119,8 @@ struct Costs<'a> {
     trials: Vec<Vec<Trials>>,
     /// Likewise.
     waits: Vec<Vec<Waits>>,
+    /// Likewise, of ways that are woven: the logarithm of the cost over the base's, by block.
+    shifts: Option<Vec<Vec<BTreeMap<u32, f64>>>>,
     batches: &'a Batches,
 }
 
@@ -120,6 +143,16 @@ impl Waits {
     }
 }
 
+/// Logarithms of the ratio of two cells' costs, one a block: of the trials of each that ran next to each other.
+fn in_turn(table: &TrialTable, [base, way]: [usize; 2]) -> BTreeMap<u32, f64> {
+    let figures = |place: usize| table.arm(0).get(place).map_or(&[][..], |cell| &cell.figures).iter().filter(|trial| !trial.woven);
+    let shift = |trial: &Figures| {
+        let next = figures(base).find(|other| (other.block, other.group) == (trial.block, trial.group))?;
+        Some((trial.block, (cost(trial)? / cost(next)?).ln()))
+    };
+    figures(way).filter_map(shift).into_map()
+}
+
 /// CPU time that both ends spent on a delivered message.
 fn cost(figures: &Figures) -> Option<f64> {
     figures.get(Metric::CpuPerMessageNs).filter(|cost| cost.is_finite() && *cost > 0.0)
@@ -129,8 +162,10 @@ impl<'a> Costs<'a> {
     fn new(ways: &[Members<'a>], table: &TrialTable, batches: &'a Batches, claim: Claim) -> Self {
         let figures = |place: usize| table.arm(0).get(place).map_or(&[][..], |cell| &cell.figures);
         let of_cell = |place: usize| {
+            // A base that is woven has trials next to ways that are not as well.
+            let woven = figures(place).iter().any(|trial| trial.woven);
             [false, true].map(|swapped| {
-                let trials = figures(place).iter().filter(|trial| trial.swapped == swapped);
+                let trials = figures(place).iter().filter(|trial| (trial.swapped, trial.woven) == (swapped, woven));
                 let mut trials: Vec<(usize, f64)> =
                     trials.filter_map(|trial| Some((batches.of_block(trial.block)?, cost(trial)?))).collect();
                 trials.order_by(|a, b| a.1.total_cmp(&b.1));
@@ -152,7 +187,21 @@ impl<'a> Costs<'a> {
             found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), claim))
         };
         let waits = ways.iter().map(|members| sizes.iter().map(|size| waits_of(members, size)).collect()).collect();
-        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, batches }
+        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, shifts: None, batches }
+    }
+
+    /// The same with the ratios of ways that are woven.
+    fn paired(mut self, ways: &[Members<'a>], table: &TrialTable, woven: Option<&WovenSeries>) -> Self {
+        let place = |members: &Members<'a>, size: &Bytes| members.iter().find(|(_, cell)| cell.size == *size).map(|(place, _)| *place);
+        let shifts = |series: &WovenSeries, members: &Members<'a>, size: &Bytes| {
+            let Some([base, way]) = place(&ways[0], size).zip(place(members, size)).map(|(base, way)| [base, way]) else {
+                return BTreeMap::new();
+            };
+            Some(series.shifts(way, Measure::BothEnds)).filter(|shifts| !shifts.is_empty()).unwrap_or_else(|| in_turn(table, [base, way]))
+        };
+        self.shifts =
+            woven.map(|series| ways.iter().map(|members| self.sizes.iter().map(|size| shifts(series, members, size)).collect()).collect());
+        self
     }
 
     /// Costs by way and size: the mean of the medians by roles, with each batch counted as often as it
@@ -167,7 +216,27 @@ impl<'a> Costs<'a> {
             let of_roles: Vec<f64> = trials.iter().filter(|trials| !trials.is_empty()).map(of_role).collect();
             of_roles.iter().sum::<f64>() / of_roles.len() as f64
         };
-        self.trials.iter().map(|sizes| sizes.iter().map(of_cell).collect()).collect()
+        let mut costs: Vec<Vec<f64>> = self.trials.iter().map(|sizes| sizes.iter().map(of_cell).collect()).collect();
+        let (Some(shifts), Some((base, others))) = (&self.shifts, costs.split_first_mut()) else { return costs };
+        for (way, shifts) in others.iter_mut().zip(&shifts[1..]) {
+            for ((cost, base), shifts) in way.iter_mut().zip(base.iter()).zip(shifts).filter(|((_, base), _)| base.is_finite()) {
+                let drawn = shifts.iter().filter_map(|(block, shift)| Some((f64::from(weight(self.batches.of_block(*block)?)), shift)));
+                let (sum, times) = drawn.fold((0.0, 0.0), |(sum, all), (times, shift)| (sum + times * shift, all + times));
+                *cost = base * (sum / times).exp();
+            }
+        }
+        costs
+    }
+
+    /// Logarithms of the ratio of two ways at a size, one a block; `None` where they are not woven.
+    fn log_ratios(&self, [first, second]: [usize; 2], size: usize) -> Option<Vec<f64>> {
+        let shifts = self.shifts.as_ref().filter(|_| self.trials[0][size].iter().any(|trials| !trials.is_empty()))?;
+        let [one, other] = [&shifts[first][size], &shifts[second][size]];
+        Some(match (first, second) {
+            (0, _) => other.values().map(|shift| -shift).collect(),
+            (_, 0) => one.values().copied().collect(),
+            _ => one.iter().filter_map(|(block, shift)| Some(shift - other.get(block)?)).collect(),
+        })
     }
 
     /// Batches in which a way was measured at a size.
@@ -190,14 +259,16 @@ impl<'a> Costs<'a> {
                 receive: cell.receive,
                 batch: cell.batch,
                 cost_ns: each(&|costs, size| costs[place][size]),
-                of_base: each(&|costs, size| costs[place][size] / costs[0][size]),
+                of_base: (0..self.sizes.len()).map(|size| known.of_base(place, size)).collect(),
                 wakeups: self.waits[place].iter().map(|waits| waits.wakeups).collect(),
                 batch_fills_ns: self.waits[place].iter().map(|waits| waits.batch_fills_ns).collect(),
                 line: known.line(place, &self.sizes),
+                in_turn: None,
             }
         };
         WaySeries {
             series: name,
+            woven: self.shifts.is_some(),
             ways: self.ways.iter().enumerate().map(way).collect(),
             cheapest: (0..self.sizes.len()).map(|size| known.cheapest(size, &gaps)).collect(),
             crossings: gaps.iter().filter_map(|(pair, gaps)| known.crossing(*pair, gaps)).collect(),
@@ -220,6 +291,13 @@ impl CostDraws<'_> {
         let value = Some(of(self.found)).filter(|value| value.is_finite())?;
         let drawn: Vec<f64> = self.draws.iter().map(|costs| of(costs)).collect();
         Some(self.claim.drawn(value, &drawn, self.costs.batches))
+    }
+
+    /// The cost of a way at a size over that of the base.
+    fn of_base(&self, way: usize, size: usize) -> Option<Estimate> {
+        let ratios = self.costs.log_ratios([way, 0], size).filter(|_| way > 0).and_then(|ratios| Instances::new(&ratios));
+        let unpaired = || self.estimate(&|costs| costs[way][size] / costs[0][size]);
+        ratios.map_or_else(unpaired, |ratios| Some(ratios.estimate(self.claim.found_at()).map(f64::exp)))
     }
 
     /// The line of a way next to that of the base; `None` where either is none.
@@ -245,6 +323,11 @@ impl CostDraws<'_> {
         let common: Vec<usize> = (0..self.costs.sizes.len()).filter(|size| ratio(self.found, *size).is_finite()).collect();
         let confidence = self.claim.of_each(common.len());
         let gap = |size: &usize| {
+            if let Some(ratios) = self.costs.log_ratios(pair, *size) {
+                let found = Instances::new(&ratios).filter(|found| found.n() >= LEAST_BLOCKS && found.deviation() > 0.0);
+                let value = found.map_or_else(|| ratio(self.found, *size), |found| found.value());
+                return Gap { size: *size, ratio: value, reach: found.map(|found| found.reach(confidence)) };
+            }
             let drawn: Vec<f64> = self.draws.iter().map(|costs| ratio(costs, *size)).collect();
             let [first, second] = pair.map(|way| self.costs.batches_of(way, *size));
             Gap { size: *size, ratio: ratio(self.found, *size), reach: bootstrap::reach(&drawn, first.min(second), confidence) }

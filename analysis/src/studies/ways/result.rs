@@ -1,6 +1,7 @@
 //! What a study of ways finds.
 
-use model::{Api, Bytes, Receive};
+use model::plan::Unfit;
+use model::{Api, Bytes, Plan, Receive};
 use serde::Serialize;
 use stats::estimate::Estimate;
 
@@ -11,11 +12,28 @@ pub struct WayStudy {
     pub series: Vec<WaySeries>,
 }
 
+impl WayStudy {
+    /// Notes which ways of a woven plan are measured in turn, and why.
+    pub(super) fn note_in_turn(&mut self, plan: &Plan) {
+        for group in plan.groups() {
+            let Some(why) = group.in_turn else { continue };
+            for cell in group.members.iter().skip(1).map(|member| &plan.cells[member.cell]) {
+                let series = super::series_of(cell);
+                let of_series = self.series.iter_mut().filter(|one| one.series == series).flat_map(|one| &mut one.ways);
+                of_series.filter(|way| (way.api, way.receive) == (cell.api, cell.receive)).for_each(|way| way.in_turn = Some(why));
+            }
+        }
+    }
+}
+
 /// The ways of one series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaySeries {
     /// The series without its way.
     pub series: String,
+    /// True where ratios are of rounds in which each way takes turns with the base.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub woven: bool,
     /// Message sizes, rising.
     pub sizes: Vec<Bytes>,
     /// The ways; the first is the base: plain `send` where it is one of them.
@@ -37,15 +55,19 @@ pub struct Way {
     /// Messages of a call.
     pub batch: u32,
     /// CPU time a message of both ends together, in ns, by size: the mean of the medians by the hosts'
-    /// roles. `None` of a size that the way was not measured at in each role that the series has.
+    /// roles; of woven ways the base's, times the ratio. `None` of a size that the way was not measured at in
+    /// each role that the series has.
     pub cost_ns: Vec<Option<Estimate>>,
-    /// The same over that of the base.
+    /// The same over that of the base: of woven ways of the rounds that they share.
     pub of_base: Vec<Option<Estimate>>,
     /// Times that the receiver was woken a message, by size.
     pub wakeups: Vec<Option<Estimate>>,
     /// Time that the first message of a full batch waits for the last, messages coming as fast as they
     /// were carried, in ns, by size; `None` of a way with a call for each message.
     pub batch_fills_ns: Vec<Option<Estimate>>,
+    /// The reason for which it is measured in turn, where others are woven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_turn: Option<Unfit>,
     /// Its line over the sizes; `None` where its cost or the base's is no line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<WayLine>,

@@ -1,4 +1,5 @@
 use model::plan::Level;
+use model::woven::{Reading, Slice, SliceEnd};
 use model::{Api, Bytes, Nanos, Test, TrialRecord};
 
 use super::lines::{Gap, at_most, middle};
@@ -73,6 +74,71 @@ fn costs_that_the_roles_of_the_hosts_change_are_told_as_exactly() {
         let interval = ratio.interval.unwrap();
         assert!(interval.high < 1.03 * interval.low, "{ratio:?}");
     }
+}
+
+/// A woven study of `send`, of the ways with their share of its cost, and of `uring-sqpoll` at 0.9 of it in turn, whose
+/// machine's speed wanders by a factor of four from round to round and from trial to trial.
+fn woven(ways: &[(Api, f64)], instances: u32) -> WaySeries {
+    let of = |api: Api| cell(Test::UdpStream, 64).with(&[Level::Api(api.into())]).unwrap();
+    let shares: Vec<(Api, f64)> = [(Api::Send, 1.0)].iter().chain(ways).chain(&[(Api::UringSqpoll, 0.9)]).copied().collect();
+    let mut run = run(shares.iter().map(|(api, _)| of(*api)).collect(), instances);
+    run.plan.woven = true;
+    let (groups, mut random) = (run.plan.groups(), generator(9));
+    assert_eq!(groups.iter().map(|group| group.members.len()).sum::<usize>(), shares.len() + groups.len() - 1);
+    let mut collector = Collector::new(run, Vec::new());
+    let mut speed = || 2.0_f64.powf(normal(&mut random).clamp(-1.0, 1.0));
+    for (instance, (place, group)) in (0..instances).flat_map(|instance| groups.iter().enumerate().map(move |group| (instance, group))) {
+        let mut spent = vec![0.0; group.members.len()];
+        let mut slices = Vec::new();
+        for round in 0..12 {
+            let now = speed();
+            for (arm, member) in group.members.iter().enumerate() {
+                let cost = 1_000.0 * shares[member.cell].1 * now;
+                spent[arm] += cost / 12.0;
+                let whole = |cpu: f64| Reading {
+                    time: Nanos::from_millis(10),
+                    cpu: Nanos::new(cpu as u64),
+                    messages: 1_000,
+                    bytes: 64_000,
+                    ..Reading::default()
+                };
+                let [sender, receiver] = [1_000.0 * cost, 0.0].map(|cpu| SliceEnd { whole: whole(cpu), ..SliceEnd::default() });
+                slices.push(Slice { arm: arm as u32, round, sender, receiver, ..Slice::default() });
+            }
+        }
+        if group.in_turn.is_none() {
+            collector.push_slices(place, instance, &slices);
+        }
+        for (member, cost) in group.members.iter().zip(spent) {
+            let mut trial = measured(Test::UdpStream, 64);
+            trial.slices = if group.in_turn.is_none() { 11 } else { 0 };
+            (trial.sender.cpu_time.process, trial.receiver.cpu_time.process) =
+                (Nanos::new((cost * trial.sender.counts.messages as f64) as u64), Nanos::default());
+            let (cell, swapped, group) = (of(shares[member.cell].0), instance % 2 == 1, Some(place as u32));
+            collector.push(&TrialRecord { cell, swapped, group, ..record(Test::UdpStream, 64, instance, trial) });
+        }
+    }
+    collector.finish().ways().cloned().expect("a study of ways").series.remove(0)
+}
+
+#[test]
+fn woven_ways_are_known_by_their_rounds_whatever_the_machine_does() {
+    let ways = [(Api::Sendto, 1.2), (Api::Sendmsg, 1.0), (Api::Sendmmsg, 0.8), (Api::Uring, 0.85), (Api::Gso, 0.1)];
+    let many = [(Api::Zerocopy, 1.5), (Api::Sendfile, 1.1), (Api::Splice, 1.4), (Api::Raw, 0.95)];
+    let found = woven(&[&ways[..], &many].concat(), 10);
+    assert!(found.woven);
+    for (api, share) in ways.iter().chain(&many).chain(&[(Api::UringSqpoll, 0.9)]) {
+        let way = found.ways.iter().find(|way| way.api == *api).unwrap();
+        let ratio = way.of_base[0].unwrap();
+        let interval = ratio.interval.unwrap();
+        assert!((ratio.value / share - 1.0).abs() < 0.002 && interval.high / interval.low < 1.004, "{api}: {ratio:?}");
+        assert_eq!((ratio.n, interval.method, way.in_turn.is_some()), (10, stats::estimate::Method::Instances, *api == Api::UringSqpoll));
+        // The level wanders, and the cost is that of the base times the share.
+        let [cost, base] = [way, &found.ways[0]].map(|way| way.cost_ns[0].unwrap());
+        assert!((cost.value / base.value / share - 1.0).abs() < 0.002 && base.interval.unwrap().high > 1.05 * base.interval.unwrap().low);
+    }
+    let gso = found.ways.iter().position(|way| way.api == Api::Gso);
+    assert_eq!(found.cheapest[0], Some(Cheapest { way: gso.unwrap(), ties: Vec::new() }));
 }
 
 #[test]

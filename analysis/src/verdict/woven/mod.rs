@@ -27,10 +27,15 @@ pub fn looks(blocks: &Blocks) -> Vec<usize> {
 const LEAST_TIME: Nanos = Nanos::from_millis(60_000);
 
 /// Fewest and most instances of a study whose plan has its arms in turn: as many looks as fit into the time that these
-/// would take, or into [`LEAST_TIME`]. Of many cells one would otherwise keep the others going.
+/// would take, or into [`LEAST_TIME`]. Of many cells one would otherwise keep the others going. Ways of sending are ranked,
+/// not settled: one number, as large as fits.
 pub fn extent(plan: &Plan) -> [u32; 2] {
     let length = if let PlanEnd::Length(length) = plan.end { length } else { Nanos::default() };
     let in_turn = (plan.warmup + length).get().saturating_mul(plan.trials()).saturating_add(plan.overheads().get());
+    if plan.arms.len() < 2 {
+        let fits = in_turn / plan.instances_time().get().max(1);
+        return [u32::try_from(fits).unwrap_or(u32::MAX).clamp(LOOKS[0] as u32, LOOKS[LOOKS.len() - 1] as u32); 2];
+    }
     let fits = |look: &usize| plan.instances_time().get().saturating_mul(*look as u64) <= in_turn.max(LEAST_TIME.get());
     let most = LOOKS.into_iter().rfind(fits).unwrap_or(LOOKS[0]);
     [LOOKS[0], most].map(|look| look as u32)

@@ -56,7 +56,7 @@ fn ends(estimate: &Estimate) -> [f64; 2] {
     estimate.interval.map_or([estimate.value; 2], |ends| [ends.low, ends.high])
 }
 
-/// The ways as shares of the base. Neighbours whose intervals overlap have one rank.
+/// The ways as shares of the base. Neighbours whose intervals overlap have one rank; where all do there is none.
 fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option<Forest> {
     let base = series.ways.first()?.name();
     let mut first_of_rank: Option<(usize, f64)> = None;
@@ -72,8 +72,14 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option
         if first_of_rank.is_none_or(|(known, _)| known != rank) {
             first_of_rank = Some((rank, ends(&ratio)[1]));
         }
-        rows.push(change(series, way, *place, at, rank, &ratio)?);
+        rows.push((rank, change(series, way, *place, at, &ratio)?));
     }
+    let are_ranked = rows.iter().any(|(rank, _)| *rank > 1);
+    let ranked = |(rank, row): (usize, Change)| match are_ranked {
+        true => Change { label: format!("{rank}. {}", row.label), hint: format!("{rank}. {}", row.hint), ..row },
+        false => row,
+    };
+    let mut rows: Vec<Change> = rows.into_iter().map(ranked).collect();
     let left = rows.len().saturating_sub(MOST_RANKED);
     rows.truncate(MOST_RANKED);
     let more = if left > 0 { format!(" The table has {}.", plural(left as u64, "dearer way")) } else { String::new() };
@@ -81,7 +87,8 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option
         id,
         title: format!("Ranking at {} B, {}", number::whole(series.sizes[at].get()), series.series),
         caption: format!(
-            "CPU of both ends a message, against {base}. One rank: not shown to differ. Hollow: not shown to differ from {base}.{more}"
+            "CPU of both ends a message, against {base}. {} Hollow: not shown to differ from {base}.{more}",
+            if are_ranked { "One rank: not shown to differ." } else { "No difference shown between any two: no ranks." }
         ),
         sides: ["cheaper", "dearer"],
         axis: format!("over {base}, log scale"),
@@ -90,7 +97,7 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option
     })
 }
 
-fn change(series: &WaySeries, way: &Way, place: usize, at: usize, rank: usize, ratio: &Estimate) -> Option<Change> {
+fn change(series: &WaySeries, way: &Way, place: usize, at: usize, ratio: &Estimate) -> Option<Change> {
     let [low, high] = ends(ratio).map(|end| end - 1.0);
     let tint = match (place, ratio.interval) {
         (0, _) => Tint::Same,
@@ -99,13 +106,17 @@ fn change(series: &WaySeries, way: &Way, place: usize, at: usize, rank: usize, r
         _ => Tint::Open,
     };
     let cost = number::time(way.cost_ns[at]?.value).replace(' ', "\u{a0}");
-    let share = if place == 0 { String::new() } else { signed(ratio.value - 1.0) };
+    let share = match (place, tint) {
+        (0, _) => String::new(),
+        (_, Tint::Open) if ratio.interval.is_some() => "no difference shown".to_owned(),
+        _ => signed(ratio.value - 1.0),
+    };
     let interval = if ratio.interval.is_some() { format!("{} to {}", signed(low), signed(high)) } else { "no interval".to_owned() };
-    let label = format!("{rank}. {}", way.name());
+    let label = way.name();
     let hint = if place == 0 {
         format!("{label}\n{cost}\nthe base")
     } else {
-        format!("{label}\n{cost}, {share} against {}\n{interval}", series.ways[0].name())
+        format!("{label}\n{cost}, {} against {}\n{interval}", signed(ratio.value - 1.0), series.ways[0].name())
     };
     let interval = ratio.interval.map(|_| [low, high]);
     Some(Change { label, value: ratio.value - 1.0, interval, tint, figure: cost, ends: share, hint })

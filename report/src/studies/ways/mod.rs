@@ -4,14 +4,18 @@ mod charts;
 
 pub use charts::pictures;
 
+use std::collections::BTreeSet;
+
 use analysis::result::WayStudy;
 use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayLine, WaySeries};
 use model::Bytes;
+use model::order::Gather;
+use model::plan::Unfit;
 
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
 use crate::number;
-use crate::words::list;
+use crate::words::{list, plural};
 
 /// Makes the section of a study of ways.
 pub fn section(study: &WayStudy) -> Section {
@@ -27,15 +31,22 @@ pub fn section(study: &WayStudy) -> Section {
 }
 
 fn part(series: &WaySeries) -> Part {
+    let base = series.ways[0].name();
+    let costs = table(series, "CPU of both ends a message", |way, size| interval::narrow(way.cost_ns[size].as_ref(), number::time));
+    let shares = |title: String| table(series, &format!("{title}; {SAME} no difference shown"), share);
+    // Ratios of rounds that the ways share are known better than costs.
+    let [first, second] = match series.woven {
+        true => [shares(format!("CPU of both ends a message, as a share of {base}")), costs],
+        false => [costs, shares(format!("As a share of {base}"))],
+    };
     let mut part = Part {
         heading: series.series.clone(),
         conclusion: Some((Tone::Good, conclusion(series))),
-        tables: vec![table(series, "CPU of both ends a message", |way, size| interval::narrow(way.cost_ns[size].as_ref(), number::time))],
+        tables: vec![first],
+        notes: how(series),
+        more: vec![second],
         ..Part::default()
     };
-    let base = series.ways[0].name();
-    part.more
-        .push(table(series, &format!("As a share of {base}"), |way, size| interval::narrow(way.of_base[size].as_ref(), number::percent)));
     part.more.extend(lines(series));
     part.more.push(table(series, "Times that the receiver is woken a message", |way, size| {
         interval::narrow(way.wakeups[size].as_ref(), |wakeups| number::significant(wakeups, 2))
@@ -50,6 +61,35 @@ fn part(series: &WaySeries) -> Part {
     let crosses = |crossing: &&Crossing| !crossing.changes.is_empty();
     part.notes.extend(others.into_iter().filter(crosses).map(|crossing| sentence(series, crossing)));
     part
+}
+
+/// Marks a share that is not shown to differ from the base.
+const SAME: &str = "≈";
+
+/// The share of the base that a way costs.
+fn share(way: &Way, size: usize) -> String {
+    let found = way.of_base[size].as_ref();
+    let same = found.and_then(|found| found.interval).is_some_and(|ends| ends.low <= 1.0 && 1.0 <= ends.high && ends.low < ends.high);
+    format!("{}{}", interval::narrow(found, number::percent), if same { SAME } else { "" })
+}
+
+/// How ratios of woven ways are measured, and which ways are measured in turn.
+fn how(series: &WaySeries) -> Vec<String> {
+    if !series.woven {
+        return Vec::new();
+    }
+    let instances = series.ways.iter().skip(1).flat_map(|way| &way.of_base).flatten().map(|found| found.n).max().unwrap_or_default();
+    let base = series.ways[0].name();
+    let mut notes = vec![format!(
+        "Shares are of rounds in which up to seven ways and {base} take turns of milliseconds, in {}.",
+        plural(instances as u64, "instance")
+    )];
+    let reasons: BTreeSet<Unfit> = series.ways.iter().filter_map(|way| way.in_turn).into_set();
+    for why in reasons {
+        let ways: Vec<String> = series.ways.iter().filter(|way| way.in_turn == Some(why)).map(Way::name).collect();
+        notes.push(format!("In turn, next to a trial of {base}: {}, because {why}.", list(&ways)));
+    }
+    notes
 }
 
 fn conclusion(series: &WaySeries) -> String {
