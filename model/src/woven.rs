@@ -219,10 +219,12 @@ impl SliceTimes {
         Self { settle: settle.max(other.settle), turns: turns.max(other.turns), measured: measured.max(other.measured) }
     }
 
-    /// Length of an instance of a cell in so many arms: fresh connections come often where they differ from each other.
+    /// Length of an instance of a cell in so many arms: fresh processes and connections come often, for they differ from
+    /// each other. Of many arms each has half as long a time.
     pub fn instance_length(self, cell: &Cell, arms: usize) -> Nanos {
         let rounds = Nanos::new((self.settle + self.turns + self.measured).get().saturating_mul(LEAST_ROUNDS));
-        let of_an_arm = Nanos::from_millis(if is_tcp_stream(cell) { 250 } else { 200 }).max(rounds);
+        let of_two = if is_tcp_stream(cell) { 250 } else { 200 };
+        let of_an_arm = Nanos::from_millis(if arms > 2 { of_two / 2 } else { of_two }).max(rounds);
         Nanos::new(of_an_arm.get().saturating_mul(arms as u64))
     }
 }

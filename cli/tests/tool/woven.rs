@@ -22,6 +22,8 @@ crate::claims!(
     arms_that_cannot_be_woven_are_refused_with_the_reason,
     arms_are_woven_where_they_can_be_and_a_line_says_why,
     several_flows_both_ways_and_rates_are_woven,
+    ways_and_many_arms_are_rounds_around_a_reference,
+    ways_are_woven_where_they_can_be_and_a_line_says_why,
     a_check_compares_them_the_other_way,
     a_woven_run_is_measured_again_and_pooled,
     a_pilot_says_what_ten_seconds_show,
@@ -158,6 +160,102 @@ fn arms_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
         assert!(turn.stderr.contains(&format!("the arms are compared in turn: {why}")), "{flags:?}: {turn:#?}");
         assert!(!turn.stdout.contains("instances"), "{flags:?}: {turn:#?}");
     }
+    Ok(())
+}
+
+/// One that is refused beyond the MTU, and one that is sent by a thread of the kernel's, cost the others nothing.
+fn ways_and_many_arms_are_rounds_around_a_reference() -> Result<(), Skip> {
+    need_root()?;
+    let (tool, before) = (Tool::new(), traces());
+    let ways = ["send", "sendto", "sendmsg", "sendmmsg", "gso", "uring-sqpoll", "zerocopy", "splice", "raw"];
+    let asked = ["study", "ways", "--test", "UDP_STREAM", "--size", "64,4K", "--api", &ways.join(","), "--blocks", "4", "-J"];
+    let answer = tool.run(&asked);
+    assert!(answer.code == Some(0) && answer.stderr.contains("uring-sqpoll stays in turn"), "{answer:#?}");
+    assert_nothing_left(&tool, &before);
+    let found = answer.json();
+    let series = &found["ways"]["series"][0];
+    let of = |api: &str| series["ways"].as_array().unwrap().iter().find(|way| way["api"] == api).unwrap_or(&Value::Null);
+    for api in &ways[1..] {
+        let ratio = &of(api)["of_base"][0];
+        assert_eq!((&ratio["interval"]["method"], ratio["n"].as_u64()), (&"instances".into(), Some(4)), "{api}: {series}");
+    }
+    assert!(of("gso")["of_base"][0]["value"].as_f64().unwrap() < 0.5, "{series}");
+    assert_eq!((&series["woven"], &of("uring-sqpoll")["in_turn"]), (&true.into(), &"kernel_thread".into()));
+    // Packets and what is cut from them fit the MTU; the others go on.
+    assert!(of("gso")["of_base"][1].is_null() && of("raw")["of_base"][1].is_null() && !of("sendto")["of_base"][1].is_null(), "{series}");
+    let stored = tool.stored();
+    let (groups, records) = (stored.run().plan.groups(), stored.trials());
+    let members: usize = groups.iter().map(|group| group.members.len()).sum();
+    assert_eq!(records.len(), 4 * members, "each member of each group once a block");
+    for record in &records {
+        let group = &groups[record.group.unwrap() as usize];
+        let woven = group.in_turn.is_none();
+        assert!(record.measured().is_none_or(|measured| (measured.slices > 0) == woven), "{}", record.cell);
+        assert!(record.measured().is_some() || record.cell.size.get() == 4096, "{}: {:?}", record.cell, record.outcome);
+    }
+    assert_eq!(found["datagrams"]["unaccounted"], 0, "{}", found["datagrams"]);
+    assert_eq!(tool.run(&["report", "latest", "-J"]).json()["ways"], found["ways"]);
+    let text = tool.run(&["report", "latest", "-v"]).done().stdout;
+    assert!(text.contains("no difference shown") && text.contains("because a thread of the kernel's sends"), "{text}");
+    let slices = tool.run(&["export", "latest", "--slices"]).done().stdout;
+    let mut table = csv::Reader::from_reader(slices.as_bytes());
+    let mut place = |name: &str| table.headers().unwrap().iter().position(|one| one == name).unwrap();
+    let (api, group) = (place("api"), place("group"));
+    let references: Vec<String> =
+        table.records().map(Result::unwrap).filter(|row| &row[api] == "send").map(|row| row[group].to_owned()).collect();
+    let woven = groups.iter().enumerate().filter(|(_, group)| group.in_turn.is_none()).map(|(place, _)| place.to_string());
+    woven.for_each(|group| assert!(references.contains(&group), "a reference in group {group}"));
+    // It goes on with the same groups.
+    let again = tool.run(&["study", "--again", "latest", "--blocks", "2", "-J"]).done().json();
+    let ratio =
+        again["ways"]["series"][0]["ways"].as_array().unwrap().iter().find(|way| way["api"] == "sendto").unwrap()["of_base"][0].clone();
+    assert_eq!(ratio["n"], 6, "{again}");
+
+    let arms: Vec<String> = (0..9).map(|arm| format!("a{arm}")).collect();
+    let asked = arms.iter().flat_map(|arm| ["--arm", arm]);
+    let asked: Vec<&str> = ["study", "size", "--test", "UDP_RR", "--size", "64", "--blocks", "3", "-J"].into_iter().chain(asked).collect();
+    let found = tool.run(&asked).judged().json();
+    for verdict in found["verdicts"].as_array().unwrap() {
+        for metric in verdict["metrics"].as_array().unwrap().iter().filter(|metric| metric["gate"] == true) {
+            assert_eq!(
+                (&metric["comparison"]["design"], &metric["comparison"]["cells"][0]["ratio"]["n"]),
+                (&"woven".into(), &3.into()),
+                "{metric}"
+            );
+        }
+    }
+    assert_eq!((found["verdicts"].as_array().unwrap().len(), found["trials"].as_u64()), (8, Some(30)), "the first in both groups");
+    Ok(())
+}
+
+fn ways_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
+    let told = |flags: &[&str]| {
+        let answer = Tool::new().run(&[&["study", "ways", "--test", "UDP_STREAM", "--size", "64", "--dry-run"], flags].concat()).done();
+        let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (plain(&answer.stdout), plain(&answer.stderr))
+    };
+    for (flags, when) in [
+        (&[][..], "instances of 3 groups around a reference, 19 cells compared with it (1 cell in turn)"),
+        (&["--blocks", "9"], "9 instances of 3 groups"),
+        (&["--time", "30s"], "instances of 3 groups"),
+    ] {
+        let (out, err) = told(flags);
+        assert!(
+            err.contains("the ways are woven") && err.contains("uring-sqpoll stays in turn") && out.contains(when),
+            "{flags:?}: {out} {err}"
+        );
+    }
+    for (flags, why) in [
+        (&["--in-turn"][..], "--in-turn says so"),
+        (&["--time", "20ms"], "the time given is that of a trial"),
+        (&["--link", "ethernet 10M"], "the link takes long to drain"),
+        (&["--warmup", "10ms"], "a warm-up and a precision are those of trials in turn"),
+    ] {
+        let (out, err) = told(flags);
+        assert!(err.contains(&format!("the ways are compared in turn: {why}")) && !out.contains("instances"), "{flags:?}: {out} {err}");
+    }
+    let plain = Tool::new().run(&["study", "quick", "--dry-run"]).done();
+    assert!(!plain.stderr.contains("woven") && !plain.stderr.contains("in turn"), "{plain:?}");
     Ok(())
 }
 
