@@ -3,6 +3,8 @@
 use crate::support::section;
 use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways, ways_cell};
 use analysis::ranking::{Failures, rank};
+use analysis::result::{Analysis, Estimate, Interval, Method, StudyResult};
+use model::plan::Unfit;
 use model::trial::Outcome;
 use model::{Api, Bytes, TrialRecord};
 use report::advice::Advice;
@@ -38,6 +40,44 @@ fn ways_in_a_terminal_and_a_page() {
     let analysis = ways();
     insta::assert_snapshot!("ways_in_a_terminal", report::terminal::render(&analysis, Style::VERBOSE));
     insta::assert_snapshot!("ways_in_a_page", section(&report::html::render(&analysis), "ways"));
+}
+
+/// The ways as if they were woven: the second is known within 2 % of `of_base`, and the third stays in turn.
+fn woven_ways(of_base: f64) -> Analysis {
+    let mut analysis = ways();
+    let studies = analysis.studies.iter_mut().filter_map(|study| if let StudyResult::Ways(found) = study { Some(found) } else { None });
+    for series in studies.flat_map(|found| &mut found.series) {
+        (series.woven, series.ways[2].in_turn) = (true, Some(Unfit::KernelThread));
+        for ratio in series.ways[1..].iter_mut().flat_map(|way| &mut way.of_base).flatten() {
+            let interval = Interval { low: of_base - 0.02, high: of_base + 0.02, confidence: 0.95, method: Method::Instances };
+            *ratio = Estimate { value: of_base, interval: Some(interval), n: 12 };
+        }
+    }
+    analysis
+}
+
+#[test]
+fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
+    let plain = |analysis: &Analysis| report::terminal::render(analysis, Style::VERBOSE).split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = report::html::render;
+    let alike = woven_ways(1.01);
+    let text = plain(&alike);
+    for words in [
+        "101 % ±2.0%?",
+        "? no difference shown",
+        "101% ±2.0%≈",
+        "≈ no difference shown",
+        "Shares are of rounds in which up to seven ways and send take turns of milliseconds, in 12 instances.",
+        "In turn, next to a trial of send: gso ×32, because a thread of the kernel's sends for an end, in others' turns as well.",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let ranking = page(&alike);
+    assert!(ranking.contains("No difference shown between any two: no ranks.") && !ranking.contains("1. send"), "{ranking}");
+    assert_eq!(ranking.matches("</tspan> no difference shown").count() % 2, 0, "{ranking}");
+    assert!(ranking.contains("</tspan> no difference shown"), "{ranking}");
+    let apart = page(&woven_ways(0.7));
+    assert!(apart.contains("1. gso") && apart.contains("2. send") && !apart.contains("no ranks"), "{apart}");
 }
 
 #[test]

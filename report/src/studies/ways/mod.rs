@@ -226,9 +226,11 @@ mod tests {
             wakeups: Vec::new(),
             batch_fills_ns: Vec::new(),
             line: None,
+            in_turn: None,
         };
         let series = WaySeries {
             series: "UDP_STREAM".to_owned(),
+            woven: false,
             sizes: [1, 64, 4_096].map(Bytes::new).to_vec(),
             ways: vec![way(Api::Send), way(Api::Sendmsg)],
             cheapest: Vec::new(),
