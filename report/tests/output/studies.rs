@@ -74,7 +74,6 @@ fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
     }
     let ranking = page(&alike);
     assert!(ranking.contains("No difference shown between any two: no ranks.") && !ranking.contains("1. send"), "{ranking}");
-    assert_eq!(ranking.matches("</tspan> no difference shown").count() % 2, 0, "{ranking}");
     assert!(ranking.contains("</tspan> no difference shown"), "{ranking}");
     let apart = page(&woven_ways(0.7));
     assert!(apart.contains("1. gso") && apart.contains("2. send") && !apart.contains("no ranks"), "{apart}");
