@@ -62,7 +62,7 @@ pub fn width() -> usize {
 }
 
 /// Style of standard output.
-fn style() -> Style {
+pub fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let colour = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Style { colour, width: width(), verbose: false, ascii: terminal && !has_utf8(|name| env::var(name).ok()) }

@@ -1,22 +1,35 @@
-//! `nettoll top`: a machine's toll, live.
+//! `nettoll top`: the cost of the network stack to this machine, live.
 
-use std::io::{self, Write};
+mod keys;
+mod screen;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
+use ::report::top::Target;
 use analysis::top::{Machine, STRETCHES, Snapshot};
+use anyhow::{Context, anyhow};
 use attribution::Rules;
 use lab::top::{Settings, Watcher};
 use model::{Nanos, Refusal};
 
-use crate::args::TopArgs;
+use crate::args::{self, Command, TopArgs};
 use crate::exit::{Exit, Failure};
-use crate::signals;
+use crate::{attach, output, signals};
 
-/// Length of a stretch: as often the screen changes.
+use screen::{Ending, can_show, show};
+
+/// Length of a stretch: the screen changes as often.
 const STRETCH: Duration = Duration::from_secs(1);
-/// The rates that are taken: below, a window shows nothing; above, the kernel throttles.
+/// The rates that are taken: a lower one shows nothing in a window, a higher one is throttled by the kernel.
 const RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
+/// Time for which a row is attached to.
+const ATTACHED: &str = "20s";
 
 /// Watches the machine, and shows what the network stack costs it.
 ///
@@ -29,45 +42,121 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
     if args.time.is_some_and(|time| time < Nanos::from(STRETCH)) {
         return Err(Failure::misuse("-t: a window of less than 1s shows nothing"));
     }
-    let rules = Rules::builtin().map_err(anyhow::Error::from)?;
-    let stop = signals::listen()?;
-    let (watcher, refused) = Watcher::open(Settings { rate: args.rate, count_all: args.count_all });
-    if watcher.is_blind() {
-        let why: Vec<String> = refused.iter().map(Refusal::to_string).collect();
-        return Err(Failure::from(anyhow::anyhow!("this machine shows nothing of the network's cost: {}", why.join("; "))));
+    let settings = Settings { rate: args.rate, count_all: args.count_all };
+    let stretches = args.time.map(|time| (time.get() / Nanos::from(STRETCH).get()) as usize);
+    if args.json && !args.once {
+        let stop = signals::listen()?;
+        return windows(settings, stretches, STRETCHES, &stop, print_json);
     }
-    lines(watcher, &rules, refused, args, &stop)
+    if args.once || args.json || !can_show() {
+        let stop = signals::listen()?;
+        let window = stretches.unwrap_or(STRETCHES);
+        return windows(settings, Some(window), window, &stop, if args.json { print_json } else { print });
+    }
+    on_screen(settings, stretches)
 }
 
-/// A line of JSON for each window.
-fn lines(mut watcher: Watcher, rules: &Rules, refused: Vec<Refusal>, args: &TopArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let whole = args.time.map(|time| (time.get() / Nanos::from(STRETCH).get()) as usize);
-    let window = if args.once { whole.unwrap_or(STRETCHES) } else { STRETCHES };
-    let mut machine = Machine::new(rules, refused, window);
-    let mut notes = Vec::new();
+/// Prints window after window, each when it is full; the last one when the time is over or a signal comes.
+fn windows(
+    settings: Settings,
+    stretches: Option<usize>,
+    window: usize,
+    stop: &AtomicBool,
+    print: fn(&Snapshot) -> io::Result<()>,
+) -> Result<Exit, Failure> {
     let mut taken = 0;
-    while !stop.load(Ordering::Relaxed) {
-        let bucket = watcher.next(STRETCH, stop, &mut notes);
-        machine.add(&bucket, std::mem::take(&mut notes));
+    watch(settings, window, stop, |snapshot| {
         taken += 1;
-        if taken % window == 0 || stop.load(Ordering::Relaxed) {
-            if let Some(snapshot) = machine.snapshot() {
-                print(&snapshot)?;
-            }
-            if args.once {
-                break;
-            }
+        let over = stop.load(Ordering::Relaxed) || stretches.is_some_and(|stretches| taken >= stretches);
+        if over || taken % window == 0 {
+            print(&snapshot).context("print a window")?;
         }
-        if whole.is_some_and(|whole| taken >= whole) {
+        Ok(if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(if stop.load(Ordering::Relaxed) { Exit::Failed } else { Exit::Done })
+}
+
+/// Watches, and hands over the window that ends with each stretch, until `each` has enough or `stop` is set.
+fn watch(
+    settings: Settings,
+    window: usize,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Snapshot) -> anyhow::Result<ControlFlow<()>>,
+) -> anyhow::Result<()> {
+    let rules = Rules::builtin().context("read the rules that come with nettoll")?;
+    let (mut watcher, refused) = Watcher::open(settings);
+    if watcher.is_blind() {
+        let reasons: Vec<String> = refused.iter().map(Refusal::to_string).collect();
+        return Err(anyhow!("this machine shows nothing of what the network costs it: {}", reasons.join("; ")));
+    }
+    let mut machine = Machine::new(&rules, refused, window);
+    while !stop.load(Ordering::Relaxed) {
+        let mut notes = Vec::new();
+        let bucket = watcher.next(STRETCH, stop, &mut notes);
+        machine.add(&bucket, notes);
+        if let Some(snapshot) = machine.snapshot()
+            && each(snapshot)?.is_break()
+        {
             break;
         }
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
-fn print(snapshot: &Snapshot) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let line = serde_json::to_string(snapshot).map_err(anyhow::Error::from)?;
-    writeln!(out, "{line}").map_err(anyhow::Error::from)?;
-    Ok(())
+/// Shows windows on the terminal until the user has enough, or the time is over.
+fn on_screen(settings: Settings, stretches: Option<usize>) -> Result<Exit, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, snapshots) = mpsc::channel();
+    let watching = {
+        let stop = Arc::clone(&stop);
+        let measure = move || {
+            let mut taken = 0;
+            watch(settings, STRETCHES, &stop, |snapshot| {
+                taken += 1;
+                let over = sender.send(snapshot).is_err() || stretches.is_some_and(|stretches| taken >= stretches);
+                Ok(if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })
+        };
+        thread::Builder::new().name("nettoll-top".to_owned()).spawn(measure).context("start a thread; is there a limit of processes?")?
+    };
+    let shown = show(&snapshots);
+    stop.store(true, Ordering::Relaxed);
+    let watched = watching.join().unwrap_or_else(|_| Err(anyhow!("the measuring thread ended early")));
+    match shown? {
+        Ending::Quit => Ok(Exit::Done),
+        Ending::Interrupted => Ok(Exit::Failed),
+        Ending::Closed => watched.map(|()| Exit::Done).map_err(Failure::from),
+        Ending::Attach(target) => attach_to(&target),
+    }
+}
+
+/// Runs attach on a row, with the sampler of the machine gone.
+fn attach_to(target: &Target) -> Result<Exit, Failure> {
+    let pid;
+    let row = match target {
+        Target::Unit(path) => ["--cgroup", path],
+        Target::Process { pid: number, .. } => {
+            pid = number.to_string();
+            ["--pid", &pid]
+        }
+    };
+    match args::command(["attach", row[0], row[1], "-t", ATTACHED]).map_err(anyhow::Error::from)? {
+        Some(Command::Attach(args)) => attach::run(&args),
+        _ => Err(Failure::misuse("attach does not take this row")),
+    }
+}
+
+/// Prints one window as a page of text, as wide as the terminal or `COLUMNS`.
+fn print(snapshot: &Snapshot) -> io::Result<()> {
+    output::styled(&::report::top::text(snapshot, &host(), output::style()))
+}
+
+/// Prints one window as a line of JSON.
+fn print_json(snapshot: &Snapshot) -> io::Result<()> {
+    output::write(&::report::top::json_line(snapshot))
+}
+
+/// This machine's name, for titles; empty where it cannot be read.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }

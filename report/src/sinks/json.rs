@@ -78,6 +78,19 @@ pub(crate) fn for_script(text: &str) -> String {
     safe
 }
 
+/// JSON that a terminal may get as it is: characters that steer it are escaped, and read back as they were.
+pub(crate) fn for_terminal(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter != '\\' && !letter.is_ascii_whitespace() && shown(letter).starts_with('\\') {
+            safe += &format!("\\u{:04x}", letter as u32);
+        } else {
+            safe.push(letter);
+        }
+    }
+    safe
+}
+
 /// A character as a terminal gets it.
 fn shown(letter: char) -> String {
     printable(letter.encode_utf8(&mut [0; 4]), Keep::Lines).into_owned()
@@ -85,7 +98,8 @@ fn shown(letter: char) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{compact, error, for_script};
+    use super::{compact, error, for_script, for_terminal};
+    use model::printable::{Keep, printable};
     use proptest::prelude::proptest;
 
     #[test]
@@ -104,6 +118,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_terminal_gets_every_text_and_none_steers_it(text in "\\PC*[\u{1b}\u{7f}\u{9b}\u{202e}\\\\\"\n]{0,9}.{0,9}") {
+            let safe = for_terminal(&compact(&text));
+            assert_eq!(printable(&safe, Keep::Lines), safe.as_str());
+            assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+        }
+
         #[test]
         fn no_text_leaves_its_script(text in "(\\PC|[<>&/!-]|script){0,20}") {
             let safe = for_script(&compact(&text));

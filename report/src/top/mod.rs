@@ -59,7 +59,7 @@ const fn paint(role: line::Role) -> Paint {
 /// is not a number is `null`.
 pub fn json_line(snapshot: &Snapshot) -> String {
     const DIGITS: usize = 6;
-    json::rounded(snapshot, DIGITS) + "\n"
+    json::for_terminal(&json::rounded(snapshot, DIGITS)) + "\n"
 }
 
 /// Draws a screen, and scrolls the view to its selected row. Only rows that are visible are made.

@@ -203,7 +203,8 @@ fn a_window_is_a_line_of_json() {
     let line = report::top::json_line(&busy());
     assert_eq!((line.matches('\n').count(), line.ends_with('\n')), (1, true));
     let value: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(value["units"].as_array().unwrap().len(), busy().units.len());
+    let names: Vec<&str> = value["units"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert!(names.iter().eq(busy().units.iter().map(|row| &row.name)) && !line.contains('\u{202e}'), "{line}");
     insta::assert_snapshot!("keys of a line of JSON", keys_of(&value, "").join("\n"));
     insta::assert_snapshot!("line of JSON of an idle machine", report::top::json_line(&idle()));
     let value: Value = serde_json::from_str(&report::top::json_line(&degraded())).unwrap();
