@@ -7,7 +7,6 @@ use model::plan::Plan;
 use model::run::Status;
 
 use super::pictures::pictures;
-use crate::clock;
 use crate::document::{Block, Masthead, Section};
 use crate::number;
 use crate::series::Group;
@@ -19,8 +18,9 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
     let kernel = analysis.hosts.first().map_or(String::new(), |facts| format!(" · Linux {}", facts.kernel));
     let machine = analysis.hosts.first().map(machine).into_iter().flatten();
     let (links, link) = (links(&run.plan), link(&run.plan));
-    let settings = Some(link).filter(|link| *link != links);
-    let more = settings.into_iter().chain(machine).chain([clock::utc(run.started_ms)]).collect::<Vec<_>>().join(" · ");
+    // What is set on the link alone: its kind, and in the run's name its time, stand before it.
+    let settings = link.strip_prefix(&links).map(|set| set.trim_start_matches([',', ' ']).to_owned()).filter(|set| !set.is_empty());
+    let more = settings.into_iter().chain(machine).collect::<Vec<_>>().join(" · ");
     Masthead {
         brand: run.plan.name.clone(),
         heading: run.plan.title.clone(),

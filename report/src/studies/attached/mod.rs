@@ -16,9 +16,9 @@ use analysis::attached::{Attached, State};
 use serde_json::Value;
 
 use crate::document::{Block, Document, Masthead, Section};
+use crate::json;
 use crate::studies::receipt::one_flame;
 use crate::words::plural;
-use crate::{clock, json};
 
 pub use change::document as change;
 pub use csv::render as csv;
@@ -61,7 +61,7 @@ pub fn document(attached: &Attached, folded: &[String]) -> Document {
             heading: format!("Network cost of {}", run.program),
             answer: Some(analysis::answer::attached(attached)),
             warnings: warnings(attached),
-            lines: vec![format!("{} · {}", run.id, words::source(attached)), clock::utc(run.started_ms)],
+            lines: vec![format!("{} · {}", run.id, words::source(attached))],
             ..Masthead::default()
         },
         sections,

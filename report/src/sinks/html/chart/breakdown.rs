@@ -41,31 +41,36 @@ fn bar(part: &Share, [x, y, width, height]: [f64; 4]) -> Markup {
     }
 }
 
-/// One bar, whose texts stand in as many rows as keep them apart.
+/// One bar, whose texts stand in as many rows as keep them apart. From the right: a line to a text in a higher row then
+/// has every text of a lower row to its right.
 fn one_bar(all: &Breakdown) -> Markup {
     let width = Shape::Wide.width();
     let whole: f64 = all.parts.iter().map(|part| part.amount).sum();
     let mut placed = Vec::new();
-    let (mut x, mut free) = (0.0_f64, Vec::<f64>::new());
-    for part in &all.parts {
+    let (mut x, mut free) = (width, Vec::<f64>::new());
+    for part in all.parts.iter().rev() {
         let wide = part.amount / whole.max(f64::MIN_POSITIVE) * width;
+        x = (x - wide).max(0.0);
         let room = (long(&part.name, BOLD) + LETTER + long(&part.share, LETTER)).max(long(&part.figure, LETTER)) + APART;
         let at = x.min(width - room + APART).max(0.0);
-        let row = free.iter().position(|end| *end <= at).unwrap_or(free.len());
+        let row = free.iter().position(|start| at + room <= *start).unwrap_or(free.len());
         if row == free.len() {
             free.push(0.0);
         }
-        free[row] = at + room;
+        free[row] = at;
         placed.push((part, x, wide, at, row));
-        x += wide;
     }
+    placed.reverse();
     let above = TEXT * free.len() as f64 + 2.0;
     let height = 2.0 * above + BAR;
     let content = html! {
-        @for (part, x, wide, at, row) in &placed {
+        @for (part, x, wide, _, row) in &placed {
             @let [name, figure] = [above - 6.0 - TEXT * *row as f64, above + BAR + 14.0 + TEXT * *row as f64];
             @if *row > 0 { path .lead d={ "M" (short(x + 1.0)) " " (short(name + 3.0)) "V" (short(above)) "m0 " (short(BAR)) "V" (short(figure - 11.0)) } {} }
             (bar(part, [*x, above, wide - 1.5, BAR]))
+        }
+        @for (part, _, _, at, row) in &placed {
+            @let [name, figure] = [above - 6.0 - TEXT * *row as f64, above + BAR + 14.0 + TEXT * *row as f64];
             text x=(short(*at)) y=(short(name)) { tspan .strong { (part.name) } " " (part.share) }
             text x=(short(*at)) y=(short(figure)) { (part.figure) }
         }
