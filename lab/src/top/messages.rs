@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
+use model::order::Order;
 use model::top::{Messages, Owner, ProcessMessages};
 use model::{Nanos, Refusal};
 use profile::owners::{Counted, MessageCounts};
@@ -15,6 +16,8 @@ use super::units::Units;
 const WINDOW: Duration = Duration::from_millis(100);
 /// Stretches from one with a window to the next.
 const EVERY: u32 = 2;
+/// The most processes that are looked at because of their messages: `/proc` takes some 50 µs each.
+const BUSIEST: usize = 100;
 /// Calls of a run by which the cost of one is measured, and pairs of runs with and without counting: the shortest of
 /// each count.
 const CALLS: u32 = 500;
@@ -125,6 +128,13 @@ impl MessageWindows {
         let calls: u64 = messages.processes.iter().flat_map(|one| one.messages).sum();
         Nanos::new(calls.saturating_mul(self.price.get()))
     }
+}
+
+/// The processes with the most messages: as many as are looked at for these alone.
+pub fn busiest(messages: &Messages) -> Vec<u32> {
+    let mut all: Vec<&ProcessMessages> = messages.processes.iter().filter(|one| one.owner.process.is_some()).collect();
+    all.order_by_key(|one| std::cmp::Reverse(one.messages.iter().sum::<u64>()));
+    all.into_iter().take(BUSIEST).filter_map(|one| one.owner.process).collect()
 }
 
 /// Time that counting one call takes here.

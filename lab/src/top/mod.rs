@@ -75,13 +75,17 @@ impl Watcher {
         let mut refused = Vec::new();
         let mut note = |refusal: Refusal| refused.push(refusal);
         let first = online().ok().and_then(|cpus| cpus.first().copied()).unwrap_or(0);
-        let owners = Owners::open(&mut note);
+        let mut owners = Owners::open(&mut note);
         // With the program at each sample.
         let sample = cost::of_sample(first, |event| owners.tie(event)).unwrap_or_default();
         let rate = rate(settings.rate, sample);
         let sampler = sampler(rate, &owners).map_err(&mut note).ok();
         let messages = MessageWindows::open(settings.count_all, &mut note);
-        let this = Self { sampler, owners, tasks: Tasks::new(), units: Units::find(), messages, sample, edge: Edge::now() };
+        // The stretch begins here: neither what was sampled to measure a cost nor what came since is of it.
+        owners.forget();
+        let edge = Edge::now();
+        let mut this = Self { sampler, owners, tasks: Tasks::new(), units: Units::find(), messages, sample, edge };
+        this.drain(&mut refused);
         (this, refused)
     }
 
@@ -113,8 +117,8 @@ impl Watcher {
             cpus: self.edge.cpus.iter().map(|(cpu, now)| (*cpu, since(before.cpus.get(cpu), now))).collect(),
             ..Bucket::default()
         };
-        self.fill(&mut bucket, drained, notes);
         bucket.messages = self.messages.take(&mut self.units, self.tasks.in_first_namespace());
+        self.fill(&mut bucket, drained, notes);
         let samples = bucket.samples.len() as u64;
         bucket.own = OwnCost {
             reader: self.edge.own.since(before.own),
@@ -151,6 +155,7 @@ impl Watcher {
         let first = self.tasks.in_first_namespace();
         let mut pids: BTreeSet<u32> = drained.samples.iter().map(|sample| sample.pid).filter(|pid| *pid != 0).collect();
         let active = pids.clone();
+        pids.extend(bucket.messages.as_ref().map(messages::busiest).unwrap_or_default());
         for sample in &drained.samples {
             let mark = marks.of_sample(sample);
             let in_idle = idle.get(sample.chain as usize).copied().unwrap_or(false);

@@ -80,6 +80,15 @@ impl Owners {
         self.marks.as_ref().map_or(Ok(()), |marks| marks.tie(event))
     }
 
+    /// Drops the marks since the last call.
+    pub fn forget(&mut self) {
+        if let Some(marks) = &mut self.marks {
+            // Marks that cannot be read now cannot be read later either, which is said then.
+            let _ = marks.take();
+            self.missed = marks.missed();
+        }
+    }
+
     /// The marks since the last call; `note` gets what went wrong. Reads the sockets again where that is due.
     pub fn take(&mut self, mut note: impl FnMut(Refusal)) -> Marks {
         let Some(marks) = &mut self.marks else { return Marks::default() };
