@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use attribution::{Category, Layer, Rules};
 use model::Refusal;
-use model::order::Order;
+use model::order::{Gather, Order};
 use model::top::Bucket;
 
 use super::network::Parts;
@@ -365,7 +365,7 @@ impl<'a> Window<'a> {
     }
 
     fn per_cpu(&self, units: &[String]) -> Vec<CpuRow> {
-        let online: BTreeSet<u32> = self.tallies.back().map(|tally| tally.cpus.keys().copied().collect()).unwrap_or_default();
+        let online: BTreeSet<u32> = self.tallies.back().map(|tally| tally.cpus.keys().copied().into_set()).unwrap_or_default();
         let row = |cpu: u32| {
             let here = || self.owned.iter().filter(move |one| one.work.cpu == cpu);
             let mut by_party: BTreeMap<Party, u64> = BTreeMap::new();

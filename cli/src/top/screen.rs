@@ -16,7 +16,9 @@ use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::cursor::{Hide, Show};
 use ratatui_crossterm::crossterm::event::{poll, read};
 use ratatui_crossterm::crossterm::execute;
-use ratatui_crossterm::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui_crossterm::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use report::top::{Action, Looks, Target, View, draw};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
@@ -178,9 +180,15 @@ where
 /// True while the terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
+type Output = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+fn terminal() -> anyhow::Result<Output> {
+    Terminal::new(CrosstermBackend::new(BufWriter::new(stdout()))).context("find the size of the terminal")
+}
+
 /// The terminal, until this is dropped.
 struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Output,
     shown: Shown,
 }
 
@@ -195,8 +203,7 @@ impl Screen {
                 usual(info);
             }));
         });
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(stdout()))).context("find the size of the terminal")?;
-        let mut screen = Self { terminal, shown: Shown::default() };
+        let mut screen = Self { terminal: terminal()?, shown: Shown::default() };
         screen.take()?;
         Ok(screen)
     }
@@ -205,8 +212,10 @@ impl Screen {
     fn take(&mut self) -> anyhow::Result<()> {
         TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode().context("read the terminal key by key")?;
-        execute!(stdout(), EnterAlternateScreen, Hide).context("draw on the terminal")?;
-        self.terminal.clear().context("draw on the terminal")
+        execute!(stdout(), EnterAlternateScreen, Clear(ClearType::All), Hide).context("draw on the terminal")?;
+        // What was drawn is gone. `Terminal::clear` would ask the terminal for its cursor, which not every one answers.
+        self.terminal = terminal()?;
+        Ok(())
     }
 }
 

@@ -26,7 +26,7 @@ fn the_mtu_is_as_asked_and_recorded() -> Result<(), Skip> {
     for (mtu, fragments) in [("9000", false), ("1280", true)] {
         let tool = Tool::new();
         let answer = tool.study(PLAN, &["--mtu", mtu, "-v"]).done();
-        answer.says(&format!("veth, MTU {},{}", &mtu[..1], &mtu[1..]));
+        answer.says(&format!("MTU {},{}", &mtu[..1], &mtu[1..]));
         let stored = tool.stored();
         for host in ["a", "b"] {
             assert_eq!(stored.host(host)["device"]["mtu"], mtu);

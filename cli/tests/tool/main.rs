@@ -49,6 +49,7 @@ mod resume;
 mod services;
 mod stacks;
 mod stored_runs;
+mod top;
 mod ways;
 mod wires;
 mod workload;
@@ -84,6 +85,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("resume", resume::ALL),
     ("hostile", hostile::ALL),
     ("stored_runs", stored_runs::ALL),
+    ("top", top::ALL),
     ("attach", attach::ALL),
     ("attach::advice", attach::advice::ALL),
     ("attach::sizes", attach::sizes::ALL),

@@ -10,6 +10,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use model::order::Gather;
 use model::top::{Bucket, Chain, CpuTime, OwnCost, Owner, Sample, Task};
 use model::{Nanos, Refusal};
 use profile::kernel_names::KernelNames;
@@ -65,7 +66,7 @@ impl Edge {
     fn now() -> Self {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         let cpus = online().unwrap_or_default().into_iter().map(|cpu| (cpu, Ticks::parse(&text, Some(cpu)).unwrap_or_default()));
-        Self { time: monotonic(), own: process_cpu(), cpus: cpus.collect() }
+        Self { time: monotonic(), own: process_cpu(), cpus: cpus.into_map() }
     }
 }
 
@@ -114,7 +115,7 @@ impl Watcher {
             time: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
             elapsed,
             period: self.sampler.as_ref().map_or_else(Nanos::default, |(sampler, _)| sampler.period()),
-            cpus: self.edge.cpus.iter().map(|(cpu, now)| (*cpu, since(before.cpus.get(cpu), now))).collect(),
+            cpus: self.edge.cpus.iter().map(|(cpu, now)| (*cpu, since(before.cpus.get(cpu), now))).into_map(),
             ..Bucket::default()
         };
         bucket.messages = self.messages.take(&mut self.units, self.tasks.in_first_namespace());
@@ -153,7 +154,7 @@ impl Watcher {
         let marks = self.owners.take(|refusal| notes.push(refusal));
         let idle = tasks::idle_chains(&drained);
         let first = self.tasks.in_first_namespace();
-        let mut pids: BTreeSet<u32> = drained.samples.iter().map(|sample| sample.pid).filter(|pid| *pid != 0).collect();
+        let mut pids: BTreeSet<u32> = drained.samples.iter().map(|sample| sample.pid).filter(|pid| *pid != 0).into_set();
         let active = pids.clone();
         pids.extend(bucket.messages.as_ref().map(messages::busiest).unwrap_or_default());
         for sample in &drained.samples {
