@@ -193,6 +193,7 @@ fn a_machine_without_samples_shows_what_the_kernel_counts() {
     let found = machine.snapshot().unwrap();
     assert_eq!((found.network, found.hz, found.proc_stat_softirq), (None, 0.0, Some(0.2)));
     assert!([found.busy - 1.0, found.idle - 1.0].iter().all(|off| off.abs() < 1e-9));
+    assert!(found.per_cpu.iter().all(|row| (row.softirq - 0.1).abs() < 1e-9 && (row.busy - 0.5).abs() < 1e-9), "{:?}", found.per_cpu);
     assert_eq!(found.refused, ["samples of every CPU: EACCES; Run as root"]);
 }
 

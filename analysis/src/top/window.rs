@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use attribution::{Category, Layer, Rules};
 use model::Refusal;
 use model::order::{Gather, Order};
-use model::top::Bucket;
+use model::top::{Bucket, CpuTime};
 
 use super::network::Parts;
 use super::share::share_out;
@@ -204,7 +204,7 @@ impl<'a> Window<'a> {
             Samples { due: self.due.round() as u64, made, lost, idle, outside: self.tallies.iter().map(|tally| tally.outside).sum() };
         let sampled = self.worth > 0.0;
         let seconds = self.elapsed as f64;
-        let by_counter = |of: fn(&model::top::CpuTime) -> model::Nanos| {
+        let by_counter = |of: fn(&CpuTime) -> model::Nanos| {
             let sum: u64 = self.tallies.iter().flat_map(|tally| tally.cpus.values()).map(|cpu| of(cpu).get()).sum();
             sum as f64 / seconds
         };
@@ -372,6 +372,15 @@ impl<'a> Window<'a> {
             here().for_each(|one| *by_party.entry(one.owner.in_units()).or_default() += one.samples);
             let most = by_party.into_iter().max_by_key(|(_, samples)| *samples).map(|(party, _)| self.label(party, units).1);
             let on = self.on_cpu.get(&cpu).copied().unwrap_or_default();
+            if self.worth == 0.0 {
+                // By the kernel's own counters, of which none is the network's alone.
+                let counted = |of: fn(&CpuTime) -> u64| {
+                    self.tallies.iter().filter_map(|tally| tally.cpus.get(&cpu)).map(of).sum::<u64>() as f64 / self.elapsed as f64
+                };
+                let busy = counted(|time| time.all.get().saturating_sub(time.idle.get() + time.steal.get()));
+                let softirq = counted(|time| time.softirq.get());
+                return CpuRow { cpu, network: 0.0, softirq, ksoftirqd: 0.0, busy, mostly: None };
+            }
             CpuRow {
                 cpu,
                 network: self.cpus(here().map(|one| one.samples).sum()),

@@ -70,7 +70,8 @@ fn a_window_adds_up_and_shows_its_own_cost() -> Result<(), Skip> {
     assert_eq!([sums[0]; 3], sums, "{found}");
     let network = &found["network"];
     let parts = number(&network["call"]) + number(&network["softirq"]);
-    assert!((parts - number(&network["cpus"])).abs() < 1e-9, "{network}");
+    // Figures have six digits.
+    assert!((parts - number(&network["cpus"])).abs() < 1e-5, "{network}");
     let samples = &found["samples"];
     let [due, made] = ["due", "made"].map(|key| samples[key].as_u64().unwrap());
     // Timers of CPUs differ by 0.6 %, and the first and the last sample may be within the window or not.
@@ -105,10 +106,10 @@ fn datagrams_are_their_receivers_and_run_in_their_senders() -> Result<(), Skip> 
 
 fn a_user_without_privileges_is_shown_what_is_left_and_the_remedy() -> Result<(), Skip> {
     let answer = Tool::of_nobody().run(&["top", "--once", "-t", "1s"]).done();
-    if !answer.stdout.contains("samples of every CPU") {
+    if !answer.stdout.contains("not known, because CPUs could not be sampled") {
         return Err(Skip("this machine lets every user sample its CPUs".to_owned()));
     }
-    answer.says("CAP_PERFMON");
+    answer.says("Run as root");
     answer.says("own cost");
     Ok(())
 }
