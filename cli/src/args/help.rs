@@ -38,6 +38,7 @@ What does it cost?     nettoll study quick                              ~ 40 s
 Where does it go?      nettoll study receipt --test UDP_STREAM --size 1K ~ 40 s
 Which way is best?     nettoll study ways --test UDP_STREAM             ~ 3 min
 My own program?        nettoll attach --pid PID -t 20                   ~ 20 s
+The whole machine?     nettoll top
 How to make it cheap?  nettoll advise --pid PID
 Exact instructions?    nettoll microscope --kernel 6.12                 ~ 35 s
 Between two machines   nettoll study quick --host b=ssh:NAME

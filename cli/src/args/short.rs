@@ -24,7 +24,6 @@ const SHOWN: [(&str, &[&str]); 2] = [
             "udp",
             "test",
             "interval",
-            "window",
             "congestion",
             "port",
             "json",

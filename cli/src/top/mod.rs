@@ -87,7 +87,7 @@ fn watch(
     let (mut watcher, refused) = Watcher::open(settings);
     if watcher.is_blind() {
         let reasons: Vec<String> = refused.iter().map(Refusal::to_string).collect();
-        return Err(anyhow!("this machine shows nothing of what the network costs it: {}", reasons.join("; ")));
+        return Err(anyhow!("this machine shows nothing of the cost of its network: {}", reasons.join("; ")));
     }
     let mut machine = Machine::new(&rules, refused, window);
     while !stop.load(Ordering::Relaxed) {
