@@ -187,7 +187,8 @@ mod tests {
             assert_eq!(windows.window.is_some(), stretch % EVERY == 0);
             if let Some((start, end)) = windows.window {
                 assert!(start >= now && end <= now + SECOND && end - start == WINDOW);
-                assert_eq!(windows.wait(now), start - now);
+                // The first one has begun.
+                assert!(start == now || windows.wait(now) == start - now);
                 places.push(start);
             }
         }
