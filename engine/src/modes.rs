@@ -50,12 +50,16 @@ mod tests {
 
     #[test]
     fn a_loop_is_in_user_mode() {
-        let before = Modes::of_process().unwrap();
-        let begun = std::time::Instant::now();
-        while begun.elapsed().as_millis() < 60 {
-            std::hint::black_box((0..10_000_u64).map(std::hint::black_box).sum::<u64>());
-        }
-        let part = Modes::of_process().unwrap().since(before).user_part(Nanos::new(1_000)).unwrap();
-        assert!(part.get() > 500, "{part}");
+        let part = || {
+            let before = Modes::of_process().unwrap();
+            let begun = std::time::Instant::now();
+            while begun.elapsed().as_millis() < 60 {
+                std::hint::black_box((0..10_000_u64).map(std::hint::black_box).sum::<u64>());
+            }
+            Modes::of_process().unwrap().since(before).user_part(Nanos::new(1_000)).unwrap()
+        };
+        // Other tests are threads of this process, whose system calls count meanwhile.
+        let parts: Vec<Nanos> = (0..5).map(|_| part()).collect();
+        assert!(parts.iter().any(|part| part.get() > 500), "{parts:?}");
     }
 }
