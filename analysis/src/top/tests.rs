@@ -106,7 +106,7 @@ fn softirqs_go_to_the_sockets_owner_and_not_to_the_task_that_they_interrupted() 
     let (server, client) = (row(&found.units, "/a"), row(&found.units, "/b"));
     assert_eq!([server.samples, client.samples], [30, 50]);
     assert!((server.softirq_met - 0.3).abs() < 1e-9 && server.call == 0.0 && (client.call - 0.5).abs() < 1e-9);
-    assert_eq!(row(&found.interrupted, "/b").samples, 80);
+    assert_eq!(row(&found.interrupted, "client").samples, 80);
     assert_eq!(row(&found.processes, "server").pid, Some(10));
     assert_eq!(found.network.unwrap().met, Some(1.0));
     assert_eq!(server.wait_ns, Some(2_500.0));

@@ -227,11 +227,19 @@ impl<'a> Window<'a> {
             sampled_softirq: sampled.then(|| self.cpus(self.on_cpu.values().map(|on| on.softirq).sum())),
             units: self.rows(|one| one.owner, Party::in_units, units),
             processes: self.rows(|one| one.owner, Party::in_processes, units),
-            interrupted: self.rows(|one| one.work.ran_in, Party::in_units, units),
+            interrupted: self.interrupted(units),
             per_cpu: self.per_cpu(units),
             own: Own { reader: own(0), samples: own(1), hooks: own(2) },
             refused: refused.iter().map(Refusal::to_string).collect(),
         }
+    }
+
+    /// Rows by the task that the work ran in. Messages are their owners', whichever task they interrupt.
+    fn interrupted(&self, units: &[String]) -> Vec<Row> {
+        let mut rows = self.rows(|one| one.work.ran_in, Party::in_processes, units);
+        rows.retain(|row| row.samples > 0);
+        rows.iter_mut().for_each(|row| (row.messages, row.bytes) = (None, None));
+        rows
     }
 
     /// CPUs' worth of samples.

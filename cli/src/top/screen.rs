@@ -11,7 +11,8 @@ use std::time::Duration;
 use analysis::top::Snapshot;
 use anyhow::Context;
 use ratatui_core::backend::Backend;
-use ratatui_core::terminal::Terminal;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::cursor::{Hide, Show};
 use ratatui_crossterm::crossterm::event::{poll, read};
@@ -78,8 +79,7 @@ pub fn show(snapshots: &Receiver<Snapshot>) -> anyhow::Result<Ending> {
                 signals.continued.store(false, Ordering::Relaxed);
                 screen.take()?;
             }
-            // After a SIGSTOP, which no program sees: the shell has used the terminal meanwhile.
-            Turn::Continued => screen.take()?,
+            Turn::Again => screen.take()?,
         }
     }
 }
@@ -98,7 +98,9 @@ struct Shown {
 enum Turn {
     End(Ending),
     Stop,
-    Continued,
+    /// All is drawn again: the size is another, Ctrl-L was pressed, or a shell used the terminal after a SIGSTOP,
+    /// which no program sees.
+    Again,
 }
 
 /// Draws until something else is to be done with the terminal. `next` waits for a key for some time.
@@ -143,7 +145,7 @@ where
             return Ok(Turn::Stop);
         }
         if signals.continued.swap(false, Ordering::Relaxed) {
-            return Ok(Turn::Continued);
+            return Ok(Turn::Again);
         }
         if is_old {
             terminal
@@ -161,7 +163,7 @@ where
             None => Action::None,
             Some(Input::End) => Action::Quit,
             Some(Input::Stop) => return Ok(Turn::Stop),
-            Some(Input::Redraw) => Action::Redraw,
+            Some(Input::Redraw) => return Ok(Turn::Again),
             Some(Input::Key(key)) => match &shown.now {
                 Some(snapshot) => view.press(key, snapshot),
                 // Keys without a meaning yet but for those that end it.
@@ -180,15 +182,9 @@ where
 /// True while the terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-type Output = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
-
-fn terminal() -> anyhow::Result<Output> {
-    Terminal::new(CrosstermBackend::new(BufWriter::new(stdout()))).context("find the size of the terminal")
-}
-
 /// The terminal, until this is dropped.
 struct Screen {
-    terminal: Output,
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     shown: Shown,
 }
 
@@ -203,7 +199,7 @@ impl Screen {
                 usual(info);
             }));
         });
-        let mut screen = Self { terminal: terminal()?, shown: Shown::default() };
+        let mut screen = Self { terminal: whole()?, shown: Shown::default() };
         screen.take()?;
         Ok(screen)
     }
@@ -212,11 +208,20 @@ impl Screen {
     fn take(&mut self) -> anyhow::Result<()> {
         TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode().context("read the terminal key by key")?;
-        execute!(stdout(), EnterAlternateScreen, Clear(ClearType::All), Hide).context("draw on the terminal")?;
-        // What was drawn is gone. `Terminal::clear` would ask the terminal for its cursor, which not every one answers.
-        self.terminal = terminal()?;
+        execute!(stdout(), EnterAlternateScreen, Hide, Clear(ClearType::All)).context("draw on the terminal")?;
+        self.terminal = whole()?;
         Ok(())
     }
+}
+
+/// The whole terminal, thought empty. Its area is fixed: one that follows the size asks the terminal for its cursor
+/// each time, and not every terminal answers.
+fn whole() -> anyhow::Result<Terminal<CrosstermBackend<BufWriter<Stdout>>>> {
+    const TRIED: &str = "find the size of the terminal; `stty size` says whether it has one";
+    let backend = CrosstermBackend::new(BufWriter::new(stdout()));
+    let size = backend.size().context(TRIED)?;
+    let viewport = Viewport::Fixed(Rect::new(0, 0, size.width, size.height));
+    Terminal::with_options(backend, TerminalOptions { viewport }).context(TRIED)
 }
 
 impl Drop for Screen {

@@ -150,7 +150,7 @@ pub const COLUMNS: &[Column<Row, Sort>] = &[
         from: 54,
         until: ANY,
         sort: None,
-        meaning: "the part in softirqs for it, whichever task they interrupted",
+        meaning: "the part in softirqs for it, in any task's time",
         write: |row| cpus(row.softirq),
     },
     Column {

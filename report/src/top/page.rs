@@ -7,7 +7,7 @@ use super::columns::{COLUMNS, CPU_COLUMNS, Column, UNSAMPLED_CPU_COLUMNS, WIDE, 
 use super::header::{Depth, header, heads};
 use super::help;
 use super::line::{Line, Role, cut, paragraph, right};
-use super::rows::{self, Id, Shown, dearest, payers, short, tail};
+use super::rows::{self, Id, Shown, dearest, short, tail};
 use super::view::{ATTACH_SECONDS, By, View};
 use crate::number::percent;
 use crate::words::plural;
@@ -205,7 +205,7 @@ fn table(snapshot: &Snapshot, view: &View, width: usize, room: Option<usize>) ->
             rows::cpus(snapshot, view.cpu_sort).into_iter().skip(from).take(most).map(line).collect()
         }
         By::Layers => {
-            let all = rows::work(snapshot, view);
+            let all = rows::work(snapshot, view.unit.as_deref());
             let total: f64 = all.iter().filter(|work| work.category.is_none()).map(|work| work.cpus).sum();
             let line = |work: &rows::Work| {
                 let share = if total > 0.0 { percent(work.cpus / total) } else { String::new() };
@@ -270,7 +270,7 @@ fn payer_lines(snapshot: &Snapshot, view: &View, inner: usize, width: usize, fro
         let role = if row.kind == RowKind::Unit || row.kind == RowKind::Process { Role::Plain } else { Role::Faint };
         figures.with("  ", Role::Plain).with(&(name + &count), role)
     };
-    payers(snapshot, view).iter().skip(from).take(most).map(line).collect()
+    view.payers(snapshot).iter().skip(from).take(most).map(line).collect()
 }
 
 /// Three small tables next to each other: processes of the selected unit, the hottest CPUs, work by layer and kind.
@@ -328,7 +328,7 @@ fn hottest(snapshot: &Snapshot, room: usize) -> Vec<Line> {
 
 fn dearest_work(snapshot: &Snapshot) -> Vec<Line> {
     let mut lines = vec![Line::of("Layer and kind of work", Role::Title), small_head([("CPUs", 6)], "LAYER, KIND")];
-    let mut work: Vec<rows::Work> = rows::work(snapshot, &View::default()).into_iter().filter(|work| work.category.is_some()).collect();
+    let mut work: Vec<rows::Work> = rows::work(snapshot, None).into_iter().filter(|work| work.category.is_some()).collect();
     dearest(&mut work, |work| work.cpus);
     let line = |work: &rows::Work| {
         let kind = work.category.map_or("", attribution::Category::name);

@@ -7,8 +7,7 @@ use analysis::top::{CpuRow, Cpus, Rate, Row, RowKind, Snapshot};
 use attribution::{Category, Layer};
 use model::order::Order;
 
-use super::columns::{CpuSort, reach};
-use super::view::{By, View};
+use super::columns::{CpuSort, Sort, reach};
 
 /// Identity of a row while figures change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,21 +41,45 @@ impl Shown<'_> {
     }
 }
 
+/// A table of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// Owners by unit.
+    Units,
+    /// Owners by process.
+    Processes,
+    /// Processes in whose time the work ran.
+    Interrupted,
+}
+
+/// The rows of a table that are shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Selection<'v> {
+    /// The table.
+    pub table: Table,
+    /// Of this unit alone.
+    pub unit: Option<&'v str>,
+    /// Rows below their own ± one by one.
+    pub all: bool,
+    /// Their order.
+    pub sort: Sort,
+}
+
 /// The rows of units, processes or interrupted tasks.
-pub fn payers<'a>(snapshot: &'a Snapshot, view: &View) -> Vec<Shown<'a>> {
-    let all = match view.by {
-        _ if view.interrupted => &snapshot.interrupted,
-        By::Processes => &snapshot.processes,
-        _ => &snapshot.units,
+pub fn payers<'a>(snapshot: &'a Snapshot, selection: &Selection<'_>) -> Vec<Shown<'a>> {
+    let all = match selection.table {
+        Table::Units => &snapshot.units,
+        Table::Processes => &snapshot.processes,
+        Table::Interrupted => &snapshot.interrupted,
     };
-    let in_unit = |row: &&Row| view.unit.is_none() || row.unit == view.unit;
+    let in_unit = |row: &&Row| selection.unit.is_none() || row.unit.as_deref() == selection.unit;
     let all: Vec<&Row> = all.iter().filter(in_unit).collect();
     let is_small = |row: &Row| row.all.cpus < reach(&row.all);
     let small = all.iter().filter(|row| is_small(row)).count();
-    let folds = small > 1 && !view.all;
+    let folds = small > 1 && !selection.all;
     let mut rows: Vec<Shown<'_>> =
         all.iter().filter(|row| !folds || !is_small(row)).map(|row| Shown { row: Cow::Borrowed(*row), others: None }).collect();
-    let value = |shown: &Shown<'_>| view.sort.value(&shown.row).unwrap_or(f64::NEG_INFINITY);
+    let value = |shown: &Shown<'_>| selection.sort.value(&shown.row).unwrap_or(f64::NEG_INFINITY);
     rows.order_by(|a, b| value(b).total_cmp(&value(a)));
     if folds {
         let others: Vec<&Row> = all.into_iter().filter(|row| is_small(row)).collect();
@@ -125,9 +148,9 @@ pub struct Work {
 }
 
 /// Layers with their kinds of work behind each, the dearest first: of all rows, or of a unit.
-pub fn work(snapshot: &Snapshot, view: &View) -> Vec<Work> {
+pub fn work(snapshot: &Snapshot, unit: Option<&str>) -> Vec<Work> {
     let mut layers: BTreeMap<Layer, BTreeMap<Category, f64>> = BTreeMap::new();
-    for row in snapshot.units.iter().filter(|row| view.unit.as_ref().is_none_or(|unit| row.kind == RowKind::Unit && row.name == *unit)) {
+    for row in snapshot.units.iter().filter(|row| unit.is_none_or(|unit| row.kind == RowKind::Unit && row.name == unit)) {
         for ((layer, category), cpus) in &row.parts {
             *layers.entry(*layer).or_default().entry(*category).or_insert(0.0) += cpus;
         }

@@ -3,7 +3,7 @@
 use analysis::top::{RowKind, Snapshot};
 
 use super::columns::{CpuSort, Sort};
-use super::rows::{self, Id};
+use super::rows::{self, Id, Selection, Shown, Table, payers};
 
 /// Time for which `attach` is proposed.
 pub const ATTACH_SECONDS: u32 = 20;
@@ -135,12 +135,22 @@ impl View {
         if snapshot.network.is_none() { By::Cpus } else { self.by }
     }
 
+    /// The rows of units, processes or interrupted tasks.
+    pub(super) fn payers<'a>(&self, snapshot: &'a Snapshot) -> Vec<Shown<'a>> {
+        let table = match self.by {
+            _ if self.interrupted => Table::Interrupted,
+            By::Processes => Table::Processes,
+            By::Units | By::Cpus | By::Layers => Table::Units,
+        };
+        payers(snapshot, &Selection { table, unit: self.unit.as_deref(), all: self.all, sort: self.sort })
+    }
+
     /// Identities of all rows, in their order.
     pub(super) fn ids(&self, snapshot: &Snapshot) -> Vec<Id> {
         match self.shown(snapshot) {
-            By::Units | By::Processes => rows::payers(snapshot, self).iter().map(rows::Shown::id).collect(),
+            By::Units | By::Processes => self.payers(snapshot).iter().map(Shown::id).collect(),
             By::Cpus => rows::cpus(snapshot, self.cpu_sort).iter().map(|row| Id::Cpu(row.cpu)).collect(),
-            By::Layers => rows::work(snapshot, self).iter().map(|work| Id::Work(work.layer, work.category)).collect(),
+            By::Layers => rows::work(snapshot, self.unit.as_deref()).iter().map(|work| Id::Work(work.layer, work.category)).collect(),
         }
     }
 
@@ -227,7 +237,7 @@ impl View {
             's' if self.by == By::Layers => self.cursor.note = "layers are in the order of their CPUs",
             // An order by figures that no row has would be none.
             's' => {
-                let is_known = |sort: Sort| rows::payers(snapshot, self).iter().any(|shown| sort.value(&shown.row).is_some());
+                let is_known = |sort: Sort| self.payers(snapshot).iter().any(|shown| sort.value(&shown.row).is_some());
                 self.sort = next(&Sort::ALL, self.sort, is_known);
             }
             'a' => match self.target(snapshot) {

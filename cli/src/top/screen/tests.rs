@@ -86,9 +86,9 @@ fn the_newest_snapshot_is_drawn_and_a_frozen_screen_keeps_its_own() {
     assert!(made.text().contains("first") && !made.text().contains("old"), "{}", made.text());
     made.follow(&snapshots, &[letter('f')]);
     sender.send(machine("second")).unwrap();
-    made.follow(&snapshots, &[Input::Redraw]);
+    made.follow(&snapshots, &[]);
     assert!(made.text().contains("first") && made.text().contains("FROZEN"), "{}", made.text());
-    made.follow(&snapshots, &[letter('f'), Input::Redraw]);
+    made.follow(&snapshots, &[letter('f')]);
     assert!(made.text().contains("second") && !made.text().contains("FROZEN"), "{}", made.text());
 }
 
@@ -104,8 +104,9 @@ fn keys_and_signals_end_it() {
     let target = Target::Unit("/system.slice/nginx.service".to_owned());
     assert_eq!(made.follow(&snapshots, &[letter('a'), letter('y')]), Some(Turn::End(Ending::Attach(target))));
     assert_eq!(made.follow(&snapshots, &[Input::Stop]), Some(Turn::Stop));
+    assert_eq!(made.follow(&snapshots, &[Input::Redraw]), Some(Turn::Again));
     for (flag, turn) in [
-        (made.signals.continued.clone(), Turn::Continued),
+        (made.signals.continued.clone(), Turn::Again),
         (made.signals.stop.clone(), Turn::Stop),
         (made.signals.end.clone(), Turn::End(Ending::Interrupted)),
     ] {
@@ -125,6 +126,7 @@ const ENDED: &str = "the screen ended:";
 
 /// Runs in a terminal that another claim makes.
 #[test]
+#[allow(clippy::print_stdout, reason = "the claim that started this reads it")]
 fn in_a_terminal() {
     let Ok(way) = env::var(WAY) else { return };
     let (sender, snapshots) = sync_channel(1);
@@ -146,10 +148,7 @@ fn in_a_terminal() {
     };
     thread::spawn(measure);
     let ending = show(&snapshots);
-    #[expect(clippy::print_stdout, reason = "the test that started this one reads it")]
-    {
-        println!("{ENDED} {ending:?}");
-    }
+    println!("{ENDED} {ending:?}");
 }
 
 /// The bytes that a terminal gets when the screen ends in a way, with these keys typed.
