@@ -1,12 +1,8 @@
 //! The threads whose events a program looks at.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use sys::process::own_id_namespace;
 
 use super::asm::{Assembler, Helper, Label, Reg, Test};
-
-/// The inode of the first namespace of process ids (`PROC_PID_INIT_INO`).
-const FIRST_NAMESPACE: u64 = 0xffff_fffc;
 
 /// The threads of a process that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +25,7 @@ impl Filter {
     /// The events of `who`. In a container ids differ from the kernel's own; the
     /// kernel then translates.
     pub fn new(who: Who) -> Self {
-        let namespace = fs::metadata("/proc/self/ns/pid").ok().filter(|namespace| namespace.ino() != FIRST_NAMESPACE);
-        Self { who, namespace: namespace.map(|namespace| (namespace.dev(), namespace.ino())) }
+        Self { who, namespace: own_id_namespace() }
     }
 
     /// Returns whether ids differ from the kernel's own here, as in a container.

@@ -1,11 +1,10 @@
 //! Samples outside a program, on the CPUs that were sampled for it.
 
 use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 
 use model::end::Window;
 use model::profile::Account;
+use sys::process::own_id_namespace;
 
 use crate::sampler::record::{Record, Sample};
 use crate::sampler::{Recording, Tasks};
@@ -17,9 +16,6 @@ const NETWORK: [&str; 3] = ["net_rx_action", "net_tx_action", "napi_threaded_pol
 const SOFTIRQ: [&str; 2] = ["__do_softirq", "handle_softirqs"];
 /// Functions that are on the chain of whatever the idle task does.
 pub const IDLE: [&str; 2] = ["cpu_startup_entry", "do_idle"];
-
-/// Inode of the first namespace of process ids (`PROC_PID_INIT_INO`).
-pub const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 /// Samples within a window outside a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,7 +36,7 @@ pub struct Outside {
 /// In a namespace of process ids the kernel writes 0 for tasks of other namespaces, as for the idle task. Those are
 /// told by their chains: what the idle task does has its loop at the outer end.
 pub fn outside(recordings: &[Recording], symbols: &Symbols, own: &[Tasks], window: Window) -> Outside {
-    let first = fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() == FIRST_NAMESPACE);
+    let first = own_id_namespace().is_none();
     let mut known: HashMap<u64, [bool; 3]> = HashMap::new();
     let mut found = Outside::default();
     for record in recordings.iter().flat_map(Recording::records) {

@@ -1,6 +1,7 @@
 //! Processes and their threads as `/proc` shows them (proc(5)): what is gone has nothing.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -90,6 +91,14 @@ pub fn children(pid: u32, thread: u32) -> Vec<u32> {
     text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
+/// Device and inode of this process's namespace of process ids, unless it is the machine's first (whose inode is
+/// `PROC_PID_INIT_INO`) or cannot be told.
+pub fn own_id_namespace() -> Option<(u64, u64)> {
+    const FIRST: u64 = 0xEFFF_FFFC;
+    let namespace = fs::metadata("/proc/self/ns/pid").ok()?;
+    (namespace.ino() != FIRST).then(|| (namespace.dev(), namespace.ino()))
+}
+
 /// What the scheduler counts of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scheduling {
@@ -127,11 +136,16 @@ pub fn run_delay(schedstat: &str) -> Option<u64> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
+/// The third number of `schedstat`: times that a thread came to a CPU.
+pub fn arrivals(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(2)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::id;
 
-    use super::{Scheduling, Stat, children, processes, threads};
+    use super::{Scheduling, Stat, arrivals, children, processes, threads};
 
     #[test]
     fn a_name_with_brackets_does_not_move_the_fields() {
@@ -159,5 +173,6 @@ mod tests {
         let parse = |schedstat| Scheduling::parse(status, schedstat);
         assert_eq!(parse("9 50 1"), Scheduling { switches: [7, 2], ran: Some(9), delay: Some(50) });
         assert_eq!([parse("").delay, parse("0 x 0").delay], [None, None]);
+        assert_eq!([arrivals("9 50 1"), arrivals("9 50"), arrivals("9 50 x")], [Some(1), None, None]);
     }
 }

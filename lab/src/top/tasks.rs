@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::top::Process;
-use profile::elsewhere::{FIRST_NAMESPACE, IDLE};
+use profile::elsewhere::IDLE;
 use profile::machine::Drained;
-use sys::process::{Stat, threads};
+use sys::process::{Stat, arrivals, own_id_namespace, run_delay, threads};
 
 use super::units::{self, Units};
 use crate::attach::program;
@@ -27,11 +26,11 @@ const KTHREADD: u32 = 2;
 #[derive(Debug)]
 pub struct Tasks {
     first_namespace: bool,
-    known: HashMap<u32, Known>,
+    known: HashMap<u32, TaskEntry>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct TaskEntry {
     name: String,
     unit: Option<String>,
     kernel: bool,
@@ -45,8 +44,7 @@ struct Known {
 impl Tasks {
     /// No process is known yet.
     pub fn new() -> Self {
-        let first_namespace = fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() == FIRST_NAMESPACE);
-        Self { first_namespace, known: HashMap::new() }
+        Self { first_namespace: own_id_namespace().is_none(), known: HashMap::new() }
     }
 
     /// True where every process of the machine has its number here.
@@ -71,12 +69,12 @@ impl Tasks {
         }
     }
 
-    fn meet(&mut self, pid: u32) -> &mut Known {
+    fn meet(&mut self, pid: u32) -> &mut TaskEntry {
         let known = self.known.entry(pid).or_insert_with(|| {
             let stat = Stat::of(pid);
             let kernel = pid == KTHREADD || stat.is_some_and(|stat| stat.parent == KTHREADD);
             let unit = units::of_process(pid);
-            Known { name: program::name(pid), unit, kernel, started: stat.map(|stat| stat.started), waited: None, seen: Instant::now() }
+            TaskEntry { name: program::name(pid), unit, kernel, started: stat.map(|stat| stat.started), waited: None, seen: Instant::now() }
         });
         known.seen = Instant::now();
         known
@@ -109,7 +107,8 @@ impl Tasks {
         if self.known.len() > MOST {
             self.known.clear();
         }
-        let reused = |pid: u32, known: &Known| known.started.is_some_and(|started| Stat::of(pid).is_some_and(|now| now.started != started));
+        let reused =
+            |pid: u32, known: &TaskEntry| known.started.is_some_and(|started| Stat::of(pid).is_some_and(|now| now.started != started));
         // One a stretch for each that was met in it: their numbers come round in an hour at the earliest.
         let recent: Vec<u32> =
             self.known.iter().filter(|(_, known)| known.seen.elapsed() < Duration::from_secs(1)).map(|(pid, _)| *pid).collect();
@@ -129,8 +128,7 @@ fn waited(pid: u32, left: &mut usize) -> Option<[u64; 2]> {
     let mut sum = None;
     for thread in threads {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).unwrap_or_default();
-        let fields: Vec<u64> = text.split_ascii_whitespace().filter_map(|field| field.parse().ok()).collect();
-        if let [_, wait, arrivals] = fields[..] {
+        if let Some((wait, arrivals)) = run_delay(&text).zip(arrivals(&text)) {
             let [all, times] = sum.unwrap_or([0_u64; 2]);
             sum = Some([all.saturating_add(wait), times.saturating_add(arrivals)]);
         }
