@@ -46,7 +46,7 @@ pub struct CpuTime {
     pub idle: Nanos,
     /// That a hypervisor took.
     pub steal: Nanos,
-    /// All of it, steal included.
+    /// Time of the CPU, steal included.
     pub all: Nanos,
 }
 

@@ -45,11 +45,16 @@ impl KernelNames {
     pub fn refresh(&mut self) -> Result<(), Refusal> {
         let news = self.news.as_mut().map(News::take);
         let modules = modules();
-        let changed = self.modules != modules || self.symbols.moment(u64::MAX) > 0 || news.is_some_and(|news| news != Ok(Vec::new()));
+        let changed = self.modules != modules || self.changes() > 0 || news.is_some_and(|news| news != Ok(Vec::new()));
         if changed {
             (self.modules, self.symbols) = (modules, Symbols::of_kernel()?);
         }
         Ok(())
+    }
+
+    /// Changes since the names were read.
+    pub fn changes(&self) -> usize {
+        self.symbols.moment(u64::MAX)
     }
 
     /// The names with every change since the last [`Self::refresh`], after samples were taken; `notes` gets why

@@ -81,7 +81,7 @@ pub struct Cpus {
 /// The network's part of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Network {
-    /// All of it.
+    /// The sum of its parts.
     #[serde(flatten)]
     pub all: Cpus,
     /// In system calls of processes and in threads of the kernel, in CPUs.
@@ -221,7 +221,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// All of it.
+    /// The sum of its parts.
     pub fn all(&self) -> f64 {
         self.reader + self.samples + self.hooks
     }

@@ -15,6 +15,8 @@ use super::tally::{MessageTally, OnCpu, Party, ProcessTally, Tally, Unit, Work};
 /// Stretches of a window: with one of about a second, 10 s.
 pub const STRETCHES: usize = 10;
 
+/// The most paths of units that are remembered.
+const MOST_UNITS: usize = 100_000;
 /// The most refusals that are kept: each is said once.
 const MOST_REFUSED: usize = 20;
 
@@ -40,12 +42,23 @@ impl<'r> Machine<'r> {
         Self { parts: Parts::new(rules), units, places, tallies, window: window.max(1), refused }
     }
 
+    /// Begins another window, of which nothing is known yet.
+    pub fn start_over(&mut self) {
+        self.tallies.clear();
+    }
+
     /// Takes another stretch, and what was refused in it; the oldest stretch goes where the window is full.
     pub fn add(&mut self, bucket: &Bucket, refused: Vec<Refusal>) {
         for refusal in refused {
             if !self.refused.contains(&refusal) && self.refused.len() < MOST_REFUSED {
                 self.refused.push(refusal);
             }
+        }
+        // Units that come and go for months take no more room than this; the window begins again, with other places.
+        if self.units.len() > MOST_UNITS {
+            self.units.clear();
+            self.places.clear();
+            self.start_over();
         }
         let (units, places) = (&mut self.units, &mut self.places);
         let unit = |path: &str| {
@@ -226,7 +239,7 @@ impl<'a> Window<'a> {
             proc_stat_softirq: read.then(|| by_counter(|cpu| cpu.softirq)),
             sampled_softirq: sampled.then(|| self.cpus(self.on_cpu.values().map(|on| on.softirq).sum())),
             units: self.rows(|one| one.owner, Party::in_units, units),
-            processes: self.rows(|one| one.owner, Party::in_processes, units),
+            processes: self.rows(|one| one.owner, |party| party, units),
             interrupted: self.interrupted(units),
             per_cpu: self.per_cpu(units),
             own: Own { reader: own(0), samples: own(1), hooks: own(2) },
@@ -236,7 +249,7 @@ impl<'a> Window<'a> {
 
     /// Rows by the task that the work ran in. Messages are their owners', whichever task they interrupt.
     fn interrupted(&self, units: &[String]) -> Vec<Row> {
-        let mut rows = self.rows(|one| one.work.ran_in, Party::in_processes, units);
+        let mut rows = self.rows(|one| one.work.ran_in, |party| party, units);
         rows.retain(|row| row.samples > 0);
         rows.iter_mut().for_each(|row| (row.messages, row.bytes) = (None, None));
         rows
@@ -410,11 +423,6 @@ impl Party {
             Self::Process(_, None) => Self::Ended,
             other => other,
         }
-    }
-
-    /// The row of a table of processes that it is in.
-    const fn in_processes(self) -> Self {
-        self
     }
 }
 

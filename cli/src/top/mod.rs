@@ -4,14 +4,13 @@ mod keys;
 mod screen;
 
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use ::report::top::Target;
+use ::report::top::{ATTACH_SECONDS, Target};
 use analysis::top::{Machine, STRETCHES, Snapshot};
 use anyhow::{Context, anyhow};
 use attribution::Rules;
@@ -28,8 +27,6 @@ use screen::{Ending, can_show, show};
 const STRETCH: Duration = Duration::from_secs(1);
 /// The rates that are taken: a lower one shows nothing in a window, a higher one is throttled by the kernel.
 const RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
-/// Time for which a row is attached to.
-const ATTACHED: &str = "20s";
 
 /// Watches the machine, and shows what the network stack costs it.
 ///
@@ -56,6 +53,17 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
     on_screen(settings, stretches)
 }
 
+/// What follows a stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Another one of the same window, which slides.
+    Stretch,
+    /// Another window.
+    Window,
+    /// Nothing.
+    End,
+}
+
 /// Prints window after window, each when it is full; the last one when the time is over or a signal comes.
 fn windows(
     settings: Settings,
@@ -71,7 +79,11 @@ fn windows(
         if over || taken % window == 0 {
             print(&snapshot).context("print a window")?;
         }
-        Ok(if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(match () {
+            () if over => Next::End,
+            () if taken % window == 0 => Next::Window,
+            () => Next::Stretch,
+        })
     })?;
     Ok(if stop.load(Ordering::Relaxed) { Exit::Failed } else { Exit::Done })
 }
@@ -81,7 +93,7 @@ fn watch(
     settings: Settings,
     window: usize,
     stop: &AtomicBool,
-    mut each: impl FnMut(Snapshot) -> anyhow::Result<ControlFlow<()>>,
+    mut each: impl FnMut(Snapshot) -> anyhow::Result<Next>,
 ) -> anyhow::Result<()> {
     let rules = Rules::builtin().context("read the rules that come with nettoll")?;
     let (mut watcher, refused) = Watcher::open(settings);
@@ -94,10 +106,11 @@ fn watch(
         let mut notes = Vec::new();
         let bucket = watcher.next(STRETCH, stop, &mut notes);
         machine.add(&bucket, notes);
-        if let Some(snapshot) = machine.snapshot()
-            && each(snapshot)?.is_break()
-        {
-            break;
+        let Some(snapshot) = machine.snapshot() else { continue };
+        match each(snapshot)? {
+            Next::Stretch => {}
+            Next::Window => machine.start_over(),
+            Next::End => break,
         }
     }
     Ok(())
@@ -114,7 +127,7 @@ fn on_screen(settings: Settings, stretches: Option<usize>) -> Result<Exit, Failu
             watch(settings, STRETCHES, &stop, |snapshot| {
                 taken += 1;
                 let over = sender.send(snapshot).is_err() || stretches.is_some_and(|stretches| taken >= stretches);
-                Ok(if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                Ok(if over { Next::End } else { Next::Stretch })
             })
         };
         thread::Builder::new().name("nettoll-top".to_owned()).spawn(measure).context("start a thread; is there a limit of processes?")?
@@ -140,7 +153,7 @@ fn attach_to(target: &Target) -> Result<Exit, Failure> {
             ["--pid", &pid]
         }
     };
-    match args::command(["attach", row[0], row[1], "-t", ATTACHED]).map_err(anyhow::Error::from)? {
+    match args::command(["attach", row[0], row[1], "-t", &ATTACH_SECONDS.to_string()]).map_err(anyhow::Error::from)? {
         Some(Command::Attach(args)) => attach::run(&args),
         _ => Err(Failure::misuse("attach does not take this row")),
     }

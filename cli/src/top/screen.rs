@@ -86,7 +86,7 @@ pub fn show(snapshots: &Receiver<Snapshot>) -> anyhow::Result<Ending> {
 
 /// The part of a screen that stays while the terminal is given back for a while.
 #[derive(Default)]
-struct Shown {
+struct Snapshots {
     /// The snapshot on the screen.
     now: Option<Snapshot>,
     /// A newer one, which comes when the screen is not frozen any more.
@@ -106,7 +106,7 @@ enum Turn {
 /// Draws until something else is to be done with the terminal. `next` waits for a key for some time.
 fn follow<B: Backend>(
     terminal: &mut Terminal<B>,
-    shown: &mut Shown,
+    shown: &mut Snapshots,
     view: &mut View,
     looks: Looks,
     snapshots: &Receiver<Snapshot>,
@@ -185,7 +185,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The terminal, until this is dropped.
 struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
-    shown: Shown,
+    shown: Snapshots,
 }
 
 impl Screen {
@@ -199,7 +199,7 @@ impl Screen {
                 usual(info);
             }));
         });
-        let mut screen = Self { terminal: whole()?, shown: Shown::default() };
+        let mut screen = Self { terminal: whole()?, shown: Snapshots::default() };
         screen.take()?;
         Ok(screen)
     }

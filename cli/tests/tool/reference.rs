@@ -285,14 +285,14 @@ fn other_tools_output_is_read() -> Result<(), Skip> {
     tool.write("b.json", &IPERF3.replace("1024", "512"));
     tool.write("n.txt", NETPERF);
     let json = tool.run(&["reference", "bidulock2007", "--iperf3", "a.json", "b.json", "--netperf", "n.txt", "-J"]).done().json();
-    let beside = json["comparisons"].as_array().unwrap();
-    assert_eq!(beside.len(), 2);
-    let sizes = beside[0]["series"][0]["sizes"].as_array().unwrap();
+    let comparisons = json["comparisons"].as_array().unwrap();
+    assert_eq!(comparisons.len(), 2);
+    let sizes = comparisons[0]["series"][0]["sizes"].as_array().unwrap();
     let rates: Vec<_> =
         sizes.iter().map(|size| (size["message_bytes"].as_u64().unwrap(), size["messages_per_s"].as_f64().unwrap())).collect();
     assert_eq!(rates, [(512, 76_027.0), (1024, 76_027.0)]);
-    assert_eq!(beside[1]["series"][0]["sizes"][0]["messages_per_s"].as_f64().unwrap(), 97_656.25);
-    assert!(beside[1]["remarks"][0].as_str().unwrap().contains("REMOTE_RECV_THROUGHPUT"));
+    assert_eq!(comparisons[1]["series"][0]["sizes"][0]["messages_per_s"].as_f64().unwrap(), 97_656.25);
+    assert!(comparisons[1]["remarks"][0].as_str().unwrap().contains("REMOTE_RECV_THROUGHPUT"));
     tool.run(&["reference", "--iperf3", "a.json", "b.json"]).done().says("iperf3 UDP");
     Ok(())
 }

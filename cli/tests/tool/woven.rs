@@ -126,7 +126,7 @@ fn arms_that_cannot_be_woven_are_refused_with_the_reason() -> Result<(), Skip> {
 }
 
 fn arms_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
-    let told = |flags: &[&str]| {
+    let dry = |flags: &[&str]| {
         let words = ["study", "size", "--test", "UDP_STREAM", "--size", "64", "--dry-run", "--arm", "a", "--arm", "b: sndbuf=64K"];
         let answer = Tool::new().run(&[&words[..], flags].concat()).done();
         let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -144,7 +144,7 @@ fn arms_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
         (&["--most", "30"], "8, 16, 24 instances"),
         (&["--woven", "--time", "2s"], "After 4 instances"),
     ] {
-        let woven = told(flags);
+        let woven = dry(flags);
         assert!(woven.stderr.contains("the arms are woven") && woven.stdout.contains(when), "{flags:?}: {woven:#?}");
         assert_eq!(woven.stderr.contains("a verdict takes 8 instances, here are 4"), flags.contains(&"2s"), "{woven:#?}");
         assert!(woven.stdout.contains("no woven run of such cells is stored"), "{woven:#?}");
@@ -157,7 +157,7 @@ fn arms_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
         (&["--flows", "40"], "a cell has more flows than have a turn in each slice"),
         (&["--rate", "100/s"], "a slice has too few messages of the offered rate"),
     ] {
-        let turn = told(flags);
+        let turn = dry(flags);
         assert!(turn.stderr.contains(&format!("the arms are compared in turn: {why}")), "{flags:?}: {turn:#?}");
         assert!(!turn.stdout.contains("instances"), "{flags:?}: {turn:#?}");
     }
@@ -230,7 +230,7 @@ fn ways_and_many_arms_are_rounds_around_a_reference() -> Result<(), Skip> {
 }
 
 fn ways_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
-    let told = |flags: &[&str]| {
+    let dry = |flags: &[&str]| {
         let answer = Tool::new().run(&[&["study", "ways", "--test", "UDP_STREAM", "--size", "64", "--dry-run"], flags].concat()).done();
         let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         (plain(&answer.stdout), plain(&answer.stderr))
@@ -240,7 +240,7 @@ fn ways_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
         (&["--blocks", "9"], "9 instances of 3 groups"),
         (&["--time", "30s"], "instances of 3 groups"),
     ] {
-        let (out, err) = told(flags);
+        let (out, err) = dry(flags);
         assert!(
             err.contains("the ways are woven") && err.contains("uring-sqpoll stays in turn") && out.contains(when),
             "{flags:?}: {out} {err}"
@@ -252,7 +252,7 @@ fn ways_are_woven_where_they_can_be_and_a_line_says_why() -> Result<(), Skip> {
         (&["--link", "ethernet 10M"], "the link takes long to drain"),
         (&["--warmup", "10ms"], "a warm-up and a precision are those of trials in turn"),
     ] {
-        let (out, err) = told(flags);
+        let (out, err) = dry(flags);
         assert!(err.contains(&format!("the ways are compared in turn: {why}")) && !out.contains("instances"), "{flags:?}: {out} {err}");
     }
     let plain = Tool::new().run(&["study", "quick", "--dry-run"]).done();

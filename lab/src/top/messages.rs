@@ -63,11 +63,11 @@ impl MessageWindows {
         };
     }
 
-    /// Starts and stops counting as the time has come.
-    pub fn turn(&mut self, now: Instant) {
+    /// Starts and stops counting as the time has come; `note` gets why it cannot, after which nothing is counted any more.
+    pub fn turn(&mut self, now: Instant, note: impl FnOnce(Refusal)) {
         let Some((start, end)) = self.window else { return };
         if self.since.is_none() && (start..end).contains(&now) {
-            self.start();
+            self.start(note);
         } else if self.since.is_some() && now >= end && !self.all {
             self.stop();
         }
@@ -79,11 +79,14 @@ impl MessageWindows {
         next.filter(|next| *next > now).map_or(Duration::MAX, |next| next - now)
     }
 
-    fn start(&mut self) {
-        if let Some(counter) = &mut self.counter
-            && counter.start().is_ok()
-        {
-            self.since = Some(Instant::now());
+    fn start(&mut self, note: impl FnOnce(Refusal)) {
+        match self.counter.as_mut().map(MessageCounts::start) {
+            Some(Ok(())) => self.since = Some(Instant::now()),
+            Some(Err(refusal)) => {
+                note(refusal);
+                self.counter = None;
+            }
+            None => {}
         }
     }
 
@@ -95,8 +98,8 @@ impl MessageWindows {
         self.rows.extend(counter.take().unwrap_or_default());
     }
 
-    /// The messages of the stretch that ends; `None` where they were not counted in it. Process ids are told where they are
-    /// `visible`: those of the first namespace of ids.
+    /// The messages of the stretch that ends; `None` where they were not counted in it. Processes are named where
+    /// their ids, which are those of the first namespace, are `visible` here.
     pub fn take(&mut self, units: &mut Units, visible: bool) -> Option<Messages> {
         if self.all
             && let (Some(counter), Some(since)) = (&mut self.counter, &mut self.since)
@@ -203,7 +206,7 @@ mod tests {
             let mut windows = windows(all);
             let now = Instant::now();
             windows.begin(now, SECOND);
-            windows.turn(now + SECOND / 2);
+            windows.turn(now + SECOND / 2, |refusal| panic!("{refusal}"));
             assert_eq!(windows.take(&mut Units::find(), true), None);
         }
     }

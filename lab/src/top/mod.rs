@@ -27,6 +27,8 @@ use units::Units;
 
 /// Between two looks at whether the user wants to stop.
 const STEP: Duration = Duration::from_millis(50);
+/// Changes of the kernel's names after which they are read again.
+const MOST_CHANGES: usize = 1_000;
 /// The most of a CPU that samples may take from it.
 const MOST_COST: f64 = 0.01;
 
@@ -104,7 +106,7 @@ impl Watcher {
             if now >= until {
                 break;
             }
-            self.messages.turn(now);
+            self.messages.turn(now, |refusal| notes.push(refusal));
             std::thread::sleep((until - now).min(self.messages.wait(now)).min(STEP));
         }
         let drained = self.drain(notes);
@@ -143,10 +145,16 @@ impl Watcher {
                 return Drained::default();
             }
         };
-        sampler.take(symbols).unwrap_or_else(|refusal| {
+        let drained = sampler.take(symbols).unwrap_or_else(|refusal| {
             notes.push(refusal);
             Drained::default()
-        })
+        });
+        if names.changes() > MOST_CHANGES
+            && let Err(refusal) = names.refresh()
+        {
+            notes.push(refusal);
+        }
+        drained
     }
 
     /// Puts the samples into the bucket, with tasks and owners.

@@ -9,7 +9,7 @@ use model::Refusal;
 use model::top::Owner;
 use nix::libc;
 use profile::machine::MachineSample;
-use profile::owners::{Held, Mark, SampleMarks, Socket, Sockets};
+use profile::owners::{Mark, SampleMarks, Socket, SocketHolder, Sockets};
 
 use super::units::Units;
 
@@ -42,7 +42,7 @@ struct HeldSockets {
 }
 
 impl HeldSockets {
-    fn of(held: &[Held]) -> Self {
+    fn of(held: &[SocketHolder]) -> Self {
         let mut this = Self::default();
         for one in held {
             let holders = this.holders.entry(one.socket.address).or_default();

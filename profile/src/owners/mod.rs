@@ -6,7 +6,7 @@
 
 mod counts;
 mod fields;
-mod known;
+mod protocols;
 mod scan;
 mod sockets;
 
@@ -18,10 +18,10 @@ use sys::refused_call;
 
 pub use counts::{Counted, MessageCounts};
 pub use fields::Socket;
-pub use sockets::{Held, Sockets};
+pub use sockets::{SocketHolder, Sockets};
 
 use fields::{Fields, numbers};
-use known::Known;
+use protocols::Protocols;
 use scan::{CallPlaces, LOST, MEMORY, Parts};
 
 const MECHANISM: &str = "owners of softirq work";
@@ -103,13 +103,13 @@ impl SampleMarks {
         }
         let types = sockets::kernel_types(MECHANISM)?;
         let fields = Fields::find(&types, MECHANISM)?;
-        let known = Known::learn(&Sockets::of_kernel(&types, fields)?)?;
+        let known = Protocols::learn(&Sockets::of_kernel(&types, fields)?)?;
         let cpus = sys::cpu::online().map_or(1, |cpus| cpus.len());
         let ring = Ring::new((cpus * ROOM).min(MOST), MECHANISM)?;
         let (failures, memory) = (Map::numbers(1, MECHANISM)?, Map::scratch(MEMORY, 1, MECHANISM)?);
         let call = CallPlaces::find(&types);
         let load = |call| {
-            let (protocols, addresses) = (&known.protocols, known.addresses.clone());
+            let (protocols, addresses) = (&known.functions, known.addresses.clone());
             let parts = Parts { memory: &memory, ring: &ring, failures: &failures, fields, protocols, addresses, call };
             Program::load(&scan::program(&parts), ProgramKind::PerfEvent, MECHANISM)
         };

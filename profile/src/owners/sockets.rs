@@ -19,7 +19,7 @@ const SIZE: i16 = 32 + Socket::SIZE;
 
 /// A socket and a process that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct SocketHolder {
     /// The process, by its id in the first namespace.
     pub process: u32,
     /// The lowest descriptor that one loop over the process's descriptors meets; a copy of it is a row of its own.
@@ -32,7 +32,7 @@ pub struct Held {
     pub(super) creator: u64,
 }
 
-impl Held {
+impl SocketHolder {
     /// Reads what the program in the kernel wrote; `None` of anything else.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut numbers = numbers(bytes);
@@ -74,9 +74,9 @@ impl Sockets {
     ///
     /// # Errors
     /// The system's answer.
-    pub fn held(&self) -> Result<Vec<Held>, Refusal> {
+    pub fn held(&self) -> Result<Vec<SocketHolder>, Refusal> {
         let data = self.program.iterate(MOST * SIZE as u64, MECHANISM)?;
-        Ok(data.chunks_exact(SIZE as usize).filter_map(Held::parse).collect())
+        Ok(data.chunks_exact(SIZE as usize).filter_map(SocketHolder::parse).collect())
     }
 }
 
@@ -161,21 +161,21 @@ fn program(places: &Places, fields: Fields) -> Vec<[u8; 8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Held, SIZE};
+    use super::{SIZE, SocketHolder};
     use proptest::prelude::{any, prop, prop_assert, proptest};
 
     #[test]
     fn a_row_without_a_socket_is_none() {
-        assert_eq!(Held::parse(&[0; SIZE as usize]), None);
+        assert_eq!(SocketHolder::parse(&[0; SIZE as usize]), None);
         let bytes: Vec<u8> = (1..=10_u64).flat_map(u64::to_ne_bytes).collect();
-        let held = Held::parse(&bytes).unwrap();
+        let held = SocketHolder::parse(&bytes).unwrap();
         assert_eq!((held.process, held.descriptor, held.inode, held.creator, held.socket.address), (1, 2, 3, 4, 5));
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(bytes.len() >= SIZE as usize || Held::parse(&bytes).is_none());
+            prop_assert!(bytes.len() >= SIZE as usize || SocketHolder::parse(&bytes).is_none());
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::profile::SampleSource;
-use profile::owners::{Held, Mark, MessageCounts, SampleMarks, Sockets};
+use profile::owners::{Mark, MessageCounts, SampleMarks, SocketHolder, Sockets};
 use profile::sampler::record::{Record, Sample};
 use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
@@ -60,7 +60,7 @@ pub fn of_samples() -> Result<(), Skip> {
     let mut observed = Observed::start(&format!("pairs:{ROUNDS}"))?;
     let process = observed.pid();
     // Those that receive are in no connection, and the first pair was opened first.
-    let mut receivers: Vec<Held> = sockets_of(process, &Sockets::open()?)?;
+    let mut receivers: Vec<SocketHolder> = sockets_of(process, &Sockets::open()?)?;
     receivers.retain(|held| held.socket.state == 7);
     receivers.sort_by_key(|held| held.descriptor);
     let [first, second] = receivers.iter().map(|held| held.socket.address).collect::<Vec<_>>()[..] else { panic!("{receivers:?}") };
@@ -125,7 +125,7 @@ fn while_taking<T: Send>(marks: &mut SampleMarks, work: impl FnOnce() -> T + Sen
 }
 
 /// Sockets that a process holds, by their inodes, which are the same in every namespace of ids.
-fn sockets_of(process: u32, sockets: &Sockets) -> Result<Vec<Held>, Skip> {
+fn sockets_of(process: u32, sockets: &Sockets) -> Result<Vec<SocketHolder>, Skip> {
     let links = fs::read_dir(format!("/proc/{process}/fd")).unwrap().flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
     let inode = |link: std::path::PathBuf| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u64>().ok();
     let inodes: Vec<u64> = links.filter_map(inode).collect();

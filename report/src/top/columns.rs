@@ -266,15 +266,7 @@ pub const CPU_COLUMNS: &[Column<CpuRow, CpuSort>] = &[
         meaning: "network work there, 1 being all of the CPU",
         write: |row| cpus(row.network),
     },
-    Column {
-        head: "softirq",
-        width: 8,
-        from: 0,
-        until: ANY,
-        sort: Some(CpuSort::Softirq),
-        meaning: "the part in softirqs",
-        write: |row| cpus(row.softirq),
-    },
+    SOFTIRQ,
     Column {
         head: "ksoftirqd",
         width: 10,
@@ -288,19 +280,8 @@ pub const CPU_COLUMNS: &[Column<CpuRow, CpuSort>] = &[
 ];
 
 /// The columns of CPUs where `/proc/stat` is all there is.
-pub const UNSAMPLED_CPU_COLUMNS: &[Column<CpuRow, CpuSort>] = &[
-    CPU,
-    Column {
-        head: "softirq",
-        width: 8,
-        from: 0,
-        until: ANY,
-        sort: Some(CpuSort::Softirq),
-        meaning: "softirqs of all kinds, 1 being all of the CPU",
-        write: |row| cpus(row.softirq),
-    },
-    BUSY,
-];
+pub const UNSAMPLED_CPU_COLUMNS: &[Column<CpuRow, CpuSort>] =
+    &[CPU, Column { meaning: "softirqs of all kinds, 1 being all of the CPU", ..SOFTIRQ }, BUSY];
 
 const CPU: Column<CpuRow, CpuSort> = Column {
     head: "CPU",
@@ -312,6 +293,16 @@ const CPU: Column<CpuRow, CpuSort> = Column {
     write: |row| row.cpu.to_string(),
 };
 
+/// CPU time in softirqs.
+const SOFTIRQ: Column<CpuRow, CpuSort> = Column {
+    head: "softirq",
+    width: 8,
+    from: 0,
+    until: ANY,
+    sort: Some(CpuSort::Softirq),
+    meaning: "the part in softirqs",
+    write: |row| cpus(row.softirq),
+};
 const BUSY: Column<CpuRow, CpuSort> = Column {
     head: "busy",
     width: 6,

@@ -35,7 +35,7 @@ pub const MARKS: [(&str, &str); 9] = [
     ("no sample", "CPU time without the samples that were due: taken by a hypervisor, or idle CPUs that did not wake"),
 ];
 
-/// All of it, in lines no wider than `width`.
+/// The help, in lines no wider than `width`.
 pub fn lines(snapshot: &Snapshot, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     if !snapshot.refused.is_empty() {

@@ -89,7 +89,7 @@ impl Line {
         self
     }
 
-    /// All of it in one role.
+    /// Text in one role.
     pub fn in_role(self, role: Role) -> Self {
         Self::of(&self.text(), role)
     }

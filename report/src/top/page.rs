@@ -7,7 +7,7 @@ use super::columns::{COLUMNS, CPU_COLUMNS, Column, UNSAMPLED_CPU_COLUMNS, WIDE, 
 use super::header::{Depth, header, heads};
 use super::help;
 use super::line::{Line, Role, cut, paragraph, right};
-use super::rows::{self, Id, Shown, dearest, short, tail};
+use super::rows::{self, Id, TableRow, dearest, short, tail};
 use super::view::{ATTACH_SECONDS, By, View};
 use crate::number::percent;
 use crate::words::plural;
@@ -254,7 +254,7 @@ fn payer_lines(snapshot: &Snapshot, view: &View, inner: usize, width: usize, fro
     let names = short(snapshot.units.iter().map(|row| row.name.as_str()));
     let unit = |path: &str| names.get(path).map_or_else(|| tail(path, 1).to_owned(), |name| (*name).to_owned());
     let with_pids = has_pids(snapshot, view);
-    let line = |shown: &Shown<'_>| {
+    let line = |shown: &TableRow<'_>| {
         let row = &*shown.row;
         let pid = with_pids.then(|| (row.pid.map_or(String::new(), |pid| pid.to_string()), PID));
         let figures = figures(columns(width, with_pids).map(|column| ((column.write)(row), column.width)).chain(pid));

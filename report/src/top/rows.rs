@@ -24,14 +24,14 @@ pub enum Id {
 
 /// A row of units or processes.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct TableRow<'a> {
     /// Its figures.
     pub row: Cow<'a, Row>,
     /// Number of rows in it, where it has several.
     pub others: Option<usize>,
 }
 
-impl Shown<'_> {
+impl TableRow<'_> {
     /// Its identity.
     pub fn id(&self) -> Id {
         match self.others {
@@ -66,7 +66,7 @@ pub struct Selection<'v> {
 }
 
 /// The rows of units, processes or interrupted tasks.
-pub fn payers<'a>(snapshot: &'a Snapshot, selection: &Selection<'_>) -> Vec<Shown<'a>> {
+pub fn payers<'a>(snapshot: &'a Snapshot, selection: &Selection<'_>) -> Vec<TableRow<'a>> {
     let all = match selection.table {
         Table::Units => &snapshot.units,
         Table::Processes => &snapshot.processes,
@@ -77,13 +77,13 @@ pub fn payers<'a>(snapshot: &'a Snapshot, selection: &Selection<'_>) -> Vec<Show
     let is_small = |row: &Row| row.all.cpus < reach(&row.all);
     let small = all.iter().filter(|row| is_small(row)).count();
     let folds = small > 1 && !selection.all;
-    let mut rows: Vec<Shown<'_>> =
-        all.iter().filter(|row| !folds || !is_small(row)).map(|row| Shown { row: Cow::Borrowed(*row), others: None }).collect();
-    let value = |shown: &Shown<'_>| selection.sort.value(&shown.row).unwrap_or(f64::NEG_INFINITY);
-    rows.order_by(|a, b| value(b).total_cmp(&value(a)));
+    let mut rows: Vec<TableRow<'_>> =
+        all.iter().filter(|row| !folds || !is_small(row)).map(|row| TableRow { row: Cow::Borrowed(*row), others: None }).collect();
+    let value = |shown: &TableRow<'_>| selection.sort.value(&shown.row).unwrap_or(f64::NEG_INFINITY);
+    dearest(&mut rows, value);
     if folds {
         let others: Vec<&Row> = all.into_iter().filter(|row| is_small(row)).collect();
-        rows.push(Shown { row: Cow::Owned(merged(&others)), others: Some(others.len()) });
+        rows.push(TableRow { row: Cow::Owned(merged(&others)), others: Some(others.len()) });
     }
     rows
 }
@@ -132,7 +132,7 @@ pub fn cpu_sort(snapshot: &Snapshot, sort: CpuSort) -> CpuSort {
 pub fn cpus(snapshot: &Snapshot, sort: CpuSort) -> Vec<&CpuRow> {
     let sort = cpu_sort(snapshot, sort);
     let mut rows: Vec<&CpuRow> = snapshot.per_cpu.iter().collect();
-    rows.order_by(|a, b| sort.value(b).total_cmp(&sort.value(a)));
+    dearest(&mut rows, |row| sort.value(row));
     rows
 }
 

@@ -3,7 +3,7 @@
 use analysis::top::{RowKind, Snapshot};
 
 use super::columns::{CpuSort, Sort};
-use super::rows::{self, Id, Selection, Shown, Table, payers};
+use super::rows::{self, Id, Selection, Table, TableRow, payers};
 
 /// Time for which `attach` is proposed.
 pub const ATTACH_SECONDS: u32 = 20;
@@ -136,7 +136,7 @@ impl View {
     }
 
     /// The rows of units, processes or interrupted tasks.
-    pub(super) fn payers<'a>(&self, snapshot: &'a Snapshot) -> Vec<Shown<'a>> {
+    pub(super) fn payers<'a>(&self, snapshot: &'a Snapshot) -> Vec<TableRow<'a>> {
         let table = match self.by {
             _ if self.interrupted => Table::Interrupted,
             By::Processes => Table::Processes,
@@ -148,7 +148,7 @@ impl View {
     /// Identities of all rows, in their order.
     pub(super) fn ids(&self, snapshot: &Snapshot) -> Vec<Id> {
         match self.shown(snapshot) {
-            By::Units | By::Processes => self.payers(snapshot).iter().map(Shown::id).collect(),
+            By::Units | By::Processes => self.payers(snapshot).iter().map(TableRow::id).collect(),
             By::Cpus => rows::cpus(snapshot, self.cpu_sort).iter().map(|row| Id::Cpu(row.cpu)).collect(),
             By::Layers => rows::work(snapshot, self.unit.as_deref()).iter().map(|work| Id::Work(work.layer, work.category)).collect(),
         }

@@ -14,7 +14,7 @@ use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 use report::top::{Key, Looks, Target, View};
 
-use super::{Ending, Input, Shown, Signals, Turn, follow, show};
+use super::{Ending, Input, Signals, Snapshots, Turn, follow, show};
 
 /// A machine with one unit.
 fn machine(unit: &str) -> Snapshot {
@@ -48,7 +48,7 @@ fn machine(unit: &str) -> Snapshot {
 
 struct Made {
     terminal: Terminal<TestBackend>,
-    shown: Shown,
+    shown: Snapshots,
     view: View,
     signals: Signals,
 }
@@ -56,7 +56,7 @@ struct Made {
 impl Made {
     fn new() -> Self {
         let terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
-        Self { terminal, shown: Shown::default(), view: View::default(), signals: Signals::of([]).unwrap() }
+        Self { terminal, shown: Snapshots::default(), view: View::default(), signals: Signals::of([]).unwrap() }
     }
 
     /// Follows until the inputs end, which is an answer of the terminal.

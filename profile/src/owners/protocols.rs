@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 
 use super::MECHANISM;
-use super::sockets::{Held, Sockets};
+use super::sockets::{SocketHolder, Sockets};
 use crate::system::descriptor;
 use model::Refusal;
 use sys::page_size;
@@ -34,14 +34,14 @@ const USUAL_SPAN: u64 = 1 << 40;
 
 /// What is learnt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct Protocols {
     /// Addresses of the functions of each protocol.
-    pub protocols: Vec<u64>,
+    pub functions: Vec<u64>,
     /// Addresses that another socket may have: from those met, as far as the machine has memory.
     pub addresses: RangeInclusive<u64>,
 }
 
-impl Known {
+impl Protocols {
     /// Opens the sockets, and looks for them among those of all processes: their inodes are this process's alone.
     ///
     /// # Errors
@@ -49,21 +49,21 @@ impl Known {
     pub fn learn(sockets: &Sockets) -> Result<Self, Refusal> {
         let open: Vec<File> = KINDS.iter().filter_map(|kind| socket(*kind).ok()).collect();
         let inodes: Vec<u64> = open.iter().filter_map(|socket| Some(socket.metadata().ok()?.ino())).collect();
-        let own: Vec<Held> = sockets.held()?.into_iter().filter(|held| inodes.contains(&held.inode)).collect();
+        let own: Vec<SocketHolder> = sockets.held()?.into_iter().filter(|held| inodes.contains(&held.inode)).collect();
         Self::of(&own, fs::read_to_string("/proc/zoneinfo").ok().and_then(|text| memory_span(&text))).ok_or_else(|| {
             let answer = format!("of {} sockets opened for it the kernel shows {}", open.len(), own.len());
             Refusal::new(MECHANISM, answer, "Allow this process a socket of any kind, such as TCP")
         })
     }
 
-    fn of(own: &[Held], span: Option<u64>) -> Option<Self> {
-        let mut protocols: Vec<u64> = own.iter().map(|held| held.creator).filter(|creator| *creator != 0).collect();
-        protocols.sort_unstable();
-        protocols.dedup();
+    fn of(own: &[SocketHolder], span: Option<u64>) -> Option<Self> {
+        let mut functions: Vec<u64> = own.iter().map(|held| held.creator).filter(|creator| *creator != 0).collect();
+        functions.sort_unstable();
+        functions.dedup();
         let addresses = || own.iter().map(|held| held.socket.address);
         let (lowest, highest, span) = (addresses().min()?, addresses().max()?, span.unwrap_or(USUAL_SPAN));
         let addresses = lowest.saturating_sub(span)..=highest.saturating_add(span);
-        (!protocols.is_empty()).then_some(Self { protocols, addresses })
+        (!functions.is_empty()).then_some(Self { functions, addresses })
     }
 }
 
@@ -90,22 +90,22 @@ fn memory_span(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, memory_span};
-    use crate::owners::{Held, Socket};
+    use super::{Protocols, memory_span};
+    use crate::owners::{Socket, SocketHolder};
     use proptest::prelude::{any, proptest};
     use sys::page_size;
 
-    fn held(address: u64, creator: u64) -> Held {
+    fn held(address: u64, creator: u64) -> SocketHolder {
         let socket = Socket { address, family: 2, protocol: 6, cgroup: 0, namespace: 0, state: 7 };
-        Held { process: 1, descriptor: 3, inode: 4, socket, creator }
+        SocketHolder { process: 1, descriptor: 3, inode: 4, socket, creator }
     }
 
     #[test]
     fn each_protocol_is_known_once() {
-        let known = Known::of(&[held(5_000, 9), held(4_000, 7), held(6_000, 9), held(4_500, 0)], Some(1_000)).unwrap();
-        assert_eq!(known, Known { protocols: vec![7, 9], addresses: 3_000..=7_000 });
-        assert_eq!(Known::of(&[], Some(1_000)), None);
-        assert_eq!(Known::of(&[held(4_000, 0)], Some(1_000)), None, "its protocol is not known");
+        let known = Protocols::of(&[held(5_000, 9), held(4_000, 7), held(6_000, 9), held(4_500, 0)], Some(1_000)).unwrap();
+        assert_eq!(known, Protocols { functions: vec![7, 9], addresses: 3_000..=7_000 });
+        assert_eq!(Protocols::of(&[], Some(1_000)), None);
+        assert_eq!(Protocols::of(&[held(4_000, 0)], Some(1_000)), None, "its protocol is not known");
     }
 
     #[test]
