@@ -12,7 +12,7 @@ use super::verdict::{is_series, subjects};
 use super::{levels, open_loop, receipt, repetitions};
 use crate::document::{Block, Cell, Column, Head, Kind, Section, Table};
 use crate::interval;
-use crate::number::NOTHING;
+use crate::number::{self, NOTHING};
 use crate::series::{Group, metric, percentile};
 use crate::words::plural;
 
@@ -336,7 +336,7 @@ fn woven_ways(series: &WaySeries, ways: &[&Way], shown: &[usize], more: &str) ->
             return notation::time(cost.value);
         }
         let open = share.interval.is_none_or(|ends| ends.low <= 1.0 && ends.high >= 1.0);
-        format!("{} % {}{}", notation::amount(share.value), interval::plus_minus(share), if open { "?" } else { "" })
+        format!("{}{}", interval::narrow(Some(share), number::percent), if open { "?" } else { "" })
     };
     let row = |way: &&Way| -> Vec<Cell> {
         let figures = shown.iter().map(|place| figure(way, *place).into());

@@ -3,6 +3,7 @@
 use crate::support::section;
 use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways, ways_cell};
 use analysis::ranking::{Failures, rank};
+use analysis::result::ways::Cheapest;
 use analysis::result::{Analysis, Estimate, Interval, Method, StudyResult};
 use model::plan::Unfit;
 use model::trial::Outcome;
@@ -52,6 +53,13 @@ fn woven_ways(of_base: f64) -> Analysis {
             let interval = Interval { low: of_base - 0.02, high: of_base + 0.02, confidence: 0.95, method: Method::Instances };
             *ratio = Estimate { value: of_base, interval: Some(interval), n: 12 };
         }
+        // The others tie, and where they are not shown to differ from the base it ties with them.
+        let same = (of_base - 1.0).abs() <= 0.02;
+        for size in 0..series.sizes.len() {
+            let others = (1..series.ways.len()).filter(|way| series.ways[*way].of_base[size].is_some());
+            let mut ties: Vec<usize> = same.then_some(0).into_iter().chain(others).collect();
+            series.cheapest[size] = Some(Cheapest { way: ties.remove(0), ties });
+        }
     }
     analysis
 }
@@ -63,7 +71,7 @@ fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
     let alike = woven_ways(1.01);
     let text = plain(&alike);
     for words in [
-        "101 % ±2.0%?",
+        "101% ±2.0%?",
         "? no difference shown",
         "101% ±2.0%≈",
         "≈ no difference shown",

@@ -56,7 +56,9 @@ fn ends(estimate: &Estimate) -> [f64; 2] {
     estimate.interval.map_or([estimate.value; 2], |ends| [ends.low, ends.high])
 }
 
-/// The ways as shares of the base. Neighbours whose intervals overlap have one rank; where all do there is none.
+/// The ways as shares of the base. The first rank is that of the cheapest way and of those that it is not shown to be
+/// cheaper than, as the answer has them; behind it neighbours whose intervals overlap have one. Where all are of the
+/// first there is no rank.
 fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option<Forest> {
     let base = series.ways.first()?.name();
     let mut first_of_rank: Option<(usize, f64)> = None;
@@ -65,9 +67,13 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option
         let way = &series.ways[*place];
         let one = Estimate { value: 1.0, interval: None, n: 0 };
         let ratio = if *place == 0 { one } else { way.of_base[at]? };
+        let cheapest = series.cheapest.get(at).and_then(Option::as_ref);
+        let ties = cheapest.is_some_and(|cheapest| cheapest.way == *place || cheapest.ties.contains(place));
         let rank = match first_of_rank {
-            Some((rank, high)) if ends(&ratio)[0] <= high => rank,
-            _ => row + 1,
+            None => 1,
+            Some((1, _)) if ties => 1,
+            Some((rank, high)) if rank > 1 && ends(&ratio)[0] <= high => rank,
+            Some(_) => row + 1,
         };
         if first_of_rank.is_none_or(|(known, _)| known != rank) {
             first_of_rank = Some((rank, ends(&ratio)[1]));

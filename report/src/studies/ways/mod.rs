@@ -69,7 +69,10 @@ const SAME: &str = "≈";
 /// The share of the base that a way costs.
 fn share(way: &Way, size: usize) -> String {
     let found = way.of_base[size].as_ref();
-    let same = found.and_then(|found| found.interval).is_some_and(|ends| ends.low <= 1.0 && 1.0 <= ends.high && ends.low < ends.high);
+    if let Some(base) = found.filter(|found| found.interval.is_some_and(|ends| ends.low == ends.high)) {
+        return number::tight(&number::percent(base.value));
+    }
+    let same = found.and_then(|found| found.interval).is_some_and(|ends| ends.low <= 1.0 && 1.0 <= ends.high);
     format!("{}{}", interval::narrow(found, number::percent), if same { SAME } else { "" })
 }
 
