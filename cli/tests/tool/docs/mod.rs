@@ -143,8 +143,13 @@ impl Reader {
     /// Carries a line out as a shell does.
     fn run(&self, line: &str) -> Answer {
         let path = format!("{}:{}", self.tool.path().join("bin").display(), std::env::var("PATH").unwrap());
-        let mut shell = self.tool.other(Path::new("bash"));
-        shell.args(["-uo", "pipefail", "-c", line]).env("PATH", path).env("OPEN", &self.open.1).env("CLOSED", &self.closed.1);
+        // A command that a page leaves running ends here, with 124.
+        let mut shell = self.tool.other(Path::new("timeout"));
+        shell
+            .args(["300", "bash", "-uo", "pipefail", "-c", line])
+            .env("PATH", path)
+            .env("OPEN", &self.open.1)
+            .env("CLOSED", &self.closed.1);
         shell.output().unwrap().into()
     }
 }

@@ -87,6 +87,13 @@ fleet)
     has manifest || has --dry-run || words+=(--dry-run)
     has manifest || for name in n1 n2 n3; do words+=(--host "$name=cmd:$NETTOLL __serve"); done
     ;;
+top)
+    # A window of 1 s, and no more.
+    has -t || words+=(-t 1)
+    for place in "${!words[@]}"; do
+        [ "${words[place]}" != -t ] || words[place + 1]=1
+    done
+    ;;
 papers) has --then --runs-from --dry-run || words+=(--dry-run) ;;
 workload) has --dry-run --predict || words+=(--dry-run) ;;
 -c)
