@@ -17,7 +17,7 @@ use store::RunReader;
 
 use crate::args::AdviseArgs;
 use crate::exit::{Exit, Failure};
-use crate::{attach, exchanges, measure, output, report, signals, workload};
+use crate::{attach, exchanges, measure, output, report, signals, weave, workload};
 
 /// Lengths, blocks and link of every such run; its cells are made here.
 const PLAN: &str = include_str!("../../plans/advise.toml");
@@ -68,12 +68,14 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
             (single.carry_over(plan)?, mixed)
         }
     };
+    let ways = weave::ways(plan, args.extent.length, args.extent.blocks)?;
     let credentials = args.access.credentials()?;
     if args.dry_run {
-        measure::dry_run(&plan, &credentials, args.json)?;
+        ways.way.iter().for_each(|way| output::note(way));
+        measure::dry_run(&ways.plan, &credentials, args.json)?;
         return Ok(Exit::Done);
     }
-    let (path, status) = measure::measure(&plan, &args.runs.directory, &credentials, started_ms)?;
+    let (path, status) = measure::compare(&ways, &args.runs.directory, &credentials, started_ms)?;
     let advised = advise(&path, args, &mixed)?;
     if status != Status::Interrupted {
         return Ok(advised);

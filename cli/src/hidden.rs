@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
+use engine::channel::ChannelError;
+
 use crate::args::{DetachArgs, HostArgs, LoadArgs, TetherArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -85,11 +87,14 @@ pub fn keep() -> Result<Exit, Failure> {
 /// Serves one trial.
 ///
 /// # Errors
-/// A host that is gone.
+/// A host that cannot be understood.
 pub fn endpoint() -> Result<Exit, Failure> {
     let [input, output] = [io::stdin().as_fd(), io::stdout().as_fd()].map(|stream| stream.try_clone_to_owned().map(File::from));
-    engine::endpoint::run(input?, output?, engine::endpoint::Files::Own)?;
-    Ok(Exit::Done)
+    match engine::endpoint::run(input?, output?, engine::endpoint::Files::Own) {
+        // A host ends an endpoint so, whose other end has failed; the user hears of that failure alone.
+        Err(ChannelError::Closed) => Ok(Exit::Failed),
+        ended => Ok(ended.map(|()| Exit::Done)?),
+    }
 }
 
 /// Is a part of a host's load.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use analysis::verdict::GATE;
 use anyhow::Context;
 use lab::connection::Credentials;
 use lab::study::StudyError;
@@ -12,6 +13,7 @@ use model::run::Status;
 
 use crate::exit::Failure;
 use crate::recorder::Recorder;
+use crate::weave::{self, Comparison};
 use crate::{output, report, signals};
 
 /// Measures a plan and writes its report; returns the run's directory and how it ended.
@@ -20,11 +22,31 @@ use crate::{output, report, signals};
 /// Hosts that cannot be made, a disk that is full. What was measured by then is stored.
 pub fn measure(plan: &ApprovedPlan, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
     let (path, outcome) = carry_out(plan, runs, credentials, started_ms, signals::listen()?);
+    conclude(plan, path, outcome)
+}
+
+/// The same, of ways of sending: woven, or in turn where this shows to be impossible only once the hosts are made.
+///
+/// # Errors
+/// See [`measure`].
+pub fn compare(ways: &Comparison, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
+    ways.way.iter().for_each(|way| output::note(way));
+    let (path, outcome) = carry_out(&ways.plan, runs, credentials, started_ms, signals::listen()?);
+    match outcome {
+        Err(StudyError::NotWoven(why)) if ways.plan.woven => {
+            output::note(&weave::in_turn(&ways.in_turn, &why.to_string()));
+            measure(&ways.in_turn, runs, credentials, started_ms)
+        }
+        outcome => conclude(&ways.plan, path, outcome),
+    }
+}
+
+fn conclude(plan: &ApprovedPlan, path: Option<PathBuf>, outcome: Result<Status, StudyError>) -> Result<(PathBuf, Status), Failure> {
     let Some(path) = path else {
         outcome?;
         return Err(anyhow::anyhow!("interrupted before anything was measured").into());
     };
-    report::write(&path, None, &analysis::verdict::GATE)?;
+    report::write(&path, None, &GATE)?;
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
     Ok((path, status))
 }
@@ -38,7 +60,10 @@ pub fn carry_out(
     interrupted: Arc<AtomicBool>,
 ) -> (Option<PathBuf>, Result<Status, StudyError>) {
     let mut recorder = Recorder::new(runs, plan, started_ms, interrupted);
-    let outcome = lab::study::run(plan, credentials, &mut recorder);
+    let outcome = match plan.woven {
+        true => lab::woven::run(plan, &GATE, credentials, &mut recorder),
+        false => lab::study::run(plan, credentials, &mut recorder),
+    };
     (recorder.path(), outcome)
 }
 

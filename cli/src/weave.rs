@@ -84,19 +84,35 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Res
         return Ok(in_turn_for(plan, &why));
     };
     let woven = author.clone().weave([least, most]).map_err(StudyError::NotWoven)?;
-    let few = match most < LOOKS[0] as u32 {
-        true if are_ways => format!("; a ranking takes {} instances, here are {most}", LOOKS[0]),
-        true => format!("; a verdict takes {} instances, here are {most}", LOOKS[0]),
-        false => String::new(),
+    Ok(Comparison { way: Some(how_woven(&woven)), plan: woven, in_turn: author })
+}
+
+/// Decides how the ways of an advice are compared: `blocks` of them where that is given; a `length` is that of trials in turn.
+///
+/// # Errors
+/// A plan that cannot be woven after all.
+pub fn ways(plan: ApprovedPlan, length: Option<Nanos>, blocks: Option<u32>) -> Result<Comparison, Failure> {
+    let why = match length {
+        Some(_) => Some("a time is that of a trial".to_owned()),
+        None => rather_in_turn(&plan).map(|why| why.to_string()),
     };
-    let way = Some(format!("{}{few}", how_woven(&woven)));
-    Ok(Comparison { plan: woven, in_turn: author, way })
+    if let Some(why) = why {
+        return Ok(Comparison { way: Some(in_turn(&plan, &why)), in_turn: plan.clone(), plan });
+    }
+    let instances = blocks.map_or_else(|| extent(&plan), |blocks| [blocks; 2]);
+    let woven = plan.clone().weave(instances).map_err(StudyError::NotWoven)?;
+    Ok(Comparison { way: Some(how_woven(&woven)), plan: woven, in_turn: plan })
 }
 
 /// The line of a woven plan, with what stays in turn.
 fn how_woven(plan: &Plan) -> String {
+    let few = |answer: &str| match plan.blocks.most {
+        most if most < LOOKS[0] as u32 => format!("; a {answer} takes {} instances, here are {most}", LOOKS[0]),
+        _ => String::new(),
+    };
     if plan.arms.len() > 1 {
-        return "the arms are woven: all are alive and take turns of milliseconds (--in-turn compares them in turn)".to_owned();
+        let how = "the arms are woven: all are alive and take turns of milliseconds (--in-turn compares them in turn)";
+        return format!("{how}{}", few("verdict"));
     }
     let mut in_turn: BTreeMap<Unfit, BTreeSet<String>> = BTreeMap::new();
     for (why, member) in plan.groups().iter().flat_map(|group| group.members.iter().skip(1).map(|member| (group.in_turn, member))) {
@@ -106,7 +122,7 @@ fn how_woven(plan: &Plan) -> String {
     let words =
         |(why, ways): (Unfit, BTreeSet<String>)| format!("; {} stays in turn: {why}", ways.into_iter().collect::<Vec<_>>().join(", "));
     let in_turn: String = in_turn.into_iter().map(words).collect();
-    format!("the ways are woven: each takes turns of milliseconds with a reference (--in-turn compares them in turn){in_turn}")
+    format!("the ways are woven: each takes turns of milliseconds with a reference{in_turn}{}", few("ranking"))
 }
 
 /// Fewest and most instances of a woven comparison. `None` where a time is given that is too short for the first look,

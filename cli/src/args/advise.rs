@@ -66,10 +66,10 @@ pub struct AdviseArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct AdviseExtent {
-    /// Measured time of a trial, or of a replay: 60ms, 2s
+    /// Measured time of a trial, whereby the ways are compared in turn, or of a replay: 60ms, 2s
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
-    /// Number of blocks
+    /// Number of blocks, or of instances where the ways are woven
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: Option<u32>,
     /// Seed of the random order
