@@ -14,7 +14,7 @@ use model::{Refusal, Role};
 use super::figure;
 use crate::clock::day;
 use crate::document::Tone;
-use crate::number;
+use crate::{interval, number};
 use crate::words::plural;
 
 /// The spacing of samples.
@@ -38,12 +38,20 @@ pub fn sources(study: &ReceiptStudy) -> String {
     if found.is_empty() { "nothing was sampled".to_owned() } else { found.join("; ") }
 }
 
-/// The cost of watching.
+/// The cost of watching: of each end where they are too few for an interval of all.
 pub fn observer(study: &ReceiptStudy) -> String {
-    let Some(Estimate { value, interval, n }) = study.observer else {
+    let Some(Estimate { value, interval: ends, n }) = study.observer else {
         return "The cost of sampling is unknown: no block has a time pass and a clean one.".to_owned();
     };
-    let interval = interval.map_or_else(
+    if n <= Role::ALL.len() {
+        let of_end = |receipt: &Receipt| {
+            let ratio = receipt.observer?.ratio;
+            Some(format!("of the {} to {} ({})", receipt.role, figure::ratio(ratio.value), interval::plus_minus(&ratio)))
+        };
+        let ends: Vec<String> = study.cells.iter().flat_map(CellReceipt::receipts).filter_map(of_end).collect();
+        return format!("Sampling changed the CPU time {} times its clean value, which no row contains.", ends.join(" and "));
+    }
+    let interval = ends.map_or_else(
         || "no interval".to_owned(),
         |ends| format!("{} to {} at {}", figure::ratio(ends.low), figure::ratio(ends.high), number::percent(ends.confidence)),
     );
