@@ -432,9 +432,14 @@ impl Pair<'_> {
     }
 
     fn judged_by(&self) -> String {
+        format!("judged by {}", self.gate())
+    }
+
+    /// The metrics that the exit code follows from.
+    fn gate(&self) -> String {
         let names: Vec<String> =
             self.compared.metrics.iter().filter(|metric| metric.gate).map(|metric| title(metric.metric).to_owned()).collect();
-        format!("judged by {}", list(&names))
+        list(&names)
     }
 
     fn why_open(&self, lead: &MetricComparison, few: Option<usize>) -> String {
@@ -463,7 +468,7 @@ impl Pair<'_> {
         };
         let words = |wanted: Direction| gate.clone().filter_map(|metric| at(metric, wanted)).collect::<Vec<_>>().join(", ");
         let reason = match self.compared.conclusion {
-            Conclusion::Done => "nothing worse, nothing open".to_owned(),
+            Conclusion::Done => format!("nothing worse or open by {}", self.gate()),
             Conclusion::Against => match words(Direction::Worse) {
                 places if places.is_empty() => "worse in the mean".to_owned(),
                 places => format!("worse {places}"),
