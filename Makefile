@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test test-services test-guests lines bench endure build install man book release deb
+.PHONY: help study test test-services test-guests lines bench endure build install man book audit release deb
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -52,6 +52,11 @@ man: build ## Write man pages and shell completions below the target directory
 book: ## Make a book with search of docs/, with mdBook, below the target directory
 	@scripts/setup.sh book
 	@mdbook build --dest-dir $(TARGET)/book
+
+audit: ## Check licences, sources and known vulnerabilities of the dependencies, with cargo-deny
+	@scripts/setup.sh audit
+	@cargo deny --all-features check
+	@cargo deny --manifest-path fuzz/Cargo.toml check bans sources
 
 release: ## Build an archive with program, man pages, completions, systemd unit, for hosts with glibc 2.17 or later
 	@scripts/setup.sh release $(TARGET)

@@ -87,6 +87,7 @@ needs() {
         libraries=$(objdump -p "$of" | awk '/NEEDED/ { printf " %s", $2 }')
         echo "- ${of##*/}: glibc $(versions "$of" | tail -1) or later:$libraries"
     done
+    echo "bin/nettoll carries a plugin for QEMU, which is licensed under GPL-2.0-or-later (LICENSES/, nettoll help licences)."
     echo "Other programs, such as QEMU, are needed by single commands alone: nettoll doctor says which are here."
 }
 
@@ -102,7 +103,8 @@ pack_tar() {
     install -D -m 644 -t "$stage/share/zsh/site-functions" "$made/completions/_nettoll"
     install -D -m 644 -t "$stage/share/fish/vendor_completions.d" "$made/completions/nettoll.fish"
     install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service
-    install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE packaging/exact.conf
+    install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md packaging/exact.conf
+    install -D -m 644 -t "$stage/share/doc/nettoll/LICENSES" LICENSES/*.txt
     needs >"$stage/share/doc/nettoll/NEEDS"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" |
         gzip -9n >"$dist/$name.tar.gz"

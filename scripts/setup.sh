@@ -6,6 +6,7 @@
 #   scripts/setup.sh test     run all of its tests
 #   scripts/setup.sh bench    run its benchmarks
 #   scripts/setup.sh book     make a book of its pages
+#   scripts/setup.sh audit    check its dependencies
 #   scripts/setup.sh release TARGET  pack an archive
 #   scripts/setup.sh deb TARGET      pack a Debian package
 set -euo pipefail
@@ -13,10 +14,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 purpose=${1:-}
 case $purpose in
-study | test | bench | book) ;;
+study | test | bench | book | audit) ;;
 release | deb) zigbuild=${2:?TARGET: where cargo builds}/zigbuild ;;
 *)
-    echo "usage: scripts/setup.sh study|test|bench|book, or release|deb TARGET" >&2
+    echo "usage: scripts/setup.sh study|test|bench|book|audit, or release|deb TARGET" >&2
     exit 2
     ;;
 esac
@@ -93,6 +94,10 @@ check() {
 
     if [ "$purpose" = book ]; then
         has mdbook || crates+=(mdbook)
+    fi
+
+    if [ "$purpose" = audit ]; then
+        has cargo-deny || crates+=(cargo-deny)
     fi
 
     if [ "$purpose" = release ] || [ "$purpose" = deb ]; then

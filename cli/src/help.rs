@@ -2,11 +2,20 @@
 
 use clap::CommandFactory;
 
-use crate::args::{Arguments, CLIENT, COLUMNS, HelpArgs, QUESTIONS};
+use crate::args::{Arguments, CLIENT, COLUMNS, HelpArgs, LICENCES, QUESTIONS};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Prints the help of a command, of one trial, the meaning of columns, or the questions that the tool answers.
+/// Terms of use, before the texts of the licences.
+const TERMS: &str = "\
+nettoll is licensed under MIT or Apache-2.0, as you choose
+(https://www.apache.org/licenses/LICENSE-2.0).
+It carries a plugin as a file, which `nettoll microscope` has QEMU load and
+which is not linked with nettoll. The plugin is licensed under
+GPL-2.0-or-later; its source is microscope/plugin/ of nettoll's source.
+";
+
+/// Prints the help of a command, of one trial, the meaning of columns, the licences, or the questions that the tool answers.
 ///
 /// # Errors
 /// A word that is no command.
@@ -14,6 +23,12 @@ pub fn run(args: &HelpArgs) -> Result<Exit, Failure> {
     let topic = args.topic.as_deref();
     if topic == Some(COLUMNS) {
         output::show(&report::columns::document(), false)?;
+        return Ok(Exit::Done);
+    }
+    if topic == Some(LICENCES) {
+        let texts = [("MIT", include_str!("../../LICENSES/MIT.txt")), ("GPL-2.0-or-later (the plugin)", microscope::PLUGIN_LICENCE)];
+        let texts: String = texts.into_iter().map(|(name, text)| format!("\n{name}\n\n{text}")).collect();
+        output::write(&format!("{TERMS}{texts}"))?;
         return Ok(Exit::Done);
     }
     if topic.is_none() {
@@ -29,7 +44,7 @@ pub fn run(args: &HelpArgs) -> Result<Exit, Failure> {
         let names = Arguments::command();
         let known: Vec<&str> = names.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
         let word = topic.unwrap_or_default();
-        return Err(Failure::misuse(format!("there is no help on '{word}'; there is on: {CLIENT}, {COLUMNS}, {}", known.join(", "))));
+        return Err(Failure::misuse(format!("there is no help on '{word}'; there is on: {CLIENT}, {COLUMNS}, {LICENCES}, {}", known.join(", "))));
     }
     // Whoever closed our output does not want to hear of it.
     let _ = answer.print();

@@ -8,6 +8,8 @@ pub const PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
 pub const PLUGIN_NEW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-new.so"));
 /// The plugin for QEMU up to 8.2.
 pub const PLUGIN_OLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-old.so"));
+/// The licence of the plugin: GPL-2.0-or-later.
+pub const PLUGIN_LICENCE: &str = include_str!("../plugin/LICENSE");
 
 /// SHA-256 in hexadecimal digits.
 pub fn hash(bytes: &[u8]) -> String {

@@ -3,15 +3,17 @@
 use clap::Args;
 use clap_complete::Shell;
 
-/// The topic of `nettoll help` that is no command.
+/// The topic of `nettoll help` that says what columns mean.
 pub const COLUMNS: &str = "columns";
+/// The topic of `nettoll help` with the terms of use.
+pub const LICENCES: &str = "licences";
 
 /// `nettoll help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, `client`: the flags of one trial, or `columns`: what each column of a
-    /// table, in a terminal and in CSV, means; without it, the questions that nettoll answers
-    #[arg(value_name = "COMMAND|client|columns")]
+    /// A command, `client`: the flags of one trial, `columns`: what each column of a table, in a
+    /// terminal and in CSV, means, or `licences`; without it, the questions that nettoll answers
+    #[arg(value_name = "COMMAND|client|columns|licences")]
     pub topic: Option<String>,
 }
 

@@ -38,7 +38,7 @@ pub use attach::AttachArgs;
 pub use compare::{CompareArgs, Side};
 pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
 pub use fleet::{FleetArgs, FleetTask, ManifestArgs, MemberArgs, Rounds};
-pub use help::{CLIENT, COLUMNS, CompletionsArgs, HelpArgs, QUESTIONS};
+pub use help::{CLIENT, COLUMNS, CompletionsArgs, HelpArgs, LICENCES, QUESTIONS};
 pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs, TetherArgs};
 pub use microscope::{MicroscopeArgs, Task};
 pub use oneshot::{Client, Offer, OneshotArgs};

@@ -55,7 +55,7 @@ pub fn render(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    synopsis(command, name).to_writer(&mut page)?;
     man.render_description_section(&mut page)?;
     if has_options {
         man.render_options_section(&mut page)?;
@@ -65,6 +65,20 @@ pub fn render(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     }
     closing(name, &related).to_writer(&mut page)?;
     Ok(page)
+}
+
+/// The usage, as the help says it: the maker of pages would list every flag.
+fn synopsis(command: &Command, name: &str) -> Roff {
+    let usage = command.clone().bin_name(name.replacen('-', " ", 1)).render_usage().to_string();
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    for (place, line) in usage.trim_start_matches("Usage:").lines().enumerate() {
+        if place > 0 {
+            roff.control("br", []);
+        }
+        roff.text([roman(line.trim())]);
+    }
+    roff
 }
 
 /// End of every page.

@@ -76,7 +76,7 @@ fn help_is_there_for_a_topic_as_behind_the_command() -> Result<(), Skip> {
     {
         assert_eq!(tool.run(topic).done().stdout, tool.run(flags).done().stdout, "{topic:?}");
     }
-    tool.run(&["help", "colums"]).refused(2, &["no help on 'colums'", "client, columns, study, report"]);
+    tool.run(&["help", "colums"]).refused(2, &["no help on 'colums'", "client, columns, licences, study, report"]);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! by the program itself; and how it says which build it is.
 
 use crate::support::tool::Tool;
+use crate::support::python::{Form, python};
 use crate::support::{Skip, need_programs};
 
 crate::claims!(
@@ -15,6 +16,8 @@ crate::claims!(
     the_pages_are_sound_to_mandoc,
     the_pages_are_shown_by_man,
     bash_completes_a_command,
+    the_synopsis_of_a_page_is_the_usage,
+    every_file_has_a_licence,
     every_shell_can_read_its_completions,
     a_directory_that_cannot_be_written_is_named,
     the_pages_name_the_c_library_that_a_release_is_linked_for,
@@ -230,5 +233,27 @@ fn the_pages_name_the_c_library_that_a_release_is_linked_for() -> Result<(), Ski
     for page in ["docs/install.md", "docs/hosts.md"] {
         assert!(text(page).contains(&format!("glibc {version}")), "{page} does not name glibc {version}");
     }
+    Ok(())
+}
+
+fn the_synopsis_of_a_page_is_the_usage() -> Result<(), Skip> {
+    let tool = generated();
+    for (name, usage) in [("nettoll", "nettoll [OPTIONS] --client <HOST>\n.br\nnettoll <COMMAND>\n"), ("nettoll-study", "nettoll study [OPTIONS] [NAME]\n")] {
+        let page = words(&tool, name);
+        assert!(page.contains(&format!(".SH SYNOPSIS\n{usage}")), "{name}: {page}");
+    }
+    Ok(())
+}
+
+/// As the specification of REUSE has it, by its own checker; the program prints the plugin's.
+fn every_file_has_a_licence() -> Result<(), Skip> {
+    let printed = Tool::new().run(&["help", "licences"]).done().stdout;
+    for words in ["MIT or Apache-2.0", "Permission is hereby granted", "GNU GENERAL PUBLIC LICENSE", "END OF TERMS AND CONDITIONS"] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let python = python("reuse", Form::Wheel, &["reuse==4.0.3"])?;
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let lint = std::process::Command::new(python).args(["-m", "reuse", "--root", root, "lint", "--lines"]).output().unwrap();
+    assert!(lint.status.success(), "{}", String::from_utf8_lossy(&lint.stdout));
     Ok(())
 }
