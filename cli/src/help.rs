@@ -44,7 +44,10 @@ pub fn run(args: &HelpArgs) -> Result<Exit, Failure> {
         let names = Arguments::command();
         let known: Vec<&str> = names.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
         let word = topic.unwrap_or_default();
-        return Err(Failure::misuse(format!("there is no help on '{word}'; there is on: {CLIENT}, {COLUMNS}, {LICENCES}, {}", known.join(", "))));
+        return Err(Failure::misuse(format!(
+            "there is no help on '{word}'; there is on: {CLIENT}, {COLUMNS}, {LICENCES}, {}",
+            known.join(", ")
+        )));
     }
     // Whoever closed our output does not want to hear of it.
     let _ = answer.print();

@@ -1,8 +1,8 @@
 //! What a package holds besides the program: man pages and completions, made
 //! by the program itself; and how it says which build it is.
 
-use crate::support::tool::Tool;
 use crate::support::python::{Form, python};
+use crate::support::tool::Tool;
 use crate::support::{Skip, need_programs};
 
 crate::claims!(
@@ -238,7 +238,9 @@ fn the_pages_name_the_c_library_that_a_release_is_linked_for() -> Result<(), Ski
 
 fn the_synopsis_of_a_page_is_the_usage() -> Result<(), Skip> {
     let tool = generated();
-    for (name, usage) in [("nettoll", "nettoll [OPTIONS] --client <HOST>\n.br\nnettoll <COMMAND>\n"), ("nettoll-study", "nettoll study [OPTIONS] [NAME]\n")] {
+    for (name, usage) in
+        [("nettoll", "nettoll [OPTIONS] --client <HOST>\n.br\nnettoll <COMMAND>\n"), ("nettoll-study", "nettoll study [OPTIONS] [NAME]\n")]
+    {
         let page = words(&tool, name);
         assert!(page.contains(&format!(".SH SYNOPSIS\n{usage}")), "{name}: {page}");
     }

@@ -14,8 +14,8 @@ use model::{Refusal, Role};
 use super::figure;
 use crate::clock::day;
 use crate::document::Tone;
-use crate::{interval, number};
 use crate::words::plural;
+use crate::{interval, number};
 
 /// The spacing of samples.
 pub fn source(receipt: &Receipt) -> String {
