@@ -12,6 +12,23 @@ use crate::{output, report};
 /// Views on the lines of `trials.jsonl`.
 const VIEWS: &str = include_str!("../../packaging/sql/trials.sql");
 
+/// The lines that [`VIEWS`] reads.
+const LINES: &str = "'runs/*/trials.jsonl'";
+
+/// The lines of the runs in a directory, as a string of SQL that is a pattern of DuckDB's.
+fn lines(runs: &Path) -> String {
+    let pattern: String = runs
+        .to_string_lossy()
+        .chars()
+        .map(|letter| match letter {
+            '\'' => "''".to_owned(),
+            '*' | '?' | '[' => format!("[{letter}]"),
+            letter => letter.to_string(),
+        })
+        .collect();
+    format!("'{}/*/trials.jsonl'", pattern.trim_end_matches('/'))
+}
+
 /// Prints the cells or the trials of many runs, one run after the other.
 ///
 /// # Errors
@@ -19,7 +36,7 @@ const VIEWS: &str = include_str!("../../packaging/sql/trials.sql");
 /// left out and named.
 pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     if args.form.sql {
-        output::write(VIEWS)?;
+        output::write(&VIEWS.replacen(LINES, &lines(&args.runs.directory), 1))?;
         return Ok(Exit::Done);
     }
     let mut first = true;
@@ -59,7 +76,7 @@ fn one(path: &Path, args: &ExportArgs, first: bool) -> Result<(), Failure> {
     let table = collector.into_table();
     let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
     match args.form.trials {
-        true => csv::trials(reader.run(), &table, first, write)?,
+        true => csv::trials(reader.run(), &hosts, &table, first, write)?,
         false => benchstat::trials(reader.run(), &hosts, &table, write)?,
     }
     Ok(())
@@ -68,13 +85,14 @@ fn one(path: &Path, args: &ExportArgs, first: bool) -> Result<(), Failure> {
 /// Prints the slices of a run; one whose arms were not woven has none.
 fn slices(path: &Path, first: bool) -> Result<(), Failure> {
     let reader = RunReader::open(path)?;
+    let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
     for (place, group) in reader.run().plan.groups().iter().enumerate() {
         let (instances, cut) = reader.slices(place)?;
         if let Some(cut) = cut {
             output::note(&format!("{}: slices of group {place}: {cut}", path.display()));
         }
         let instances = instances.iter().map(|one| (one.instance, one.slices.as_slice()));
-        csv::slices(reader.run(), place, group, instances, first && place == 0, output::write)?;
+        csv::slices((reader.run(), &hosts), place, group, instances, first && place == 0, output::write)?;
     }
     Ok(())
 }

@@ -1,15 +1,17 @@
 //! Trials in the format of Go's benchmarks, which `benchstat` reads (Go proposal 14313, "Benchmark
 //! data format"): a line for each trial, so that its own statistics can be made of them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use analysis::result::{Metric, Unit};
 use analysis::table::TrialTable;
-use model::Cell;
-use model::Run;
-use model::host::HostFacts;
+use model::host::{HostFacts, hardware};
+use model::plan::{Factor, Link};
+use model::{Bytes, Cell, Run, Test};
 
-use crate::csv::PIECE;
+use crate::clock;
+use crate::csv::{PIECE, level};
 
 /// Metrics of a line besides the time.
 const METRICS: [(Metric, &str); 6] = [
@@ -34,13 +36,16 @@ pub fn trials<E>(run: &Run, hosts: &[HostFacts], table: &TrialTable, mut out: im
     };
     key("run", &run.id);
     key("study", &run.plan.name);
+    key("started", &clock::plain(run.started_ms));
     key("nettoll", &run.tool);
     let host = hosts.first();
     key("kernel", host.map_or("", |host| &host.kernel));
     key("cpu", host.map_or("", |host| &host.cpu_model));
+    key("machine", &hardware(hosts));
+    let named = named(run);
     for (arm, name) in table.arm_names().into_iter().enumerate() {
-        for cell in table.arm(arm) {
-            let name = name_of(&cell.cell, name);
+        for (cell, planned) in table.arm(arm).iter().zip(&run.plan.cells) {
+            let name = name_of(planned, &named, &run.plan.link, name);
             for (at, trial) in cell.figures.iter().enumerate() {
                 if at % PIECE == 0 && !text.is_empty() {
                     out(&std::mem::take(&mut text))?;
@@ -60,9 +65,25 @@ pub fn trials<E>(run: &Run, hosts: &[HostFacts], table: &TrialTable, mut out: im
     out(&text)
 }
 
-/// A name without blanks: `UDP_STREAM/64/...` as a cell is written, the arm as a key.
-fn name_of(cell: &Cell, arm: Option<&str>) -> String {
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("/");
-    let arm = arm.map_or_else(String::new, |arm| format!("/arm={}", words(arm)));
-    format!("{}{arm}", words(&cell.to_string()))
+/// Factors that name the cells of a run: the size, and those of which cells of one test and size have several levels. The
+/// settings of an arm are no part of a name, so that `-col /arm` compares the arms of one cell.
+fn named(run: &Run) -> Vec<Factor> {
+    let tells_apart = |factor: Factor| {
+        let mut levels: BTreeMap<(Test, Bytes), String> = BTreeMap::new();
+        run.plan.cells.iter().any(|cell| {
+            let found = level(factor, cell, &run.plan.link).to_string();
+            *levels.entry((cell.test, cell.size)).or_insert_with(|| found.clone()) != found
+        })
+    };
+    Factor::ALL.iter().copied().filter(|factor| *factor == Factor::Size || tells_apart(*factor)).collect()
+}
+
+/// A name of keys and values: `UDP_STREAM/size=64/nodelay=true/arm=a`.
+fn name_of(cell: &Cell, named: &[Factor], link: &Link, arm: Option<&str>) -> String {
+    let word = |text: &str| text.replace(|letter: char| letter.is_whitespace() || letter == '/', "_");
+    let levels = named.iter().map(|factor| (factor.column(), level(*factor, cell, link).to_string()));
+    let others = [("mix", cell.mix.as_ref().map(|mix| mix.name.as_str())), ("arm", arm)];
+    let others = others.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())));
+    let keys = levels.filter(|(_, level)| !level.is_empty()).chain(others);
+    keys.fold(cell.test.to_string(), |name, (key, value)| format!("{name}/{key}={}", word(&value)))
 }

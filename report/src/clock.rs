@@ -13,6 +13,12 @@ pub fn short(milliseconds: u64, year: bool) -> String {
     timestamp(milliseconds).strftime(if year { "%Y-%m-%d %H:%M" } else { "%m-%d %H:%M" }).to_string()
 }
 
+/// Writes milliseconds since 1970 in UTC as tables have times, `2026-11-21 20:14:05`: readers of CSV take it for a time
+/// and need no table of zones.
+pub fn plain(milliseconds: u64) -> String {
+    timestamp(milliseconds).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 /// Writes the day of milliseconds since 1970 in UTC as `21 November`.
 pub fn day(milliseconds: u64) -> String {
     timestamp(milliseconds).strftime("%-d %B").to_string()

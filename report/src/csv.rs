@@ -1,6 +1,6 @@
 //! CSV for analysis: one row for each cell and metric, one column for each factor.
 //!
-//! A row has, in this order: [`CSV_FORMAT`], the run, the cell (its place in the
+//! A row has, in this order: [`CSV_FORMAT`], the run and where it was measured, the cell (its place in the
 //! plan, its series in words, a column for every factor, the arm), the metric with
 //! its unit, and the figure with its interval. `docs/format.md` lists the columns
 //! and the metrics, `docs/analysis.md` shows how to read them.
@@ -9,6 +9,7 @@
 //! what does not apply, is not known or is not a number is empty. Text that a
 //! spreadsheet would take for a formula stands behind an apostrophe.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use analysis::result::buffers::BufferCell;
@@ -19,11 +20,12 @@ use analysis::table::TrialTable;
 use analysis::verdict::MetricComparison;
 use attribution::{Figure, Receipt, Row};
 use model::cell::Value;
+use model::host::{HostFacts, hardware, hardware_of_many};
 use model::plan::{Factor, Group, Link, Member};
 use model::woven::Slice;
 use model::{Cell, OfferedRate, Run};
 
-use crate::interval;
+use crate::{clock, interval};
 
 /// Version of the table, in its first column. Tables without the column are version 1.
 pub const CSV_FORMAT: u32 = 1;
@@ -35,9 +37,14 @@ const CONFIDENCE: f64 = 0.95;
 type Column = (&'static str, &'static str);
 
 /// Columns of a table that name the run and the cell, before those of the factors.
-const FIRST: [Column; 4] = [
+const FIRST: [Column; 9] = [
     ("format", "Version of the table."),
     ("run", "Name of the run."),
+    ("started", "Time at which the run began, in UTC."),
+    ("nettoll", "Version of nettoll that measured it."),
+    ("kernel", "Kernel release of the hosts."),
+    ("cpu", "CPU model of the hosts."),
+    ("machine", "Hardware of the hosts, by which `nettoll history` distinguishes machines."),
     ("cell", "Place of the cell in the plan, from 0."),
     ("series", "What the cell shares with all cells but for the message size, in words."),
 ];
@@ -208,13 +215,22 @@ type Rows<'a> = (Key<'a>, Vec<(String, Figures)>);
 
 impl Key<'_> {
     fn fields(&self, analysis: &Analysis) -> Vec<Field> {
-        self.of_run(&analysis.run)
+        self.of_run(&analysis.run, &analysis.hosts)
     }
 
-    fn of_run(&self, run: &Run) -> Vec<Field> {
+    fn of_run(&self, run: &Run, hosts: &[HostFacts]) -> Vec<Field> {
+        let of_hosts = |fact: fn(&HostFacts) -> &str| {
+            let facts: BTreeSet<&str> = hosts.iter().map(fact).collect();
+            Field::from(facts.into_iter().collect::<Vec<_>>().join(", ").as_str())
+        };
         let first = [
             Field::from(CSV_FORMAT),
             Field::from(run.id.as_str()),
+            Field::from(clock::plain(run.started_ms).as_str()),
+            Field::from(run.tool.as_str()),
+            of_hosts(|host| &host.kernel),
+            of_hosts(|host| &host.cpu_model),
+            Field::from(if run.plan.fleet.is_some() { hardware_of_many(hosts) } else { hardware(hosts) }.as_str()),
             Field::from(self.place.map(|place| place as u64)),
             Field::from(self.cell.series().to_string().as_str()),
         ];
@@ -248,13 +264,19 @@ pub fn trial_columns() -> impl Iterator<Item = String> {
 ///
 /// # Errors
 /// The first of `out`.
-pub fn trials<E>(run: &Run, table: &TrialTable, names: bool, mut out: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+pub fn trials<E>(
+    run: &Run,
+    hosts: &[HostFacts],
+    table: &TrialTable,
+    names: bool,
+    mut out: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
     if names {
         out(&Sheet::new(trial_columns()).finish())?;
     }
     for (arm, name) in table.arm_names().into_iter().enumerate() {
         for (place, cell) in table.arm(arm).iter().enumerate() {
-            let first = Key { place: Some(place), cell: &cell.cell, arm: name }.of_run(run);
+            let first = Key { place: Some(place), cell: &cell.cell, arm: name }.of_run(run, hosts);
             for some in cell.figures.chunks(PIECE) {
                 let mut sheet = Sheet::of_rows();
                 for trial in some {
@@ -275,7 +297,7 @@ pub fn trials<E>(run: &Run, table: &TrialTable, names: bool, mut out: impl FnMut
 /// # Errors
 /// The first of `out`.
 pub fn slices<'a, E>(
-    run: &Run,
+    (run, hosts): (&Run, &[HostFacts]),
     place: usize,
     group: &Group,
     instances: impl IntoIterator<Item = (u32, &'a [Slice])>,
@@ -289,7 +311,7 @@ pub fn slices<'a, E>(
         let cell = &run.plan.cells[member.cell];
         let as_run = run.plan.cell_in(cell, member.arm).unwrap_or_else(|_| cell.clone());
         let arm = run.plan.arms.get(member.arm).map(|arm| arm.name.as_str());
-        Key { place: Some(member.cell), cell: &as_run, arm }.of_run(run)
+        Key { place: Some(member.cell), cell: &as_run, arm }.of_run(run, hosts)
     };
     let members: Vec<Vec<Field>> = group.members.iter().map(member).collect();
     for (instance, slices) in instances {
@@ -311,7 +333,7 @@ fn slice_columns() -> impl Iterator<Item = String> {
 }
 
 /// The level of a factor in a cell; what the cell leaves to the link is the link's.
-fn level(factor: Factor, cell: &Cell, link: &Link) -> Field {
+pub(crate) fn level(factor: Factor, cell: &Cell, link: &Link) -> Field {
     let of_link = || match factor {
         Factor::Link => Some(Value::Text(link.kind.to_string())),
         _ => factor.offload().and_then(|offload| link.offloads.get(&offload).copied()).map(Value::Switch),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::stored_runs::{copy, data};
@@ -14,7 +14,8 @@ use crate::support::tool::Tool;
 crate::claims!(
     cells_of_many_runs_stand_below_one_line_of_names,
     medians_over_trials_are_the_figures_of_the_report,
-    benchstat_reads_a_line_for_each_trial,
+    benchstat_has_a_line_for_each_trial,
+    benchstat_filters_and_compares_by_keys,
     a_run_that_cannot_be_read_is_left_out_or_refused,
     duckdb_and_pandas_get_the_figures_of_the_report,
 );
@@ -70,18 +71,52 @@ fn medians_over_trials_are_the_figures_of_the_report() -> Result<(), Skip> {
     Ok(())
 }
 
-fn benchstat_reads_a_line_for_each_trial() -> Result<(), Skip> {
+fn benchstat_has_a_line_for_each_trial() -> Result<(), Skip> {
     let tool = with_runs();
     let text = tool.run(&["export", "--benchstat", "sizes"]).done().stdout;
     assert!(text.starts_with("run: 2026-11-22T13-25-20Z-sizes-9641\nstudy: sizes\n"), "{text}");
+    assert!(text.contains("\nstarted: 2026-11-22 13:25:20\n"), "{text}");
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Benchmark")).collect();
     assert_eq!(lines.len(), 48);
+    assert!(lines.iter().all(|line| line.contains("/size=")), "{text}");
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         // A name, a count, then pairs of value and unit.
         assert!(words.len().is_multiple_of(2) && words[1] == "1" && words[3] == "ns/op", "{line}");
         assert!(words[2..].chunks(2).all(|pair| pair[0].parse::<f64>().is_ok() && pair[1].parse::<f64>().is_err()), "{line}");
     }
+    Ok(())
+}
+
+/// Go's own program, which `go` makes below the target directory once.
+fn benchstat() -> Result<PathBuf, Skip> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("benchstat");
+    let program = folder.join("benchstat");
+    if !program.is_file() {
+        let package = "golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da";
+        let made = Command::new("go").args(["install", package]).env("GOBIN", &folder).output();
+        let made = made.map_err(|error| Skip(format!("no go to make benchstat with: {error}")))?;
+        if !made.status.success() {
+            return Err(Skip(format!("no benchstat: {}", String::from_utf8_lossy(&made.stderr).trim())));
+        }
+    }
+    Ok(program)
+}
+
+fn benchstat_filters_and_compares_by_keys() -> Result<(), Skip> {
+    let benchstat = benchstat()?;
+    let tool = with_runs();
+    tool.script(&[], "$NETTOLL export --benchstat sizes > sizes.txt; $NETTOLL export --benchstat arms > arms.txt").done();
+    let run = |words: &[&str]| {
+        let output = Command::new(&benchstat).args(words).current_dir(tool.path()).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let filtered = run(&["-filter", "/size:4096 .unit:sec/op", "sizes.txt"]);
+    assert!(filtered.contains("TCP_STREAM/size=4096") && !filtered.contains("size=64"), "{filtered}");
+    // Its arms have other settings, and are compared all the same.
+    let compared = run(&["-col", "/arm", "-filter", ".unit:sec/op", "arms.txt"]);
+    assert!(compared.contains("vs base") && compared.contains("TCP_RR/size=1024 "), "{compared}");
     Ok(())
 }
 
@@ -129,6 +164,13 @@ for metric in ['time_per_message_ns', 'goodput_bit_per_s']:
     for (run, test, size, value), view in zip(own, views):
         assert view[:3] == (run, test, size) and abs(view[3] / value - 1) < 1e-12, (view, value)
         assert abs(medians[(run, test, size)] / value - 1) < 1e-12
+");
+    // Tables join by what they have in common; R's data.table reads them too (docs/analysis.md shows it by plain R).
+    run("
+import duckdb
+joined = duckdb.sql(\"SELECT count(*) FROM 'cells.csv' c JOIN 'trials.csv' t USING (run, started, nettoll, kernel, cpu, machine, link, cell) WHERE c.metric = 'time_per_message_ns'\").fetchone()
+assert joined[0] > 100, joined
+assert duckdb.sql(\"SELECT count(*) FROM 'cells.csv' WHERE kernel IS NULL OR cpu IS NULL OR machine IS NULL OR nettoll IS NULL\").fetchone() == (0,)
 ");
     let (sql, python_blocks) = (shown("sql"), shown("python"));
     assert!(sql.len() >= 3 && python_blocks.len() >= 2, "the page shows how");

@@ -13,8 +13,11 @@ fn runs() -> [(&'static str, Analysis); 4] {
 
 /// The page without its script.
 fn without_scripts(page: &str) -> String {
-    let start = page.find("</script><script>").expect("the script");
-    page[..start].to_owned()
+    // Each begins a script: data in base64, which may hold any three letters, or the page's own.
+    page.split("<script").enumerate().fold(String::new(), |text, (place, part)| match place {
+        0 => part.to_owned(),
+        _ => text + part.split_once("</script>").map_or("", |(_, rest)| rest),
+    })
 }
 
 #[test]
