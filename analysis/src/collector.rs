@@ -18,6 +18,7 @@ use crate::paths::Paths;
 use crate::studies::{ANALYSIS_FORMAT, Analysis, Studies};
 use crate::table::TrialTable;
 use crate::timeline::Timeline;
+use crate::verdict::Gate;
 
 /// Collects trials and says at the end what they show. It keeps some 350 bytes
 /// of each trial, and of round-trip times what occurred in each of at most 30
@@ -67,10 +68,9 @@ impl Collector {
         self
     }
 
-    /// Draws the conclusion on arms from these metrics, in place of the usual ones
-    /// ([`crate::verdict::GATE`]). Without arms it changes nothing.
+    /// Draws the conclusion on arms from this gate, in place of the usual one. Without arms it changes nothing.
     #[must_use]
-    pub fn with_gate(mut self, gate: &[Metric]) -> Self {
+    pub fn with_gate(mut self, gate: &Gate) -> Self {
         if let Some(verdicts) = &mut self.studies.verdicts {
             verdicts.set_gate(gate);
         }

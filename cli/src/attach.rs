@@ -369,7 +369,7 @@ pub fn compare(sides: &[Side], args: &CompareArgs, own: Option<&Own>, page: Opti
         [Err(failure), _] | [_, Err(failure)] => return Err(failure),
     };
     let states = a.states.first().zip(b.states.first());
-    let found = states.and_then(|(one, other)| change([one, other], [a.run.id.clone(), b.run.id.clone()], args.threshold));
+    let found = states.and_then(|(one, other)| change([one, other], [a.run.id.clone(), b.run.id.clone()], args.gate.threshold));
     let Some(found) = found else {
         return Err(Failure::misuse("one of the two runs has no receipt: `nettoll report` says why"));
     };

@@ -108,7 +108,7 @@ fn compared(baseline: &[One], candidate: &[One], args: &CompareArgs) -> Option<R
     let alone = baseline.len() + candidate.len() == 2;
     let receipts = a.receipt().zip(b.receipt()).filter(|_| alone).map(|(a, b)| compare_studies(a, b));
     let demands = Demands {
-        threshold: args.threshold,
+        threshold: args.gate.threshold,
         confidence: a.run.plan.blocks.confidence,
         gate: &args.gate.gate,
         trust_single_runs: args.trust_single_runs,

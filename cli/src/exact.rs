@@ -143,7 +143,7 @@ pub fn compare(named: &[Side], args: &CompareArgs, page: Option<&Path>) -> Resul
         return Err(Failure::misuse("--markdown is for runs of studies, and these are runs of the microscope"));
     }
     let found = tell([&counts(first)?, &counts(second)?], page, args.json, args.verbose)?;
-    Ok(judged(&found, Some(args.threshold)))
+    Ok(judged(&found, Some(args.gate.threshold)))
 }
 
 /// Compares what was measured, writes the page and prints.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use analysis::verdict::GATE;
+use analysis::verdict::Gate;
 use anyhow::Context;
 use lab::connection::Credentials;
 use lab::study::StudyError;
@@ -46,7 +46,7 @@ fn conclude(plan: &ApprovedPlan, path: Option<PathBuf>, outcome: Result<Status, 
         outcome?;
         return Err(anyhow::anyhow!("interrupted before anything was measured").into());
     };
-    report::write(&path, None, &GATE)?;
+    report::write(&path, None, &Gate::default())?;
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
     Ok((path, status))
 }
@@ -61,7 +61,7 @@ pub fn carry_out(
 ) -> (Option<PathBuf>, Result<Status, StudyError>) {
     let mut recorder = Recorder::new(runs, plan, started_ms, interrupted);
     let outcome = match plan.woven {
-        true => lab::woven::run(plan, &GATE, credentials, &mut recorder),
+        true => lab::woven::run(plan, &Gate::default(), credentials, &mut recorder),
         false => lab::study::run(plan, credentials, &mut recorder),
     };
     (recorder.path(), outcome)

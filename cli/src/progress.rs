@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use analysis::stopping::Observer;
 use analysis::stopping::WovenObserver;
-use analysis::verdict::GATE;
+use analysis::verdict::Gate;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Event;
@@ -46,7 +46,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{prefix} trial {pos}/{len}, {eta} left  {wide_msg}") {
             bar.set_style(style);
         }
-        let (within, woven) = (seen.within(), plan.woven.then(|| WovenObserver::new(plan, &GATE)));
+        let (within, woven) = (seen.within(), plan.woven.then(|| WovenObserver::new(plan, &Gate::default())));
         Self { bar, plan: plan.clone(), seen, woven, block: None, within, held_up: None }
     }
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use analysis::Collector;
-use analysis::result::{Analysis, Metric};
+use analysis::result::Analysis;
+use analysis::verdict::Gate;
 use analysis::verdict::conclude;
 use model::plan::Group;
 use model::warning::Warning;
@@ -32,7 +33,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     if store::is_exact(&path) {
         return exact::report(&path, args);
     }
-    let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate);
+    let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate());
     if let Some(place) = &args.picture {
         let picture = report::toll::picture(&collect(&path, rules.as_ref())?.finish(), args.size)?;
         output::page(place, &picture)?;
@@ -54,7 +55,7 @@ pub struct Answer<'a> {
     /// Whether each rule's share is printed.
     pub show_rules: bool,
     /// The metrics that the conclusion on arms follows from.
-    pub gate: &'a [Metric],
+    pub gate: &'a Gate,
     /// Whether arms are printed as Markdown, and nothing else.
     pub markdown: bool,
     /// Whether the page is written to a file of the user's as well.
@@ -125,14 +126,14 @@ fn concluded(analysis: &Analysis, is_new: bool) -> Exit {
 ///
 /// # Errors
 /// A file that cannot be read or written.
-pub fn write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<PathBuf, Failure> {
+pub fn write(path: &Path, rules: Option<&Own>, gate: &Gate) -> Result<PathBuf, Failure> {
     Ok(analyse_and_write(path, rules, gate)?.2?)
 }
 
 /// An analysis, its page, and where that was written.
 type Written = (Analysis, String, Result<PathBuf, StoreError>);
 
-fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<Written, Failure> {
+fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &Gate) -> Result<Written, Failure> {
     let (collector, duration_ms) = collect_timed(path, rules)?;
     let collector = collector.with_gate(gate);
     let mut stacks = Ok(());

@@ -87,7 +87,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let carry_out = |plan: &ApprovedPlan, started_ms, pooled| {
         let mut recorder = Recorder::new(&args.runs.directory, plan, started_ms, Arc::clone(&interrupted)).pooled_with(pooled);
         let outcome = match plan.woven {
-            true => lab::woven::run(plan, &args.arms.gate.gate, &credentials, &mut recorder),
+            true => lab::woven::run(plan, &args.arms.gate.gate(), &credentials, &mut recorder),
             false => lab::study::run(plan, &credentials, &mut recorder),
         };
         (recorder.path(), outcome)
@@ -116,7 +116,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
 fn measure_pilot(pilot: &ApprovedPlan, args: &StudyArgs, started_ms: u64) -> Result<bool, Failure> {
     output::note(&format!("the pilot measures {} instances of each cell", pilot.blocks.most));
     let mut recorder = Recorder::new(&args.runs.directory, pilot, started_ms, signals::listen()?);
-    let status = lab::woven::run(pilot, &args.arms.gate.gate, &args.credentials()?, &mut recorder)?;
+    let status = lab::woven::run(pilot, &args.arms.gate.gate(), &args.credentials()?, &mut recorder)?;
     let done = matches!(status, Status::BlocksDone | Status::Settled);
     match recorder.path().filter(|_| done) {
         Some(path) => output::note(&format!("the pilot is {}", path.display())),
@@ -188,7 +188,7 @@ fn dry_run(
     let none = refused.iter().map(|Refusal { what, answer, remedy }| format!("no receipt can be made here: {what}: {answer}. {remedy}"));
     let notes: Vec<String> =
         missing.iter().map(ToString::to_string).chain(programs).chain(found).chain(warnings).chain(busy).chain(none).collect();
-    let smallest = if plan.woven { weave::scatter(&args.runs.directory)?.smallest(plan) } else { None };
+    let smallest = if plan.woven { weave::scatter(&args.runs.directory)?.smallest(plan, args.arms.gate.threshold) } else { None };
     let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), smallest: smallest.as_ref(), shortened, notes: &notes };
     let exit = if refused.is_some() { Exit::Failed } else { Exit::Done };
     if args.format.json {
@@ -230,7 +230,7 @@ fn go_on(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
 fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules: Option<Own>, args: &StudyArgs) -> Result<Exit, Failure> {
     let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
     let silent = nothing || outcome.is_err() && args.format.json;
-    let gate = &args.arms.gate.gate;
+    let gate = &args.arms.gate.gate();
     let reported = match silent {
         true => report::write(path, rules.as_ref(), gate).map(|_| Exit::Done),
         false => {

@@ -228,7 +228,7 @@ pub fn check(
         output::note("the check was interrupted");
         return Ok(());
     };
-    let gate = &args.arms.gate.gate;
+    let gate = &args.arms.gate.gate();
     report::write(&again, None, gate)?;
     let [first, second] = [path, &again].map(|path| report::collect(path, None).map(|collector| collector.with_gate(gate).finish()));
     let (first, second) = (first?, second?);

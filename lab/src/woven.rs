@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
-use analysis::result::Metric;
 use analysis::stopping::WovenObserver;
+use analysis::verdict::Gate;
 use engine::woven::Board;
 use model::adjust::AppliedSetting;
 use model::order::Order;
@@ -32,12 +32,12 @@ use crate::study::{StudyError, close};
 use crate::trial::woven::{Torn, Woven, WovenArm, run as run_instance};
 use crate::trial::{self, Done, TrialSpec};
 
-/// Runs a woven plan to the first look that settles every verdict by the metrics of `gate`, or to its last instance. A
+/// Runs a woven plan to the first look that settles every verdict by `gate`, or to its last instance. A
 /// block is one instance of each group.
 ///
 /// # Errors
 /// See [`StudyError`]. Failures of single instances are recorded, not errors.
-pub fn run(plan: &ApprovedPlan, gate: &[Metric], credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
+pub fn run(plan: &ApprovedPlan, gate: &Gate, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
     let Some(mut weaver) = Weaver::open(plan, credentials, listener)? else { return Ok(Status::Interrupted) };
     let outcome = weaver.rehearse().and_then(|()| weaver.opened()).and_then(|()| weaver.run_blocks(gate));
     weaver.conclude(outcome)
@@ -172,7 +172,7 @@ impl<'a> Weaver<'a> {
         self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
     }
 
-    fn run_blocks(&mut self, gate: &[Metric]) -> Result<Status, StudyError> {
+    fn run_blocks(&mut self, gate: &Gate) -> Result<Status, StudyError> {
         let mut observer = WovenObserver::new(self.plan, gate);
         for number in 0..self.plan.blocks.most {
             if self.tell(&Event::BlockStarted { block: number })?.is_break() || self.run_block(number, &mut observer)?.is_break() {

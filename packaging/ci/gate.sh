@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# A regression gate: measures runs of a study and compares them with the baseline's.
+# A regression gate for what cannot be measured in one boot, such as two kernels: measures runs of
+# a study and compares them with the baseline's. What can is compared better by gate-arms.sh.
 #
 #   gate.sh BASELINE CANDIDATE STUDY [FLAG...]
 #
 # BASELINE and CANDIDATE are directories of runs; STUDY and its flags are those of
-# `nettoll study`. Where BASELINE has no run yet the candidate's become the baseline.
+# `nettoll study`. Where BASELINE is not there the candidate's runs become the baseline.
+# Runs of earlier calls are removed from CANDIDATE.
 # RUNS     runs to measure (3)
-# GATE     metrics that the exit code follows from (time,sender-cpu,receiver-cpu,p99)
+# GATE     metrics that the exit code follows from (cpu: of both ends)
 # THRESHOLD  change that is too small to care about (2%)
 # SUMMARY  file that the comparison is appended to, as Markdown (none)
 #
@@ -23,6 +25,12 @@ shift 2
 # The runs of a directory behind commas, as `nettoll compare` takes a side.
 side() { find "$1" -mindepth 1 -maxdepth 1 -type d | sort | paste -sd,; }
 
+if [ "$(realpath -m "$candidate")" = "$(realpath -m "$baseline")" ]; then
+    echo "gate: BASELINE and CANDIDATE are one: name two directories" >&2
+    exit 2
+fi
+# Of what is there, only runs are removed.
+[ ! -d "$candidate" ] || find "$candidate" -mindepth 2 -maxdepth 2 -name run.json -printf '%h\0' | xargs -0r rm -rf
 for _ in $(seq "${RUNS:-3}"); do
     # Exit codes 3 and 4 of a study are of its arms: this gate has none.
     nettoll study "$@" --runs "$candidate" > /dev/null

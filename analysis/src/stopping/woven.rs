@@ -4,11 +4,10 @@ use model::woven::Slice;
 use model::{Plan, TrialRecord};
 use stats::instances::Instances;
 
-use crate::metric::Metric;
 use crate::studies::verdicts::sides;
 use crate::table::TrialTable;
 use crate::verdict::woven::{WovenSeries, WovenSide, looks};
-use crate::verdict::{Comparison, Options, Sides, Values, Verdict, compare_gate};
+use crate::verdict::{Comparison, Gate, Options, Sides, Values, Verdict, compare_gate};
 
 /// Says after each block of instances whether every verdict is settled.
 #[derive(Debug)]
@@ -16,19 +15,19 @@ pub struct WovenObserver {
     table: TrialTable,
     series: WovenSeries,
     looks: Vec<usize>,
-    gate: Vec<Metric>,
+    gate: Gate,
     options: Options,
 }
 
 impl WovenObserver {
     /// Nothing is seen yet; the verdicts are those of `gate`.
-    pub fn new(plan: &Plan, gate: &[Metric]) -> Self {
+    pub fn new(plan: &Plan, gate: &Gate) -> Self {
         Self {
             table: TrialTable::for_plan(plan),
             series: WovenSeries::for_plan(plan),
             looks: looks(&plan.blocks),
-            gate: gate.to_vec(),
-            options: Options::of_arms(plan),
+            gate: gate.clone(),
+            options: Options { threshold: gate.threshold, ..Options::of_arms(plan) },
         }
     }
 
@@ -51,14 +50,14 @@ impl WovenObserver {
             return false;
         }
         let all: Vec<Sides> = self.candidates().map(|arm| sides(arm, &self.table, Some(WovenSide::of(&self.series, arm)))).collect();
-        let compared = compare_gate(&all, &self.gate, &self.options);
+        let compared = compare_gate(&all, &self.gate.metrics, &self.options);
         !compared.is_empty() && compared.iter().all(is_settled)
     }
 
     /// The widest half of a plain interval of any cell in any arm by the first metric of the gate, as a share. `None`
     /// before two instances. For showing progress; it decides nothing.
     pub fn widest(&self) -> Option<f64> {
-        let metric = *self.gate.first()?;
+        let metric = *self.gate.metrics.first()?;
         let width = |values: &Values| {
             let logs: Vec<f64> = values.baseline.iter().filter_map(|(n, from)| Some((values.candidate.get(n)? / from).ln())).collect();
             Some(Instances::new(&logs)?.reach(self.options.confidence).exp_m1())
@@ -89,7 +88,7 @@ mod tests {
     use super::WovenObserver;
     use crate::metric::{Direction, Metric};
     use crate::testing::{cell, run, slices};
-    use crate::verdict::{Comparison, Design, Options, Values, Verdict, compare};
+    use crate::verdict::{Comparison, Design, Gate, Options, Values, Verdict, compare};
 
     const OPTIONS: Options = Options {
         threshold: crate::verdict::THRESHOLD,
@@ -132,7 +131,7 @@ mod tests {
         let arms = Arm::parse_all(&["a".to_owned(), "b: sndbuf=64K".to_owned()]).unwrap();
         let blocks = model::plan::Blocks { least: 8, most: 48, interval: 0.05, confidence: 0.95 };
         let plan = Plan { arms, woven: true, blocks, ..run(vec![cell(Test::UdpStream, 64)], 9).plan };
-        let mut observer = WovenObserver::new(&plan, &[Metric::SenderCpuPerMessageNs]);
+        let mut observer = WovenObserver::new(&plan, &Gate { metrics: vec![Metric::SenderCpuPerMessageNs], ..Gate::default() });
         for instance in 0..instances {
             let slices = slices((shift + noise * (f64::from(instance % 3) - 1.0)).exp());
             observer.push_slices(0, instance, &slices);

@@ -13,7 +13,7 @@ use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::{Trial, TrialTable};
 use crate::verdict::woven::{WovenSeries, WovenSide};
-use crate::verdict::{Compared, GATE, Options, Side, Sides, compare_sides, hypotheses, self_test};
+use crate::verdict::{Compared, Gate, Options, Side, Sides, compare_sides, hypotheses, self_test};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,8 +39,7 @@ pub struct ArmVerdict {
 pub(crate) struct Verdicts {
     /// When each block began, in ms.
     begun: BTreeMap<u32, u64>,
-    /// The metrics that the conclusion follows from.
-    gate: Vec<Metric>,
+    gate: Gate,
     /// The slices of woven arms.
     woven: Option<WovenSeries>,
 }
@@ -51,7 +50,7 @@ impl Study for Verdicts {
     fn for_plan(plan: &Plan) -> Option<Self> {
         (plan.arms.len() > 1).then(|| Self {
             begun: BTreeMap::new(),
-            gate: GATE.to_vec(),
+            gate: Gate::default(),
             woven: plan.woven.then(|| WovenSeries::for_plan(plan)),
         })
     }
@@ -67,14 +66,15 @@ impl Study for Verdicts {
         let options = Options {
             // A study whose question stays open goes on (`study --again`), so that its first look leaves some of the error.
             look: 1 + pooled.map_or(0, |pooled| pooled.runs.len() as u32),
-            chosen_among: pooled.map_or(0, |pooled| hypotheses(pooled.cells) * candidates * self.gate.len()),
+            chosen_among: pooled.map_or(0, |pooled| hypotheses(pooled.cells) * candidates * self.gate.metrics.len()),
+            threshold: self.gate.threshold,
             ..Options::of_arms(context.plan())
         };
         // Of a run that goes on with others all is seen: it is a look of its own.
         let seen = if pooled.is_some() { WovenSide::so_far } else { WovenSide::of };
         let woven = |arm| self.woven.as_ref().map(|series| seen(series, arm));
         let all: Vec<Sides> = (1..context.plan().arms.len()).map(|arm| sides(arm, context.table, woven(arm))).collect();
-        let compared = compare_sides(&all, context.analysis.models(), &self.gate, &options);
+        let compared = compare_sides(&all, context.analysis.models(), &self.gate.metrics, &options);
         let verdict = |((arm, sides), compared)| self.verdict(arm, context, sides, compared, &options);
         Some((1..).zip(&all).zip(compared).map(verdict).collect())
     }
@@ -88,9 +88,9 @@ impl Verdicts {
         }
     }
 
-    /// Draws the conclusion from these metrics.
-    pub fn set_gate(&mut self, gate: &[Metric]) {
-        self.gate = gate.to_vec();
+    /// Draws the conclusion from this gate.
+    pub fn set_gate(&mut self, gate: &Gate) {
+        self.gate = gate.clone();
     }
 
     fn verdict(&self, arm: usize, context: &Context, sides: &Sides, mut compared: Compared, options: &Options) -> ArmVerdict {

@@ -27,3 +27,18 @@ pub const COMPARED: [GateMetric; 6] = [
 /// The metric that a conclusion follows from unless the user says so: what a delivered message costs both ends
 /// together. Where no cell has it, as of ends that both send, it is the first of [`COMPARED`] that both sides have.
 pub const GATE: [Metric; 1] = [Metric::CpuPerMessageNs];
+
+/// What a conclusion follows from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// The metrics that decide.
+    pub metrics: Vec<Metric>,
+    /// A verdict needs an estimate beyond this share; 0.02 is 2 %.
+    pub threshold: f64,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { metrics: GATE.to_vec(), threshold: super::THRESHOLD }
+    }
+}

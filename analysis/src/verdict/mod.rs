@@ -28,7 +28,7 @@ pub use crate::metric::Direction;
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
 pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use false_alarm::FalseAlarm;
-pub use gate::{COMPARED, GATE, GateMetric};
+pub use gate::{COMPARED, GATE, Gate, GateMetric};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Shift, means};
 pub use selftest::{Outlook, SelfTest, blocks_for_equivalence, detectable, self_test};

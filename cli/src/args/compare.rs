@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::result::Metric;
-use analysis::verdict::COMPARED;
+use analysis::verdict::{COMPARED, Gate};
 use clap::Args;
 use model::quantity::parse_share;
 
@@ -22,9 +22,6 @@ pub struct CompareArgs {
     /// Where runs are
     #[command(flatten)]
     pub directory: RunsArgs,
-    /// A verdict needs a difference beyond this share
-    #[arg(long, value_name = "SHARE", default_value_t = analysis::verdict::THRESHOLD, value_parser = share)]
-    pub threshold: f64,
     /// What the conclusion follows from
     #[command(flatten)]
     pub gate: GateArgs,
@@ -57,6 +54,16 @@ pub struct GateArgs {
     /// ends), time, sender-cpu, receiver-cpu, p50, p99 (of round trips)
     #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = DEFAULT_GATE, value_parser = gate)]
     pub gate: Vec<Metric>,
+    /// A verdict needs a difference beyond this share
+    #[arg(long, value_name = "SHARE", default_value_t = analysis::verdict::THRESHOLD, value_parser = share)]
+    pub threshold: f64,
+}
+
+impl GateArgs {
+    /// The gate.
+    pub fn gate(&self) -> Gate {
+        Gate { metrics: self.gate.clone(), threshold: self.threshold }
+    }
 }
 
 /// The runs of one side of a comparison.

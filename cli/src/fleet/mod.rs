@@ -115,7 +115,7 @@ fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result
 
 /// Whatever happened, what was measured is worth a report; a failure in JSON stands alone.
 fn conclude(path: &Path, outcome: Result<Status, StudyError>, args: &FleetArgs) -> Result<Exit, Failure> {
-    let gate = &analysis::verdict::GATE;
+    let gate = &analysis::verdict::Gate::default();
     let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
     let reported = match nothing || outcome.is_err() && args.format.json {
         true => report::write(path, None, gate).map(|_| Exit::Done),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use analysis::result::Analysis;
+use analysis::verdict::Gate;
 use attribution::exact::{Measured, Timed};
 use microscope::cache::Cache;
 use microscope::scenario::{self, Scenario};
@@ -34,7 +35,7 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
         output::page(place, &report::html::document(&report::microscope::document(&measured, &timed, shown, crate::version::SHORT)))?;
     }
     tell(&measured, &timed, shown, args)?;
-    let page = crate::report::write(&messages.path, None, &[])?;
+    let page = crate::report::write(&messages.path, None, &Gate::default())?;
     if !args.json {
         output::write(&format!("\nReport: {}", place.unwrap_or(page).display()))?;
     }

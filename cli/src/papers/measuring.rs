@@ -261,7 +261,7 @@ fn trials(
         }
     };
     let Some(path) = path else { return Ok((None, Some(said(outcome).unwrap_or_else(|| "interrupted before it began".to_owned())))) };
-    let page = report::write(&path, None, &analysis::verdict::GATE);
+    let page = report::write(&path, None, &analysis::verdict::Gate::default());
     Ok((Some(path), said(outcome).or_else(|| page.err().map(|failure| failure.to_string()))))
 }
 

@@ -29,6 +29,7 @@ mod docs;
 mod endpoint;
 mod export;
 mod forms;
+mod gate;
 mod help;
 mod history;
 mod host_wide;
@@ -103,6 +104,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("microscope", microscope::ALL),
     ("forms", forms::ALL),
     ("help", help::ALL),
+    ("gate", gate::ALL),
     ("packaging", packaging::ALL),
     ("docs", docs::ALL),
     ("picture", picture::ALL),

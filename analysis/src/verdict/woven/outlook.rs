@@ -6,7 +6,7 @@ use stats::instances::Instances;
 use stats::power::found_in_four_of_five;
 
 use super::{Measure, WovenSeries, WovenSide};
-use crate::verdict::{CONFIDENCE, Options};
+use crate::verdict::CONFIDENCE;
 
 /// Time of a woven comparison for which the smallest difference is given.
 pub const WOVEN_TIME: Nanos = Nanos::from_millis(10_000);
@@ -63,13 +63,17 @@ impl Scatter {
         self.runs += usize::from(self.seen.len() > before);
     }
 
-    /// The smallest difference that [`WOVEN_TIME`] of each cell shows, in the cell of a plan that shows the least. `None`
+    /// The smallest difference that [`WOVEN_TIME`] of each cell shows where a verdict needs more than `threshold`, in the
+    /// cell of a plan that shows the least. `None`
     /// where no run had a cell of such a kind.
-    pub fn smallest(&self, plan: &Plan) -> Option<Smallest> {
-        plan.cells.iter().filter_map(|cell| self.of_cell(plan, cell)).max_by(|one, other| one.half_width.total_cmp(&other.half_width))
+    pub fn smallest(&self, plan: &Plan, threshold: f64) -> Option<Smallest> {
+        plan.cells
+            .iter()
+            .filter_map(|cell| self.of_cell(plan, cell, threshold))
+            .max_by(|one, other| one.half_width.total_cmp(&other.half_width))
     }
 
-    fn of_cell(&self, plan: &Plan, cell: &Cell) -> Option<Smallest> {
+    fn of_cell(&self, plan: &Plan, cell: &Cell, threshold: f64) -> Option<Smallest> {
         let alike = || self.seen.iter().filter(|seen| are_alike(&seen.cell, cell));
         let freedom: f64 = alike().map(|seen| seen.freedom).sum();
         let variance = alike().map(|seen| seen.freedom * seen.variance).sum::<f64>() / freedom;
@@ -78,8 +82,7 @@ impl Scatter {
         let instances = (WOVEN_TIME.get() / instance.get().max(1)).max(2) as f64;
         let error = (variance / instances).sqrt();
         let half_width = (student_critical(CONFIDENCE, instances - 1.0) * error).exp_m1();
-        let threshold = Options::default().threshold.ln_1p();
-        let difference = found_in_four_of_five(error, CONFIDENCE, instances - 1.0, threshold).exp_m1();
+        let difference = found_in_four_of_five(error, CONFIDENCE, instances - 1.0, threshold.ln_1p()).exp_m1();
         let mut runs: Vec<usize> = alike().map(|seen| seen.run).collect();
         // Those of a run follow one another.
         runs.dedup();
@@ -101,6 +104,7 @@ mod tests {
 
     use super::{Scatter, WOVEN_TIME};
     use crate::testing::{cell, run, slices};
+    use crate::verdict::THRESHOLD;
     use crate::verdict::woven::WovenSeries;
 
     fn plan(test: Test, sizes: &[u64]) -> Plan {
@@ -123,21 +127,21 @@ mod tests {
     fn stored_runs_of_such_cells_say_what_ten_seconds_show() {
         let stored = plan(Test::UdpStream, &[1_024]);
         let mut scatter = Scatter::default();
-        assert_eq!(scatter.smallest(&stored), None);
+        assert_eq!(scatter.smallest(&stored, THRESHOLD), None);
         scatter.add(&stored, &series(&stored, 0.02, 10));
         scatter.add(&stored, &series(&stored, 0.02, 10));
         // Without two instances there is no scatter.
         scatter.add(&stored, &series(&stored, 0.02, 1));
         // 20 instances of 480 ms: 2.086 * 0.0211 / sqrt(20).
-        let found = scatter.smallest(&stored).unwrap();
+        let found = scatter.smallest(&stored, THRESHOLD).unwrap();
         assert!((found.half_width - 0.0099).abs() < 1e-4, "{found:?}");
         assert_eq!((found.runs, found.time), (2, WOVEN_TIME));
         // The noisier runs are pooled, and another kind of cell says nothing.
-        assert_eq!(scatter.smallest(&plan(Test::UdpStream, &[64])), None);
-        assert_eq!(scatter.smallest(&plan(Test::UdpRr, &[1_024])), None);
+        assert_eq!(scatter.smallest(&plan(Test::UdpStream, &[64]), THRESHOLD), None);
+        assert_eq!(scatter.smallest(&plan(Test::UdpRr, &[1_024]), THRESHOLD), None);
         let both = plan(Test::UdpStream, &[64, 2_048]);
         scatter.add(&both, &series(&both, 0.1, 10));
-        let wider = scatter.smallest(&both).unwrap();
+        let wider = scatter.smallest(&both, THRESHOLD).unwrap();
         assert!(wider.half_width > 0.04 && wider.cell.size.get() == 64 && wider.runs == 1, "{wider:?}");
     }
 }

@@ -45,8 +45,6 @@ crate::claims!(
     the_text_for_users_has_plain_words,
     the_words_are_found,
     every_flag_is_one_of_the_program,
-    a_gate_makes_its_baseline_and_compares_with_it,
-    the_workflow_follows_every_exit_code,
     a_night_is_measured_and_its_history_told,
 );
 
@@ -412,30 +410,6 @@ fn every_flag_is_one_of_the_program() -> Result<(), Skip> {
     Ok(())
 }
 
-fn a_gate_makes_its_baseline_and_compares_with_it() -> Result<(), Skip> {
-    need_programs(&["bash"])?;
-    let tool = Tool::new();
-    fs::create_dir(tool.path().join("bin")).unwrap();
-    std::os::unix::fs::symlink(tool::program(), tool.path().join("bin/nettoll")).unwrap();
-    let gate = |candidate: &str| {
-        let path = format!("{}:{}", tool.path().join("bin").display(), std::env::var("PATH").unwrap());
-        let mut gate = tool.other(&root().join("packaging/ci/gate.sh"));
-        gate.args(["baseline", candidate, "size", "--test", "UDP_RR", "--size", "1", "--blocks", "4", "-t", "5ms", "-O", "1ms"]);
-        gate.env("PATH", path).env("RUNS", "2").env("GATE", "time").env("THRESHOLD", "5%").env("SUMMARY", "summary.md");
-        Answer::from(gate.output().unwrap())
-    };
-    let first = gate("first").done();
-    assert!(first.stdout.contains("these runs are the baseline"), "{first:#?}");
-    assert_eq!(fs::read_dir(tool.path().join("baseline")).unwrap().count(), 2);
-    let second = gate("second").judged();
-    assert!(second.stdout.contains("verdict") && second.stdout.contains("Time"), "{second:#?}");
-    let summary = fs::read_to_string(tool.path().join("summary.md")).unwrap();
-    assert!(summary.contains("| cell |") && summary.contains("1 B"), "{summary}");
-    let misuse = Answer::from(tool.other(&root().join("packaging/ci/gate.sh")).output().unwrap());
-    misuse.refused(2, &["usage: gate.sh BASELINE CANDIDATE STUDY"]);
-    Ok(())
-}
-
 fn a_night_is_measured_and_its_history_told() -> Result<(), Skip> {
     need_programs(&["bash"])?;
     let tool = Tool::new();
@@ -458,43 +432,5 @@ fn a_night_is_measured_and_its_history_told() -> Result<(), Skip> {
         "{last:#?}"
     );
     night(&["nights"]).refused(2, &["usage: nightly.sh RUNS STUDY"]);
-    Ok(())
-}
-
-/// The steps that a workflow runs.
-fn steps(workflow: &str) -> Vec<String> {
-    let mut steps = Vec::new();
-    let mut lines = workflow.lines().peekable();
-    while let Some(line) = lines.next() {
-        if line.trim_start() != "run: |" {
-            continue;
-        }
-        let margin = line.len() - line.trim_start().len();
-        let mut step = String::new();
-        while let Some(line) = lines.next_if(|line| line.trim().is_empty() || line.len() - line.trim_start().len() > margin) {
-            step += line.get(margin + 2..).unwrap_or_default();
-            step.push('\n');
-        }
-        steps.push(step);
-    }
-    steps
-}
-
-fn the_workflow_follows_every_exit_code() -> Result<(), Skip> {
-    let workflow = fs::read_to_string(root().join("packaging/ci/nettoll-gate.yml")).unwrap();
-    assert!(!workflow.contains('\t'));
-    let tool = Tool::new();
-    let steps = steps(&workflow);
-    assert!(steps.len() >= 2, "{workflow}");
-    for step in &steps {
-        // A runner puts the values of expressions in before a shell sees them.
-        sound(&tool, step, "packaging/ci/nettoll-gate.yml");
-        for command in step.lines().filter(|line| line.starts_with("nettoll ")) {
-            tool.script(&[], &command.replacen("nettoll", "$NETTOLL", 1)).done();
-        }
-    }
-    assert!(
-        steps.iter().any(|step| step.contains("packaging/ci/gate.sh ") && ["0)", "3)", "4)", "*)"].iter().all(|code| step.contains(code)))
-    );
     Ok(())
 }

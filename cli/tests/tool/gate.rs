@@ -1,0 +1,211 @@
+//! The gates of packaging/ci, and the workflows that call them, run by a stand-in for a runner.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::tool::{self, Answer, Tool};
+use crate::support::{Skip, need_programs};
+
+crate::claims!(
+    a_gate_makes_its_baseline_and_compares_with_it,
+    a_slower_version_fails_the_workflow_of_its_pull_request,
+    an_equal_version_and_two_settings_are_not_worse,
+    the_workflows_are_sound,
+    what_a_gate_cannot_do_is_refused,
+);
+
+fn ci(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/ci").join(name)
+}
+
+/// A directory with the tool in `bin`, and the path that has it first.
+fn installed() -> (Tool, String) {
+    let tool = Tool::new();
+    fs::create_dir(tool.path().join("bin")).unwrap();
+    std::os::unix::fs::symlink(tool::program(), tool.path().join("bin/nettoll")).unwrap();
+    let path = format!("{}:{}", tool.path().join("bin").display(), std::env::var("PATH").unwrap());
+    (tool, path)
+}
+
+fn a_gate_makes_its_baseline_and_compares_with_it() -> Result<(), Skip> {
+    need_programs(&["bash"])?;
+    let (tool, path) = installed();
+    let gate = |candidate: &str| {
+        let mut gate = tool.other(&ci("gate.sh"));
+        gate.args(["baseline", candidate, "size", "--test", "UDP_RR", "--size", "1", "--blocks", "4", "-t", "5ms", "-O", "1ms"]);
+        gate.env("PATH", &path).env("RUNS", "2").env("GATE", "time").env("THRESHOLD", "5%").env("SUMMARY", "summary.md");
+        Answer::from(gate.output().unwrap())
+    };
+    let first = gate("first").done();
+    assert!(first.stdout.contains("these runs are the baseline"), "{first:#?}");
+    assert_eq!(fs::read_dir(tool.path().join("baseline")).unwrap().count(), 2);
+    let second = gate("second").judged();
+    assert!(second.stdout.contains("verdict") && second.stdout.contains("Time"), "{second:#?}");
+    // Runs of an earlier call are no part of a later one.
+    gate("second").judged();
+    assert_eq!(fs::read_dir(tool.path().join("second")).unwrap().count(), 2);
+    let summary = fs::read_to_string(tool.path().join("summary.md")).unwrap();
+    assert!(summary.contains("| cell |") && summary.contains("1 B"), "{summary}");
+    let misuse = Answer::from(tool.other(&ci("gate.sh")).output().unwrap());
+    misuse.refused(2, &["usage: gate.sh BASELINE CANDIDATE STUDY"]);
+    Ok(())
+}
+
+/// The steps that a workflow runs. A runner puts the values of expressions in before a shell sees them: no step has any.
+fn steps(workflow: &str) -> Vec<String> {
+    let mut steps = Vec::new();
+    let mut lines = workflow.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line.trim_start() != "run: |" {
+            continue;
+        }
+        let margin = line.len() - line.trim_start().len();
+        let mut step = String::new();
+        while let Some(line) = lines.next_if(|line| line.trim().is_empty() || line.len() - line.trim_start().len() > margin) {
+            step += line.get(margin + 2..).unwrap_or_default();
+            step.push('\n');
+        }
+        steps.push(step);
+    }
+    steps
+}
+
+/// A repository whose program is a sender by the contract of external endpoints; it spins so many times before each message.
+fn repository(tool: &Tool) -> PathBuf {
+    let source = fs::read_to_string(ci("../../examples/endpoint/endpoint.c")).unwrap();
+    let place = tool.path().join("repository");
+    fs::create_dir(&place).unwrap();
+    let slowed =
+        source.replace("        ssize_t sent = send(", "        for (volatile int n = 0; n < SPINS; n++);\n        ssize_t sent = send(");
+    assert_ne!(slowed, source, "the example sends in its loop");
+    fs::write(place.join("endpoint.c"), slowed).unwrap();
+    fs::write(place.join("Makefile"), "endpoint: endpoint.c spins\n\tcc -O2 -DSPINS=$$(cat spins) -o endpoint endpoint.c\n").unwrap();
+    fs::create_dir_all(place.join("packaging/ci")).unwrap();
+    fs::copy(ci("gate-arms.sh"), place.join("packaging/ci/gate-arms.sh")).unwrap();
+    fs::write(place.join(".gitignore"), "endpoint\nnettoll-gate\n").unwrap();
+    place
+}
+
+fn git(place: &Path, words: &[&str]) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false"];
+    let answer = Command::new("git").args(identity).args(words).current_dir(place).output().unwrap();
+    assert!(answer.status.success(), "{words:?}: {}", String::from_utf8_lossy(&answer.stderr));
+}
+
+/// Commits a version that spins so many times.
+fn commit(place: &Path, spins: u32) {
+    fs::write(place.join("spins"), format!("{spins}\n")).unwrap();
+    git(place, &["add", "-A"]);
+    git(place, &["commit", "-q", "--allow-empty", "-m", &format!("{spins} spins")]);
+}
+
+/// Runs the step of the workflow that measures, with the study's length fit for a test.
+fn measure(tool: &Tool, path: &str, place: &Path) -> Answer {
+    let workflow = fs::read_to_string(ci("nettoll-gate.yml")).unwrap();
+    let step = steps(&workflow).into_iter().find(|step| step.contains("gate-arms.sh ")).unwrap();
+    let step = step.replace("--size 64,1472", "--size 64 --receive recv --blocks 10 -t 30ms -O 5ms");
+    let mut shell = tool.other(Path::new("bash"));
+    shell.args(["-e", "-o", "pipefail", "-c", &step]).current_dir(place).env("PATH", path).env("GITHUB_STEP_SUMMARY", "summary.md");
+    shell.env("GITHUB_BASE_REF", "main").env("BUILD", "make -s").env("ARM", "api=exec:{}/endpoint").env("THRESHOLD", "20%");
+    shell.output().unwrap().into()
+}
+
+fn a_slower_version_fails_the_workflow_of_its_pull_request() -> Result<(), Skip> {
+    need_programs(&["bash", "git", "make", "cc"])?;
+    let (tool, path) = installed();
+    let place = repository(&tool);
+    git(&place, &["init", "-q"]);
+    commit(&place, 0);
+    // What a checkout of a pull request has: the target as it is there, and the branch.
+    git(&place, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    commit(&place, 20_000);
+    let slower = measure(&tool, &path, &place);
+    assert_eq!(slower.code, Some(3), "{slower:?}");
+    assert!(slower.stdout.contains("::error::worse than the base"), "{slower:?}");
+    let kept = |name: &str| fs::read_to_string(place.join("nettoll-gate").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let comment = kept("comment.md");
+    let first = comment.lines().next().unwrap();
+    assert!(first.starts_with("**candidate costs ") && first.contains("more CPU than base"), "{comment}");
+    assert!(comment.contains("Exit 3: worse"), "{comment}");
+    assert!(kept("report.html").contains("<svg") && kept("badge.json").contains("\"message\":\"worse\""));
+    assert!(fs::read_to_string(place.join("summary.md")).unwrap().contains(first));
+    // The other tree is gone, and git knows of none.
+    let trees = Command::new("git").args(["worktree", "list"]).current_dir(&place).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&trees.stdout).lines().count(), 1);
+    Ok(())
+}
+
+fn an_equal_version_and_two_settings_are_not_worse() -> Result<(), Skip> {
+    need_programs(&["bash", "git", "make", "cc"])?;
+    let (tool, path) = installed();
+    let place = repository(&tool);
+    git(&place, &["init", "-q"]);
+    commit(&place, 20_000);
+    git(&place, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    commit(&place, 0);
+    let faster = measure(&tool, &path, &place);
+    assert!(matches!(faster.code, Some(0)), "{faster:?}");
+    // An earlier call's directory is replaced.
+    assert_eq!(fs::read_dir(place.join("nettoll-gate/runs")).unwrap().count(), 1);
+    let mut settings = tool.other(&ci("gate-arms.sh"));
+    settings.args(["size", "--test", "UDP_STREAM", "--size", "64", "--blocks", "3"]).env("PATH", &path);
+    settings.env("BASE_ARM", "api=send").env("CANDIDATE_ARM", "api=sendmmsg").env("OUT", "settings");
+    let settings = Answer::from(settings.output().unwrap());
+    // Too few instances for a verdict.
+    assert_eq!(settings.code, Some(4), "{settings:?}");
+    assert!(fs::read_to_string(tool.path().join("settings/badge.json")).unwrap().contains("open"));
+    Ok(())
+}
+
+fn what_a_gate_cannot_do_is_refused() -> Result<(), Skip> {
+    need_programs(&["bash", "git"])?;
+    let (tool, path) = installed();
+    let gate = |words: &[&str], variables: &[(&str, &str)]| {
+        let mut gate = tool.other(&ci("gate-arms.sh"));
+        gate.args(words).env("PATH", &path).envs(variables.iter().copied());
+        Answer::from(gate.output().unwrap())
+    };
+    gate(&[], &[]).refused(2, &["usage: gate-arms.sh STUDY"]);
+    fs::create_dir(tool.path().join("mine")).unwrap();
+    fs::write(tool.path().join("mine/thesis"), "").unwrap();
+    gate(&["size"], &[("OUT", "mine")]).refused(2, &["mine holds what no gate wrote"]);
+    assert!(tool.path().join("mine/thesis").is_file());
+    git(tool.path(), &["init", "-q"]);
+    fs::write(tool.path().join("spins"), "").unwrap();
+    git(tool.path(), &["add", "spins"]);
+    git(tool.path(), &["commit", "-q", "-m", "one"]);
+    gate(&["size"], &[("ARM", "tool={}/nettoll")]).refused(1, &["git finds no common commit of HEAD^ and HEAD", "BASE"]);
+    // What is wrong in a study is said by nettoll, with its code.
+    gate(&["size", "--test", "NONE"], &[]).refused(2, &["NONE"]);
+    let same = Answer::from(tool.other(&ci("gate.sh")).args(["same", "same", "size"]).env("PATH", &path).output().unwrap());
+    same.refused(2, &["two directories"]);
+    Ok(())
+}
+
+fn the_workflows_are_sound() -> Result<(), Skip> {
+    need_programs(&["bash"])?;
+    let workflow = fs::read_to_string(ci("nettoll-gate.yml")).unwrap();
+    let tool = Tool::new();
+    let steps = steps(&workflow);
+    assert!(steps.len() >= 3, "{workflow}");
+    for step in &steps {
+        assert!(!step.contains("${{"), "an expression in a script is code of whoever wrote its value: {step}");
+        tool.write("step.sh", step);
+        let read = Command::new("bash").args(["-n", "step.sh"]).current_dir(tool.path()).output().unwrap();
+        assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+        for command in step.lines().filter(|line| line.starts_with("nettoll ")) {
+            tool.script(&[], &command.replacen("nettoll", "$NETTOLL", 1)).done();
+        }
+    }
+    assert!(steps.iter().any(|step| ["0)", "3)", "4)", "*)"].iter().all(|code| step.contains(code))), "every exit code");
+    // Both forges run the same script with the same variables.
+    let gitlab = fs::read_to_string(ci("nettoll-gate.gitlab-ci.yml")).unwrap();
+    for text in [&workflow, &gitlab] {
+        assert!(!text.contains('\t') && text.contains("packaging/ci/gate-arms.sh size "), "{text}");
+        for variable in ["BUILD: make", "ARM: api=exec:{}/endpoint", "GATE: cpu", "THRESHOLD: 5%"] {
+            assert!(text.contains(variable), "{variable}: {text}");
+        }
+    }
+    Ok(())
+}
