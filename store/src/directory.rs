@@ -73,6 +73,14 @@ pub fn write_stacks(directory: &Path, name: &str, folded: &str) -> Result<PathBu
     Ok(path)
 }
 
+/// Replaces a file of counters, which another program reads, in one step.
+///
+/// # Errors
+/// When the system refuses; an earlier file stays.
+pub fn write_counters(path: &Path, text: &str) -> Result<(), StoreError> {
+    file::replace_unsynced(path, text.as_bytes())
+}
+
 impl RunDirectory {
     /// Makes a directory of its own for a run of `study` below `root`, which is
     /// made too when it is not there. `started_ms` counts from 1970 (UTC).

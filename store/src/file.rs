@@ -26,8 +26,13 @@ const LONGEST_LINES: u64 = 16 << 30;
 /// The new file has a name that cannot be foreseen and that was free, so that no
 /// link laid there beforehand leads the content elsewhere.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
-    let written = write_new(path, content).and_then(|()| sync_parent(path));
+    let written = write_new(path, content, true).and_then(|()| sync_parent(path));
     written.map_err(StoreError::refused("write", path))
+}
+
+/// The same for a file that is written again soon: nothing waits for the disk, and after a power cut it may be empty.
+pub fn replace_unsynced(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    write_new(path, content, false).map_err(StoreError::refused("write", path))
 }
 
 /// The text of a file, if it is no longer than any of its kind: memory must not
@@ -58,7 +63,7 @@ pub fn check_length(file: &File, path: &Path) -> Result<(), StoreError> {
     Err(StoreError::refused("read", path)(io::Error::new(ErrorKind::InvalidInput, why)))
 }
 
-fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_new(path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
     let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
     let prefix = format!(".{name}.");
     // The mode of any file: what the user's umask leaves of it.
@@ -66,7 +71,9 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
     let mut file = builder.prefix(&prefix).suffix(UNFINISHED).permissions(everybody).tempfile_in(directory_of(path))?;
     file.write_all(content)?;
-    file.as_file().sync_all()?;
+    if sync {
+        file.as_file().sync_all()?;
+    }
     file.persist(path).map(drop).map_err(|failed| failed.error)
 }
 

@@ -35,7 +35,7 @@ mod slices;
 mod trials;
 
 pub use attached::{AttachedDirectory, parse_window, read_attached, write_advice};
-pub use directory::{RunDirectory, read_summary, write_report, write_stacks, write_summary};
+pub use directory::{RunDirectory, read_summary, write_counters, write_report, write_stacks, write_summary};
 pub use error::StoreError;
 pub use exact::{create_exact, is_exact, read_exact, write_exact};
 pub use find::{beside, find};

@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! Bucket (about 1 s) -> Tally (samples counted by CPU, task, owner, layer, kind) -> Snapshot (10 s of them)
+//!                                                                                        -> Counters (all of them)
 //! ```
 
+mod counters;
 mod network;
 mod share;
 mod snapshot;
 mod tally;
 mod window;
 
+pub use counters::{Counters, SampleCounters, UnitCounters, WorkContext};
 pub use snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 pub use window::{Machine, STRETCHES};
 

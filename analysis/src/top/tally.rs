@@ -6,6 +6,7 @@ use attribution::{Category, Context, Layer};
 use model::top::{Bucket, CpuTime, Owner, Task};
 
 use super::network::{Part, Parts};
+use super::share::share_out;
 
 /// A unit's place among the paths that were met.
 pub type Unit = u32;
@@ -128,6 +129,24 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Samples of the network's work, with what crossings add.
+    pub fn work(&self) -> impl Iterator<Item = (Work, u64)> + '_ {
+        self.work.iter().map(|(work, samples)| (*work, *samples)).chain(self.crossing_work())
+    }
+
+    /// Where nothing says which call a sample at the kernel's border is in, those of a process are as often on a
+    /// socket as the rest of its time in the kernel.
+    fn crossing_work(&self) -> impl Iterator<Item = (Work, u64)> + '_ {
+        self.crossings.iter().filter_map(|((pid, cpu), crossings)| {
+            let kernel = self.in_kernel.get(pid).copied().unwrap_or_default();
+            let of_network = share_out(*crossings, &[kernel.network, kernel.all.saturating_sub(kernel.network)])[0];
+            let party = Party::Process(*pid, self.processes.get(pid).and_then(|process| process.unit));
+            let (layer, category) = (Layer::Syscall, Category::OperatingSystem);
+            let one = Work { cpu: *cpu, ran_in: party, owner: Some(party), softirq: false, layer, category };
+            (of_network > 0).then_some((one, of_network))
+        })
+    }
+
     /// Counts a bucket. `unit` gives a path its place.
     pub fn of(bucket: &Bucket, parts: &mut Parts, mut unit: impl FnMut(&str) -> Unit) -> Self {
         let units: Vec<Unit> = bucket.units.iter().map(|path| unit(path)).collect();

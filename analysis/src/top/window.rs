@@ -7,6 +7,7 @@ use model::Refusal;
 use model::order::{Gather, Order};
 use model::top::{Bucket, CpuTime};
 
+use super::counters::Counters;
 use super::network::Parts;
 use super::share::share_out;
 use super::snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
@@ -72,6 +73,11 @@ impl<'r> Machine<'r> {
             self.tallies.pop_front();
         }
         self.tallies.push_back(tally);
+    }
+
+    /// Adds the last stretch to counters; those of a machine are given each stretch once.
+    pub fn count(&self, counters: &mut Counters) {
+        counters.add(&self.tallies, &self.units);
     }
 
     /// The window so far; `None` before the first stretch.
@@ -149,10 +155,9 @@ impl<'a> Window<'a> {
     /// the same CPU, in proportion.
     fn own_work(&mut self) {
         let mut work: BTreeMap<Work, u64> = BTreeMap::new();
-        for (one, samples) in self.tallies.iter().flat_map(|tally| &tally.work) {
-            *work.entry(*one).or_default() += samples;
+        for (one, samples) in self.tallies.iter().flat_map(Tally::work) {
+            *work.entry(one).or_default() += samples;
         }
-        self.add_crossings(&mut work);
         let mut by_cpu: BTreeMap<u32, Vec<(Work, u64)>> = BTreeMap::new();
         for (one, samples) in work {
             by_cpu.entry(one.cpu).or_default().push((one, samples));
@@ -186,23 +191,6 @@ impl<'a> Window<'a> {
                     if part > 0 {
                         self.owned.push(Owned { work, owner: *owner, samples: part, shared: true });
                     }
-                }
-            }
-        }
-    }
-
-    /// Where nothing says which call a sample at the kernel's border is in, those of a process are as often on a
-    /// socket as the rest of its time in the kernel.
-    fn add_crossings(&self, work: &mut BTreeMap<Work, u64>) {
-        for tally in self.tallies {
-            for ((pid, cpu), crossings) in &tally.crossings {
-                let kernel = tally.in_kernel.get(pid).copied().unwrap_or_default();
-                let of_network = share_out(*crossings, &[kernel.network, kernel.all.saturating_sub(kernel.network)])[0];
-                if of_network > 0 {
-                    let party = Party::Process(*pid, tally.processes.get(pid).and_then(|process| process.unit));
-                    let (layer, category) = (Layer::Syscall, Category::OperatingSystem);
-                    let one = Work { cpu: *cpu, ran_in: party, owner: Some(party), softirq: false, layer, category };
-                    *work.entry(one).or_default() += of_network;
                 }
             }
         }
@@ -417,7 +405,7 @@ impl<'a> Window<'a> {
 
 impl Party {
     /// The row of a table of units that it is in.
-    const fn in_units(self) -> Self {
+    pub(super) const fn in_units(self) -> Self {
         match self {
             Self::Process(_, Some(unit)) => Self::Unit(unit),
             Self::Process(_, None) => Self::Ended,

@@ -1,5 +1,8 @@
 //! The flags of `nettoll top`.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use clap::Args;
 use model::Nanos;
 
@@ -22,4 +25,31 @@ pub struct TopArgs {
     /// are counted
     #[arg(long)]
     pub count_all: bool,
+    /// Counters for monitoring
+    #[command(flatten)]
+    pub counters: CountersArgs,
+}
+
+/// Where counters are offered while `nettoll top` runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Counters, by unit, for monitoring")]
+pub struct CountersArgs {
+    /// Answer GET /metrics on this address with counters in OpenMetrics, such as
+    /// 127.0.0.1:9469; port 0: the kernel chooses
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "once")]
+    pub listen: Option<SocketAddr>,
+    /// Let --listen take an address that other machines reach: they read the
+    /// names of units
+    #[arg(long, requires = "listen")]
+    pub expose: bool,
+    /// Write counters to this file every 10 s, for node_exporter; its name ends
+    /// in .prom
+    #[arg(long, value_name = "FILE", conflicts_with = "once", value_parser = textfile)]
+    pub textfile: Option<PathBuf>,
+}
+
+fn textfile(word: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(word);
+    let fits = path.extension().is_some_and(|ending| ending == "prom");
+    if fits { Ok(path) } else { Err("node_exporter reads files that end in .prom alone: write DIRECTORY/nettoll.prom".to_owned()) }
 }

@@ -1,6 +1,7 @@
 //! `nettoll top`: the cost of the network stack to this machine, live.
 
 mod keys;
+mod outlets;
 mod screen;
 
 use std::io;
@@ -21,6 +22,7 @@ use crate::args::{self, Command, TopArgs};
 use crate::exit::{Exit, Failure};
 use crate::{attach, output, signals};
 
+use outlets::Outlets;
 use screen::{Ending, can_show, show};
 
 /// Length of a stretch: the screen changes as often.
@@ -41,16 +43,33 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
     }
     let settings = Settings { rate: args.rate, count_all: args.count_all };
     let stretches = args.time.map(|time| (time.get() / Nanos::from(STRETCH).get()) as usize);
+    let outlets = Outlets::open(&args.counters)?;
     if args.json && !args.once {
         let stop = signals::listen()?;
-        return windows(settings, stretches, STRETCHES, &stop, print_json);
+        return windows(settings, stretches, STRETCHES, &stop, outlets, print_json);
     }
-    if args.once || args.json || !can_show() {
+    if args.once || args.json || !(can_show() || outlets.are_open()) {
         let stop = signals::listen()?;
         let window = stretches.unwrap_or(STRETCHES);
-        return windows(settings, Some(window), window, &stop, if args.json { print_json } else { print });
+        return windows(settings, Some(window), window, &stop, outlets, if args.json { print_json } else { print });
     }
-    on_screen(settings, stretches)
+    if !can_show() {
+        return in_background(settings, stretches, outlets);
+    }
+    on_screen(settings, stretches, outlets)
+}
+
+/// Keeps counters, and shows nothing but what this machine refuses. A signal is its usual end.
+fn in_background(settings: Settings, stretches: Option<usize>, outlets: Outlets) -> Result<Exit, Failure> {
+    let stop = signals::listen()?;
+    let (mut taken, mut said) = (0, 0);
+    watch(settings, STRETCHES, &stop, outlets, |snapshot| {
+        taken += 1;
+        snapshot.refused.iter().skip(said).for_each(|refusal| output::note(refusal));
+        said = snapshot.refused.len();
+        Ok(if stretches.is_some_and(|stretches| taken >= stretches) { Next::End } else { Next::Stretch })
+    })?;
+    Ok(Exit::Done)
 }
 
 /// What follows a stretch.
@@ -70,10 +89,11 @@ fn windows(
     stretches: Option<usize>,
     window: usize,
     stop: &AtomicBool,
+    outlets: Outlets,
     print: fn(&Snapshot) -> io::Result<()>,
 ) -> Result<Exit, Failure> {
     let mut taken = 0;
-    watch(settings, window, stop, |snapshot| {
+    watch(settings, window, stop, outlets, |snapshot| {
         taken += 1;
         let over = stop.load(Ordering::Relaxed) || stretches.is_some_and(|stretches| taken >= stretches);
         if over || taken % window == 0 {
@@ -93,6 +113,7 @@ fn watch(
     settings: Settings,
     window: usize,
     stop: &AtomicBool,
+    mut outlets: Outlets,
     mut each: impl FnMut(Snapshot) -> anyhow::Result<Next>,
 ) -> anyhow::Result<()> {
     let rules = Rules::builtin().context("read the rules that come with nettoll")?;
@@ -106,6 +127,7 @@ fn watch(
         let mut notes = Vec::new();
         let bucket = watcher.next(STRETCH, stop, &mut notes);
         machine.add(&bucket, notes);
+        outlets.add(&machine)?;
         let Some(snapshot) = machine.snapshot() else { continue };
         match each(snapshot)? {
             Next::Stretch => {}
@@ -117,14 +139,14 @@ fn watch(
 }
 
 /// Shows windows on the terminal until the user has enough, or the time is over.
-fn on_screen(settings: Settings, stretches: Option<usize>) -> Result<Exit, Failure> {
+fn on_screen(settings: Settings, stretches: Option<usize>, outlets: Outlets) -> Result<Exit, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, snapshots) = mpsc::channel();
     let watching = {
         let stop = Arc::clone(&stop);
         let measure = move || {
             let mut taken = 0;
-            watch(settings, STRETCHES, &stop, |snapshot| {
+            watch(settings, STRETCHES, &stop, outlets, |snapshot| {
                 taken += 1;
                 let over = sender.send(snapshot).is_err() || stretches.is_some_and(|stretches| taken >= stretches);
                 Ok(if over { Next::End } else { Next::Stretch })

@@ -21,6 +21,8 @@ crate::claims!(
     every_shell_can_read_its_completions,
     a_directory_that_cannot_be_written_is_named,
     the_pages_name_the_c_library_that_a_release_is_linked_for,
+    the_dashboard_asks_for_counters_that_there_are,
+    the_unit_of_top_and_the_manifest_have_the_same_capabilities,
 );
 
 const COMPLETIONS: [&str; 3] = ["nettoll", "_nettoll", "nettoll.fish"];
@@ -257,5 +259,47 @@ fn every_file_has_a_licence() -> Result<(), Skip> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let lint = std::process::Command::new(python).args(["-m", "reuse", "--root", root, "lint", "--lines"]).output().unwrap();
     assert!(lint.status.success(), "{}", String::from_utf8_lossy(&lint.stdout));
+    Ok(())
+}
+
+const UNIT: &str = include_str!("../../../packaging/nettoll-top.service");
+const MANIFEST: &str = include_str!("../../../packaging/kubernetes/nettoll-top.yaml");
+
+fn the_dashboard_asks_for_counters_that_there_are() -> Result<(), Skip> {
+    let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../../packaging/grafana/nettoll-top.json")).unwrap();
+    let page = include_str!("../../../docs/top.md");
+    let panels = dashboard["panels"].as_array().unwrap();
+    let mut ids = std::collections::BTreeSet::new();
+    for panel in panels {
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "two panels of one id: {panel}");
+        let [x, w] = ["x", "w"].map(|key| panel["gridPos"][key].as_u64().unwrap());
+        assert!(x + w <= 24, "{panel}");
+        for target in panel["targets"].as_array().unwrap() {
+            let expression = target["expr"].as_str().unwrap();
+            let names = expression.split(|letter: char| !(letter.is_ascii_lowercase() || letter == '_'));
+            let counters: Vec<&str> = names.filter(|name| name.starts_with("nettoll_")).collect();
+            assert!(!counters.is_empty() && counters.iter().all(|name| page.contains(&format!("`{name}`"))), "{expression}");
+            let even = |open, close| expression.matches(open).count() == expression.matches(close).count();
+            assert!(even('(', ')') && even('{', '}') && even('[', ']'), "{expression}");
+        }
+    }
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    for variable in ["source", "instance", "unit"] {
+        assert!(variables.iter().any(|one| one["name"] == variable), "{variable}");
+    }
+    Ok(())
+}
+
+fn the_unit_of_top_and_the_manifest_have_the_same_capabilities() -> Result<(), Skip> {
+    let of_unit = |key: &str| {
+        let line = UNIT.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+        line.split(' ').map(|name| name.trim_start_matches("CAP_").to_owned()).collect::<Vec<_>>()
+    };
+    let line = MANIFEST.lines().find_map(|line| line.trim().strip_prefix("add: [")).unwrap();
+    let of_manifest: Vec<String> = line.trim_end_matches(']').split(", ").map(|name| name.trim_matches('"').to_owned()).collect();
+    let bounding = of_unit("CapabilityBoundingSet=");
+    assert_eq!([&of_unit("AmbientCapabilities="), &of_manifest], [&bounding; 2]);
+    let page = include_str!("../../../docs/howto/monitoring.md");
+    assert!(bounding.iter().all(|name| page.contains(&format!("CAP_{name}"))));
     Ok(())
 }

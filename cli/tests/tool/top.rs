@@ -1,5 +1,7 @@
 //! The machine's toll, live: what `nettoll top` says of traffic that a test makes.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -8,6 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::support::processes::{assert_nothing_left, traces};
+use crate::support::python::{Form, python as python_with};
 use crate::support::tool::{Answer, Tool};
 use crate::support::{Skip, need_programs};
 
@@ -17,6 +20,9 @@ crate::claims!(
     a_user_without_privileges_is_shown_what_is_left_and_the_remedy,
     values_that_no_window_takes_are_refused,
     a_signal_ends_it_with_the_window_so_far,
+    public_parsers_read_counters_that_add_up,
+    scrapers_that_stall_hold_up_neither_the_reader_nor_others,
+    counters_leave_this_machine_only_with_leave,
 );
 
 /// Takes datagrams on a port of loopback, and prints the port.
@@ -85,7 +91,7 @@ fn datagrams_are_their_receivers_and_run_in_their_senders() -> Result<(), Skip> 
     let mut taker = Load(python(TAKE, "").spawn().unwrap());
     let mut port = String::new();
     let output = taker.0.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut port).unwrap();
+    BufReader::new(output).read_line(&mut port).unwrap();
     let giver = Load(python(GIVE, port.trim()).spawn().unwrap());
     std::thread::sleep(Duration::from_millis(300));
     let found = window(&Tool::new(), &["-t", "4s", "--rate", "499"])?;
@@ -133,5 +139,103 @@ fn a_signal_ends_it_with_the_window_so_far() -> Result<(), Skip> {
     assert_eq!(answer.code, Some(1), "{answer:#?}");
     assert_eq!(answer.json()["format"], 1);
     assert_nothing_left(&tool, &before);
+    Ok(())
+}
+
+/// `top` that offers counters, without a terminal, and where.
+fn offering(tool: &Tool, arguments: &[&str]) -> (Load, String) {
+    let arguments = [&["top", "--listen", "127.0.0.1:0"], arguments].concat();
+    let mut child = tool.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let said = child.stderr.take().unwrap();
+    BufReader::new(said).read_line(&mut line).unwrap();
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_else(|| panic!("{line}"));
+    (Load(child), address.to_owned())
+}
+
+/// The page of counters.
+fn scrape(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, page) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("200 OK") && head.contains("application/openmetrics-text; version=1.0.0"), "{head}");
+    page.to_owned()
+}
+
+/// The sum of the figures of a family.
+fn counted(page: &str, family: &str) -> f64 {
+    let lines = page.lines().filter(|line| line.starts_with(family));
+    lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
+}
+
+/// Reads both forms, and prints the families that have figures; the sums over units have to be the totals.
+const PARSE: &str = "
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as prometheus
+for path, parse in zip(sys.argv[1:], [openmetrics, prometheus]):
+    families = {family.name: family for family in parse(open(path).read())}
+    total = lambda name: sum(sample.value for sample in families[name].samples)
+    sums = [total('nettoll_network_cpu_seconds'), total('nettoll_unit_network_cpu_seconds')]
+    assert abs(sums[0] - sums[1]) < 1e-9 and sums[0] > 0, sums
+    assert families['nettoll_own_cpu_seconds'].type == 'counter'
+    assert not any('pid' in sample.labels for family in families.values() for sample in family.samples)
+    print(' '.join(sorted(families)))
+";
+
+fn public_parsers_read_counters_that_add_up() -> Result<(), Skip> {
+    need_programs(&["python3"])?;
+    let parsers = python_with("prometheus", Form::Wheel, &["prometheus_client"])?;
+    let _load = Load(python(GIVE, "9").spawn().unwrap());
+    let tool = Tool::new();
+    let (mut top, address) = offering(&tool, &["--textfile", "nettoll.prom", "-t", "12s"]);
+    std::thread::sleep(Duration::from_secs(3));
+    let first = scrape(&address);
+    if !first.contains("nettoll_samples_total") {
+        return Err(Skip("CPUs cannot be sampled here".to_owned()));
+    }
+    assert!(top.0.wait().unwrap().success());
+    std::fs::write(tool.path().join("first.txt"), first).unwrap();
+    let read = Command::new(parsers).args(["-c", PARSE, "first.txt", "nettoll.prom"]).current_dir(tool.path()).output().unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let families = String::from_utf8_lossy(&read.stdout);
+    assert!(families.lines().count() == 2 && families.lines().all(|line| line.contains("nettoll_sample_interval_seconds")), "{families}");
+    let left: Vec<_> = std::fs::read_dir(tool.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().ends_with(".new")), "{left:?}");
+    Ok(())
+}
+
+fn scrapers_that_stall_hold_up_neither_the_reader_nor_others() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let (_top, address) = offering(&tool, &[]);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let before = scrape(&address);
+    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let huge = std::thread::spawn({
+        let address = address.clone();
+        move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            // As long as it is read.
+            (0..1_000).take_while(|_| stream.write_all(&[b'x'; 8 << 10]).is_ok()).count()
+        }
+    });
+    std::thread::sleep(Duration::from_secs(3));
+    drop(silent);
+    let after = scrape(&address);
+    assert!(huge.join().unwrap() < 1_000, "a request without an end is cut off");
+    let own = |page: &str| counted(page, "nettoll_own_cpu_seconds_total");
+    assert!(own(&after) > own(&before), "{before}{after}");
+    Ok(())
+}
+
+fn counters_leave_this_machine_only_with_leave() -> Result<(), Skip> {
+    let tool = Tool::new();
+    tool.run(&["top", "--listen", "0.0.0.0:0"]).refused(2, &["names of units", "--expose"]);
+    tool.run(&["top", "--textfile", "nettoll.txt"]).refused(2, &[".prom"]);
+    tool.run(&["top", "--textfile", "gone/nettoll.prom", "-t", "2s"]).refused(1, &["gone/nettoll.prom"]);
+    let answer = tool.run(&["top", "--listen", "0.0.0.0:0", "--expose", "-t", "1s"]).done();
+    assert!(answer.stderr.contains("every machine that reaches this address"), "{}", answer.stderr);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A machine that is watched: samples of every CPU, whose they are, and the kernel's own counters.
 
+mod endpoint;
 mod messages;
 mod owners;
 mod tasks;
@@ -20,6 +21,7 @@ use sys::clock::{monotonic, process_cpu};
 use sys::cpu::{Ticks, online};
 use sys::process::TICK;
 
+pub use endpoint::Endpoint;
 use messages::MessageWindows;
 use owners::Owners;
 use tasks::Tasks;

@@ -11,6 +11,7 @@ mod draw;
 mod header;
 mod help;
 mod line;
+mod metrics;
 mod page;
 mod rows;
 mod view;
@@ -25,6 +26,7 @@ use crate::sinks::terminal::{Style, in_ascii};
 
 pub use columns::{CpuSort, Sort};
 pub use draw::Looks;
+pub use metrics::{MetricsForm, OPEN_METRICS_TYPE, metrics};
 pub use view::{ATTACH_SECONDS, Action, By, Cursor, Key, Target, View};
 
 /// One window as a page of text; ends with a newline. As wide as the style says, and as long as it has rows.

@@ -9,7 +9,11 @@ use super::folder;
 use crate::support::tool::Tool;
 use crate::support::{Skip, need_programs};
 
-crate::claims!(manifests_are_of_the_types_of_the_api, a_key_that_is_misspelt_and_a_value_of_another_type_are_found);
+crate::claims!(
+    manifests_are_of_the_types_of_the_api,
+    the_manifest_of_top_is_of_the_types_of_the_api,
+    a_key_that_is_misspelt_and_a_value_of_another_type_are_found,
+);
 
 /// Returns what the check says of a manifest, and whether it is sound.
 fn check(manifest: &str) -> Result<(bool, String), Skip> {
@@ -36,6 +40,12 @@ fn manifests_are_of_the_types_of_the_api() -> Result<(), Skip> {
     for more in [&[][..], &["--privileged"], &["--privileged", "--namespace", "lab", "--name", "net", "--image", "registry.example/x:1"]] {
         assert_eq!(check(&manifest(more))?, (true, "2 objects are sound\n".to_owned()));
     }
+    Ok(())
+}
+
+fn the_manifest_of_top_is_of_the_types_of_the_api() -> Result<(), Skip> {
+    let text = include_str!("../../../../packaging/kubernetes/nettoll-top.yaml");
+    assert_eq!(check(text)?, (true, "1 objects are sound\n".to_owned()));
     Ok(())
 }
 
