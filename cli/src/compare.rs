@@ -14,7 +14,7 @@ use model::Plan;
 use crate::args::{CompareArgs, RulesArgs, Side};
 use crate::exit::{Exit, Failure};
 use crate::rules::{self, Own};
-use crate::{attach, exact, output, report, version};
+use crate::{attach, exact, output, report, top, version};
 
 /// A run, as far as it is compared.
 struct One {
@@ -34,6 +34,9 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let named: Vec<Side> = args.runs.iter().map(found).collect::<Result<_, Failure>>()?;
     if named.iter().flat_map(|Side(paths)| paths).any(|path| store::is_attached(path)) {
         return attach::compare(&named, args, rules.as_ref(), place.as_deref());
+    }
+    if named.iter().flat_map(|Side(paths)| paths).any(|path| store::is_recording(path)) {
+        return top::recording::compare(&named, args, place.as_deref());
     }
     if named.iter().flat_map(|Side(paths)| paths).any(|path| store::is_exact(path)) {
         return exact::compare(&named, args, place.as_deref());

@@ -7,7 +7,7 @@ use store::{Moment, RunReader};
 
 use crate::args::ExportArgs;
 use crate::exit::{Exit, Failure};
-use crate::{output, report};
+use crate::{output, report, top};
 
 /// Views on the lines of `trials.jsonl`.
 const VIEWS: &str = include_str!("../../packaging/sql/trials.sql");
@@ -39,8 +39,17 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         output::write(&VIEWS.replacen(LINES, &lines(&args.runs.directory), 1))?;
         return Ok(Exit::Done);
     }
-    let mut first = true;
+    let (mut first, mut first_recording) = (true, true);
     for path in paths(args)? {
+        if store::is_recording(&path) {
+            if args.form.trials || args.form.slices || args.form.benchstat {
+                let words = "is a recording of top, whose windows are exported without a form or with --csv";
+                return Err(Failure::misuse(format!("{} {words}", path.display())));
+            }
+            top::recording::export(&path, first_recording)?;
+            first_recording = false;
+            continue;
+        }
         one(&path, args, first)?;
         first = false;
     }

@@ -15,7 +15,7 @@ use store::{Moment, RunReader, StoreError};
 use crate::args::{FormatArgs, HtmlArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::rules::{self, Own};
-use crate::{attach, exact, output};
+use crate::{attach, exact, output, top};
 
 /// The page of a run, in its directory.
 const PAGE: &str = "report.html";
@@ -29,6 +29,9 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let path = args.runs.find(&args.run)?;
     if store::is_attached(&path) {
         return attach::report(&path, args);
+    }
+    if store::is_recording(&path) {
+        return top::recording::report(&path, args);
     }
     if store::is_exact(&path) {
         return exact::report(&path, args);

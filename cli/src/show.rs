@@ -9,7 +9,7 @@ use store::{Moment, RunReader};
 
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
-use crate::{attach, exact, output};
+use crate::{attach, exact, output, top};
 
 /// Bytes of trials that are read of runs without a summary, such as those that were killed.
 const MOST_READ: u64 = 4 << 20;
@@ -23,6 +23,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     match &args.run {
         Some(word) => match args.runs.find(word)? {
             path if store::is_attached(&path) => attach::print(&path, args.json)?,
+            path if store::is_recording(&path) => top::recording::print(&path, args.json)?,
             path if store::is_exact(&path) => exact::show(&path, args.json)?,
             path => one(&path, args.json)?,
         },
@@ -36,6 +37,7 @@ fn all(args: &ShowArgs) -> Result<(), Failure> {
     let paths = store::paths(&args.runs.directory)?;
     let attached: Vec<String> = paths.iter().filter(|path| store::is_attached(path)).map(|path| attach::line(path)).collect();
     let counted: Vec<String> = paths.iter().filter(|path| store::is_exact(path)).map(|path| exact::line(path)).collect();
+    let recorded: Vec<String> = paths.iter().filter(|path| store::is_recording(path)).map(|path| top::recording::line(path)).collect();
     let errors: Vec<String> = found.iter().map(|one| one.run.as_ref().err().map_or_else(String::new, ToString::to_string)).collect();
     let mut room = MOST_READ;
     let mut summaries: Vec<_> = found.iter().rev().map(|one| summary(&one.path, &mut room)).collect();
@@ -47,11 +49,11 @@ fn all(args: &ShowArgs) -> Result<(), Failure> {
         .collect();
     match args.json {
         true => output::write(&show::list_json(&listed))?,
-        false if listed.is_empty() && !(attached.is_empty() && counted.is_empty()) => {}
+        false if listed.is_empty() && !(attached.is_empty() && counted.is_empty() && recorded.is_empty()) => {}
         false => output::show(&show::list(&listed), false)?,
     }
     // The JSON is a list of studies' runs, as it has been.
-    for (title, lines) in [("Attached runs", attached), ("Runs of the microscope", counted)] {
+    for (title, lines) in [("Attached runs", attached), ("Recordings of top", recorded), ("Runs of the microscope", counted)] {
         if !args.json && !lines.is_empty() {
             output::items(&format!("{title}:"), &lines)?;
         }

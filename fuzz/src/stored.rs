@@ -9,6 +9,7 @@ use analysis::Collector;
 use analysis::advice::{self, Observed};
 use analysis::attached::analyse;
 use analysis::single::single;
+use analysis::top::Recorded;
 use attribution::Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,11 +18,12 @@ use lab::study::Replay;
 use model::attach::Totals;
 use model::plan::{ApprovalError, Plan};
 use model::printable::{Keep, printable};
+use model::recording::{RECORDING_FORMAT, Recording};
 use model::run::Run;
 use model::trial::{Outcome, TrialRecord};
 use profile::messages::log::{Event, summary};
 use serde_json::Value;
-use store::{RunDirectory, Trials, parse_facts, parse_run, parse_window};
+use store::{RunDirectory, Trials, parse_facts, parse_recorded, parse_run, parse_window};
 
 use crate::says_something;
 
@@ -43,7 +45,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// What an attached run reads: a line of `windows.jsonl`, servers' own counts, and the socket
+/// What an attached run and a recording read: a line of windows, servers' own counts, and the socket
 /// calls that the kernel hands over, none of whose bytes is lost.
 pub fn attached(bytes: &[u8]) {
     if let Ok(window) = parse_window(bytes) {
@@ -57,6 +59,13 @@ pub fn attached(bytes: &[u8]) {
                 assert!(!advice.evidence.is_empty());
             }
         }
+    }
+    if let Some(window) = parse_recorded(bytes, &mut Vec::new()) {
+        let head = Recording { format: RECORDING_FORMAT, id: String::new(), started_ms: 0, tool: String::new(), host: String::new() };
+        let mut recorded = Recorded::new(head);
+        recorded.push(&window);
+        assert_eq!(recorded.windows() as u64 + recorded.damaged, 1);
+        assert!(recorded.units().1.iter().all(|unit| unit.all.low <= unit.all.cpus && unit.all.cpus <= unit.all.high));
     }
     let text = String::from_utf8_lossy(bytes);
     let _ = (requests::redis(&text), requests::memcached(&text), text.parse::<requests::Source>());

@@ -44,6 +44,7 @@ pub mod printable;
 pub mod profile;
 pub mod program_workload;
 pub mod proof;
+pub mod recording;
 pub mod refusal;
 pub mod replay;
 pub mod run;

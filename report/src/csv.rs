@@ -159,7 +159,7 @@ impl Sheet {
     }
 
     /// Starts rows that follow those of another table.
-    fn of_rows() -> Self {
+    pub(crate) fn of_rows() -> Self {
         Self(csv::Writer::from_writer(Vec::new()))
     }
 

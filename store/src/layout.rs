@@ -17,6 +17,12 @@ pub const WINDOWS: &str = "windows.jsonl";
 /// What is advised to a program that was observed, with its replays.
 pub const ADVICE: &str = "advice.json";
 
+/// What was recorded, of a recording of `top`: it has this in place of `run.json`.
+pub const RECORDING: &str = "top.json";
+
+/// Files of windows of a recording.
+pub const RECORDED: &str = "windows";
+
 /// Exact counts: of a run of the microscope, which has this in place of `run.json`, or
 /// next to the trials of a study.
 pub const EXACT: &str = "exact.json";

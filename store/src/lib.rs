@@ -12,6 +12,7 @@
 //! ```
 //!
 //! An attached run has `attach.json` and `windows.jsonl` in place of `run.json` and `trials.jsonl`.
+//! A recording of `top` has `top.json` and `windows/000001.jsonl`, ... in their place.
 //! A run of the microscope has `exact.json` alone; that of a study may have it as well.
 //!
 //! A run survives `kill -9` at any point with every finished trial intact, and
@@ -30,6 +31,7 @@ mod directory;
 mod exact;
 mod find;
 mod reader;
+mod recorded;
 mod reopen;
 mod slices;
 mod trials;
@@ -41,7 +43,8 @@ pub use exact::{create_exact, is_exact, read_exact, write_exact};
 pub use find::{beside, find};
 pub use layout::{Moment, year};
 pub use line::{BadLine, LONGEST_LINE};
-pub use reader::{Listed, RunReader, is_attached, latest, list, parse_facts, parse_run, paths};
+pub use reader::{Listed, RunReader, is_attached, is_recording, latest, list, parse_facts, parse_run, paths, read_recording};
+pub use recorded::{Limits, RecordingDirectory, parse_recorded, read_recorded};
 pub use reopen::Reopened;
 pub use slices::{SliceBlock, append_slices, read_slices};
 pub use trials::Trials;

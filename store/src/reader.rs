@@ -8,6 +8,7 @@ use model::attach::{ATTACH_FORMAT, Attachment};
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::order::Order;
 use model::plan::check_stored;
+use model::recording::{RECORDING_FORMAT, Recording};
 use model::run::{RUN_FORMAT, Run};
 use model::trial::TrialRecord;
 use model::warning::Warning;
@@ -178,6 +179,9 @@ fn hint(path: &Path) -> String {
     if is_attached(path) {
         return "it is an attached run, which `show`, `report` and `compare` with another of its kind read".to_owned();
     }
+    if is_recording(path) {
+        return "it is a recording of `top`, which `show`, `report`, `export` and `compare` with another of its kind read".to_owned();
+    }
     if is_exact(path) {
         return "it is a run of the microscope, which `show`, `report` and `compare` with another of its kind read".to_owned();
     }
@@ -206,6 +210,20 @@ pub(crate) fn read_head(path: &Path) -> Result<Attachment, StoreError> {
     versioned(&head, &read_text(&head)?, ATTACH_FORMAT)
 }
 
+/// Returns whether a directory is a recording.
+pub fn is_recording(path: &Path) -> bool {
+    path.join(layout::RECORDING).is_file()
+}
+
+/// Reads `top.json` of a recording.
+///
+/// # Errors
+/// When it is none, or another version wrote it.
+pub fn read_recording(path: &Path) -> Result<Recording, StoreError> {
+    let head = path.join(layout::RECORDING);
+    versioned(&head, &read_text(&head)?, RECORDING_FORMAT)
+}
+
 /// A run directory as it stands in a list.
 #[derive(Debug)]
 pub struct Listed {
@@ -216,16 +234,17 @@ pub struct Listed {
 }
 
 /// The runs of studies below `root`, the earliest first. A run that cannot be read is
-/// listed with the reason; what is no run, an attached run, and one of the microscope, is left out.
+/// listed with the reason; what is no run, an attached run, a recording, and a run of the microscope, is left out.
 ///
 /// # Errors
 /// When `root` cannot be read.
 pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     let paths = paths(root)?;
-    Ok(paths.into_iter().filter(|path| !is_attached(path) && !is_exact(path)).map(|path| Listed { run: read_run(&path), path }).collect())
+    let of_study = |path: &PathBuf| !(is_attached(path) || is_exact(path) || is_recording(path));
+    Ok(paths.into_iter().filter(of_study).map(|path| Listed { run: read_run(&path), path }).collect())
 }
 
-/// The runs below `root`, attached ones and those of the microscope too, the earliest first.
+/// The runs below `root`, attached ones, recordings and those of the microscope too, the earliest first.
 ///
 /// # Errors
 /// When `root` cannot be read.
@@ -262,7 +281,7 @@ pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
     for entry in fs::read_dir(place).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         if let Ok(name) = entry.file_name().into_string()
-            && [layout::RUN, layout::ATTACHED, layout::EXACT].iter().any(|head| entry.path().join(head).is_file())
+            && [layout::RUN, layout::ATTACHED, layout::RECORDING, layout::EXACT].iter().any(|head| entry.path().join(head).is_file())
         {
             names.push(name);
         }
@@ -275,6 +294,7 @@ pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
 fn started(path: &Path) -> (Option<u64>, &Path) {
     let head = match path {
         path if is_attached(path) => read_head(path).ok().map(|run| run.started_ms),
+        path if is_recording(path) => read_recording(path).ok().map(|run| run.started_ms),
         path if is_exact(path) => exact::started(path),
         path => read_run(path).ok().map(|run| run.started_ms),
     };

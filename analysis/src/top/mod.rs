@@ -7,12 +7,14 @@
 
 mod counters;
 mod network;
+mod recorded;
 mod share;
 mod snapshot;
 mod tally;
 mod window;
 
 pub use counters::{Counters, SampleCounters, UnitCounters, WorkContext};
+pub use recorded::{MOST_PARTS, Recorded, RecordingsCompared, Series, UnitChange, UnitOutcome, UnitStep, UnitToll, recorded};
 pub use snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 pub use window::{Machine, STRETCHES};
 

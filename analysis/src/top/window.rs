@@ -442,7 +442,7 @@ fn rate(seen: impl Iterator<Item = (u64, f64)>, windows: usize, counted: u64, wh
     let rates: Vec<(u64, f64)> = seen.collect();
     let sum: f64 = rates.iter().map(|(_, count)| count).sum();
     // The sum of none is a negative zero.
-    let mean = (sum / counted as f64 * 1e9).max(0.0);
+    let mean = (sum / counted as f64 * 1e9).max(0.0) + 0.0;
     if whole {
         return Rate { rate: mean, half: 0.0 };
     }

@@ -47,7 +47,7 @@ pub use papers::PapersArgs;
 pub use reference::ReferenceArgs;
 pub use stored::{DoctorArgs, ExportArgs, HistoryArgs, ProofNeighbour, ReportArgs, RulesArgs, ShowArgs};
 pub use study::{ExtentArgs, StudyArgs};
-pub use top::{CountersArgs, TopArgs};
+pub use top::{RecordArgs, TopArgs};
 pub use workload::WorkloadArgs;
 
 /// What the network stack charges a user process for every message.

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use model::Nanos;
+use model::{Bytes, Nanos};
+
+use super::output::RunsArgs;
 
 /// `nettoll top`.
 #[derive(Debug, Args)]
@@ -25,9 +27,30 @@ pub struct TopArgs {
     /// are counted
     #[arg(long)]
     pub count_all: bool,
+    /// A recording
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Counters for monitoring
     #[command(flatten)]
     pub counters: CountersArgs,
+}
+
+/// What is kept while `nettoll top` runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recording")]
+pub struct RecordArgs {
+    /// Store a window every 10 s as a run, for report, compare and export
+    #[arg(long, conflicts_with = "once")]
+    pub record: bool,
+    /// Age of the oldest window that is kept
+    #[arg(long, value_name = "TIME", default_value = "168h", requires = "record")]
+    pub keep: Nanos,
+    /// Bytes of windows that are kept; a day of 40 units takes some 15M
+    #[arg(long, value_name = "BYTES", default_value = "256M", requires = "record")]
+    pub keep_bytes: Bytes,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
 }
 
 /// Where counters are offered while `nettoll top` runs.

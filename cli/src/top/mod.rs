@@ -2,6 +2,7 @@
 
 mod keys;
 mod outlets;
+pub mod recording;
 mod screen;
 
 use std::io;
@@ -43,7 +44,7 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
     }
     let settings = Settings { rate: args.rate, count_all: args.count_all };
     let stretches = args.time.map(|time| (time.get() / Nanos::from(STRETCH).get()) as usize);
-    let outlets = Outlets::open(&args.counters)?;
+    let outlets = Outlets::open(args)?;
     if args.json && !args.once {
         let stop = signals::listen()?;
         return windows(settings, stretches, STRETCHES, &stop, outlets, print_json);

@@ -1,13 +1,16 @@
-//! Where the counters of `nettoll top` go while it runs: an address that is scraped, a file that another program reads.
+//! Where the figures of `nettoll top` go while it runs: counters to an address that is scraped and to a file that another
+//! program reads, windows to a recording.
 
 use std::path::PathBuf;
 
 use ::report::top::{MetricsForm, OPEN_METRICS_TYPE, metrics};
 use analysis::top::{Counters, Machine, STRETCHES};
 use lab::top::Endpoint;
+use store::RecordingDirectory;
 
+use super::recording;
 use super::screen::can_show;
-use crate::args::CountersArgs;
+use crate::args::TopArgs;
 use crate::exit::Failure;
 use crate::{output, version};
 
@@ -17,6 +20,17 @@ pub struct Outlets {
     counters: Counters,
     endpoint: Option<Endpoint>,
     textfile: Option<Textfile>,
+    recording: Option<Windows>,
+}
+
+/// A recording.
+#[derive(Debug)]
+struct Windows {
+    directory: RecordingDirectory,
+    /// Stretches since the last window.
+    stretches: usize,
+    /// True where the last window was not stored: it is said once.
+    has_failed: bool,
 }
 
 /// A file of counters.
@@ -36,15 +50,16 @@ impl Outlets {
     ///
     /// # Errors
     /// An address that other machines reach, without leave; an answer of the system.
-    pub fn open(args: &CountersArgs) -> Result<Self, Failure> {
+    pub fn open(top: &TopArgs) -> Result<Self, Failure> {
+        let args = &top.counters;
         let counters = Counters::default();
         let endpoint = args.listen.map(|address| -> Result<Endpoint, Failure> {
             if !(address.ip().is_loopback() || args.expose) {
                 let words = format!("--listen {address}: other machines reach this address, and would read the names of units");
                 return Err(Failure::misuse(format!("{words}; take 127.0.0.1, or add --expose")));
             }
-            let endpoint = Endpoint::open(address, OPEN_METRICS_TYPE).map_err(anyhow::Error::from)?;
-            endpoint.publish(&metrics(&counters, version::SHORT, MetricsForm::OpenMetrics));
+            let page = metrics(&counters, version::SHORT, MetricsForm::OpenMetrics);
+            let endpoint = Endpoint::open(address, OPEN_METRICS_TYPE, &page).map_err(anyhow::Error::from)?;
             output::note(&format!("counters are at http://{}/metrics", endpoint.address()));
             if args.expose && !address.ip().is_loopback() {
                 output::note("every machine that reaches this address reads the names of units; a firewall keeps strangers out");
@@ -52,12 +67,15 @@ impl Outlets {
             Ok(endpoint)
         });
         let textfile = args.textfile.clone().map(|path| Textfile { path, stretches: STRETCHES, is_written: false, has_failed: false });
-        Ok(Self { counters, endpoint: endpoint.transpose()?, textfile })
+        let endpoint = endpoint.transpose()?;
+        let recording = top.record.record.then(|| recording::create(&top.record)).transpose()?;
+        let recording = recording.map(|directory| Windows { directory, stretches: 0, has_failed: false });
+        Ok(Self { counters, endpoint, textfile, recording })
     }
 
     /// Returns whether there is any.
     pub const fn are_open(&self) -> bool {
-        self.endpoint.is_some() || self.textfile.is_some()
+        self.endpoint.is_some() || self.textfile.is_some() || self.recording.is_some()
     }
 
     /// Counts the last stretch of a machine, and offers the sums.
@@ -74,6 +92,17 @@ impl Outlets {
         }
         if let Some(file) = &mut self.textfile {
             file.add(&self.counters)?;
+        }
+        if let Some(windows) = &mut self.recording {
+            windows.stretches += 1;
+            if windows.stretches == STRETCHES {
+                windows.stretches = 0;
+                let failed = recording::append(&mut windows.directory, machine).err();
+                if let Some(error) = failed.as_ref().filter(|_| !(windows.has_failed || can_show())) {
+                    output::note(&format!("{error}; the next window is tried again"));
+                }
+                windows.has_failed = failed.is_some();
+            }
         }
         Ok(())
     }

@@ -34,18 +34,18 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Listens on an address, and offers a page of this type there.
+    /// Listens on an address, and offers a page of this type there, first this one.
     ///
     /// # Errors
     /// An answer of the system.
-    pub fn open(address: SocketAddr, content_type: &'static str) -> Result<Self, Refusal> {
+    pub fn open(address: SocketAddr, content_type: &'static str, page: &str) -> Result<Self, Refusal> {
         let remedy = "Give --listen an address of this machine with a free port";
         let refused = |error: io::Error| Refusal::new(format!("listen on {address}"), error, remedy);
         let listener = TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (open, closed) = UnixStream::pair().map_err(refused)?;
-        let page: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(Arc::from("")));
+        let page: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(Arc::from(page)));
         let server = Server { listener, closed, page: Arc::clone(&page), content_type, clients: Vec::new() };
         let spawned = thread::Builder::new().name("nettoll-scrape".to_owned()).spawn(move || server.run());
         let thread = spawned.map_err(|error| Refusal::new("start a thread", error, "Look for a limit of processes (`ulimit -u`)"))?;
@@ -221,9 +221,7 @@ mod tests {
     use super::Endpoint;
 
     fn open() -> Endpoint {
-        let endpoint = Endpoint::open("127.0.0.1:0".parse().unwrap(), "text/plain").unwrap();
-        endpoint.publish("page 1\n");
-        endpoint
+        Endpoint::open("127.0.0.1:0".parse().unwrap(), "text/plain", "page 1\n").unwrap()
     }
 
     fn connect(endpoint: &Endpoint) -> TcpStream {

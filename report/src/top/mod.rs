@@ -13,6 +13,7 @@ mod help;
 mod line;
 mod metrics;
 mod page;
+pub mod recording;
 mod rows;
 mod view;
 

@@ -1,0 +1,160 @@
+//! Recordings of `nettoll top`: made while it runs, and what other commands do with them.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::report::top::recording as pages;
+use analysis::top::{Machine, Recorded, RecordingsCompared, UnitOutcome, recorded};
+use model::recording::{RECORDING_FORMAT, Recording};
+use store::{Limits, RecordingDirectory};
+
+use super::host;
+use crate::args::{CompareArgs, RecordArgs, ReportArgs, Side};
+use crate::exit::{Exit, Failure};
+use crate::{output, version};
+
+/// Makes the directory of a recording.
+///
+/// # Errors
+/// When the system refuses.
+pub fn create(args: &RecordArgs) -> Result<RecordingDirectory, Failure> {
+    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let head = Recording { format: RECORDING_FORMAT, id: String::new(), started_ms, tool: version::SHORT.to_owned(), host: host() };
+    let limits = Limits { time_ms: args.keep.get() / 1_000_000, bytes: args.keep_bytes.get() };
+    let directory = RecordingDirectory::create(&args.runs.directory, &head, limits)?;
+    output::note(&format!("recording to {}", directory.path().display()));
+    Ok(directory)
+}
+
+/// Stores the window of a machine.
+///
+/// # Errors
+/// When the disk refuses.
+pub fn append(directory: &mut RecordingDirectory, machine: &Machine<'_>) -> Result<(), store::StoreError> {
+    match machine.snapshot().and_then(|snapshot| recorded(&snapshot)) {
+        Some(window) => directory.append(&window),
+        None => Ok(()),
+    }
+}
+
+fn read(path: &Path) -> Result<Recorded, Failure> {
+    let mut recorded = Recorded::new(store::read_recording(path)?);
+    recorded.damaged += store::read_recorded(path, |window| recorded.push(&window))?;
+    Ok(recorded)
+}
+
+/// `nettoll report` of a recording: its page, and what it shows.
+///
+/// # Errors
+/// A recording that cannot be read, flags that it has nothing for.
+pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
+    if args.picture.is_some() || args.markdown || args.rules.show_rules || args.rules.rules.is_some() {
+        return Err(Failure::misuse(
+            "--picture, --markdown, --rules and --show-rules are for runs of studies, and this is a recording of top",
+        ));
+    }
+    let page = args.html.place(path.join("report.html"))?;
+    let recorded = read(path)?;
+    if recorded.windows() == 0 {
+        return Err(Failure::from(anyhow::anyhow!("{} has no whole window yet: one takes 10 s", path.display())));
+    }
+    let document = pages::document(&recorded, version::SHORT);
+    let text = ::report::html::document(&document);
+    let written = store::write_report(path, &text)?;
+    if let Some(page) = &page {
+        output::page(page, &text)?;
+    }
+    match () {
+        () if args.format.json => output::write(&pages::json(&recorded))?,
+        () if args.format.csv => return export(path, true).map(|()| Exit::Done),
+        () => {
+            output::show(&document, args.format.verbose)?;
+            output::write(&format!("\nReport: {}", page.unwrap_or(written).display()))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// `nettoll show` of a recording.
+///
+/// # Errors
+/// A recording that cannot be read.
+pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
+    let recorded = read(path)?;
+    match json {
+        true => output::write(&pages::json(&recorded))?,
+        false => output::show(&pages::document(&recorded, version::SHORT), false)?,
+    }
+    Ok(())
+}
+
+/// A line for a list of runs.
+pub fn line(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    match read(path) {
+        Ok(recorded) => format!("{name} {}", pages::headline(&recorded)),
+        Err(_) => format!("{name} cannot be read: `nettoll show` with its name says why"),
+    }
+}
+
+/// Prints the windows of a recording as CSV; `first`: with the names of the columns.
+///
+/// # Errors
+/// A recording that cannot be read.
+pub fn export(path: &Path, first: bool) -> Result<(), Failure> {
+    let run = store::read_recording(path)?;
+    if first {
+        output::write(&pages::csv_head())?;
+    }
+    let mut written = Ok(());
+    store::read_recorded(path, |window| {
+        let rows = pages::csv_rows(&run.id, &window);
+        if written.is_ok() && !rows.is_empty() {
+            written = output::write(&rows);
+        }
+    })?;
+    Ok(written?)
+}
+
+/// `nettoll compare` of two recordings.
+///
+/// # Errors
+/// Sides that are not one recording each, or that are too short.
+pub fn compare(sides: &[Side], args: &CompareArgs, page: Option<&Path>) -> Result<Exit, Failure> {
+    let [Side(first), Side(second)] = sides else {
+        return Err(Failure::misuse("give two recordings of top: the one before, and the one after"));
+    };
+    let ([first], [second]) = (first.as_slice(), second.as_slice()) else {
+        return Err(Failure::misuse("a recording of top is compared with one other"));
+    };
+    if [first, second].iter().any(|path| !store::is_recording(path)) {
+        return Err(Failure::misuse("a recording of top is compared with another recording, and one of these is another run"));
+    }
+    if args.markdown || args.rules.is_some() {
+        return Err(Failure::misuse("--markdown and --rules are for runs of studies, and these are recordings of top"));
+    }
+    let Some(found) = RecordingsCompared::of(&read(first)?, &read(second)?, args.threshold) else {
+        return Err(Failure::misuse("one of the two recordings is too short: each needs at least four windows of 10 s"));
+    };
+    let document = pages::compared(&found, version::SHORT);
+    if let Some(page) = page {
+        output::page(page, &::report::html::document(&document))?;
+    }
+    match args.json {
+        true => output::write(&::report::json::pretty(&found))?,
+        false => output::show(&document, args.verbose)?,
+    }
+    let any = |outcome| found.units.iter().any(|unit| unit.outcome == outcome);
+    match () {
+        () if !args.trust_single_runs => {
+            output::note("inconclusive: what differs may be the load and not the work; --trust-single-runs decides all the same");
+            Ok(Exit::Inconclusive)
+        }
+        () if any(UnitOutcome::More) => Ok(Exit::Against),
+        () if any(UnitOutcome::Open) => {
+            output::note("inconclusive: of some units neither a change beyond the threshold nor that there is none is shown");
+            Ok(Exit::Inconclusive)
+        }
+        () => Ok(Exit::Done),
+    }
+}
