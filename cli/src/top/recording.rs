@@ -133,7 +133,7 @@ pub fn compare(sides: &[Side], args: &CompareArgs, page: Option<&Path>) -> Resul
     if args.markdown || args.rules.is_some() {
         return Err(Failure::misuse("--markdown and --rules are for runs of studies, and these are recordings of top"));
     }
-    let Some(found) = RecordingsCompared::of(&read(first)?, &read(second)?, args.threshold) else {
+    let Some(found) = RecordingsCompared::of(&read(first)?, &read(second)?, args.gate.threshold) else {
         return Err(Failure::misuse("one of the two recordings is too short: each needs at least four windows of 10 s"));
     };
     let document = pages::compared(&found, version::SHORT);
