@@ -74,6 +74,11 @@ pub enum Form {
     Json,
     /// JSON on standard output as iperf3 has it.
     Iperf,
+    /// Lines of JSON on standard output as iperf3 has them, with the whole after them or not.
+    IperfStream {
+        /// Whether the whole comes after the last line.
+        whole: bool,
+    },
 }
 
 impl Failure {
@@ -98,6 +103,11 @@ impl Failure {
             Form::Iperf => {
                 let text = ::report::oneshot::json::failure(crate::version::SHORT, self.exit.name(), &self.message);
                 write!(io::stdout(), "{text}")
+            }
+            Form::IperfStream { whole } => {
+                let text = ::report::oneshot::json::stream::failure(&self.message);
+                let whole = whole.then(|| ::report::oneshot::json::failure(crate::version::SHORT, self.exit.name(), &self.message));
+                write!(io::stdout(), "{text}{}", whole.unwrap_or_default())
             }
             Form::Text => writeln!(io::stderr(), "nettoll: {}", printable(&self.message, Keep::Lines)),
         };

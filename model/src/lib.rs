@@ -15,6 +15,7 @@ pub mod quantity;
 pub mod rate;
 pub mod receive;
 pub mod size;
+pub mod tos;
 pub mod traffic;
 pub mod ways;
 
@@ -78,6 +79,7 @@ pub use rate::OfferedRate;
 pub use receive::Receive;
 pub use refusal::Refusal;
 pub use run::{Run, Summary};
+pub use tos::Tos;
 pub use traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};
 pub use trial::TrialRecord;
 pub use warning::Warning;

@@ -32,6 +32,23 @@ impl FactorArgs {
     }
 }
 
+/// Factors of one trial that iperf3 has no letter for, and the type of service.
+const OF_ONE_TRIAL: [Factor; 6] = [Factor::Tos, Factor::Api, Factor::Receive, Factor::Waiting, Factor::Batch, Factor::Work];
+
+/// Flags that set a level of a factor for one trial.
+#[derive(Debug)]
+pub struct TrialFactorArgs(FactorArgs);
+
+impl TrialFactorArgs {
+    /// The factors named, with their levels.
+    ///
+    /// # Errors
+    /// A word that is no level of its factor.
+    pub fn overrides(&self) -> Result<Vec<Override>, LevelError> {
+        self.0.overrides()
+    }
+}
+
 fn flag(factor: Factor) -> Option<Arg> {
     let (flag, help) = (factor.flag()?, factor.help()?);
     let mut arg = Arg::new(factor.name())
@@ -82,14 +99,41 @@ impl Args for FactorArgs {
     }
 }
 
+/// The words of the flags of these factors.
+fn words(matches: &ArgMatches, factors: &[Factor]) -> Vec<(Factor, Vec<String>)> {
+    let words = |factor: &Factor| {
+        let words = matches.get_many::<String>(factor.flag().map(|_| factor.name())?)?;
+        let words: Vec<String> = words.cloned().collect();
+        Some((*factor, if *factor == Factor::Api { ways::joined(words) } else { words }))
+    };
+    factors.iter().filter_map(words).collect()
+}
+
+impl Args for TrialFactorArgs {
+    fn augment_args(command: Command) -> Command {
+        let one = |flag: Arg| flag.help_heading("Factors of one trial (a level each)").value_name("LEVEL");
+        command.args(OF_ONE_TRIAL.into_iter().filter_map(flag).map(one))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for TrialFactorArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        Ok(Self(FactorArgs { words: words(matches, &OF_ONE_TRIAL) }))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 impl FromArgMatches for FactorArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let words = |factor: &Factor| {
-            let words = matches.get_many::<String>(factor.flag().map(|_| factor.name())?)?;
-            let words: Vec<String> = words.cloned().collect();
-            Some((*factor, if *factor == Factor::Api { ways::joined(words) } else { words }))
-        };
-        let mut words: Vec<(Factor, Vec<String>)> = Factor::ALL.iter().filter_map(words).collect();
+        let mut words = words(matches, Factor::ALL);
         let family = FAMILIES.iter().find(|family| matches.get_flag(family.1));
         words.extend(family.map(|family| (Factor::Family, vec![family.0.to_string()])));
         Ok(Self { words })

@@ -33,7 +33,7 @@ use crate::exit::{Exit, Failure, Form};
 use crate::version;
 
 pub use advise::AdviseArgs;
-pub use agent::{AgentArgs, CertificatesArgs, DeployArgs, TrustArgs};
+pub use agent::{AgentArgs, CertificatesArgs, DeployArgs};
 pub use attach::AttachArgs;
 pub use compare::{CompareArgs, Side};
 pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
@@ -179,8 +179,14 @@ pub fn parse() -> Result<Invocation, Failure> {
         return Ok(Invocation::Told(Exit::Misuse));
     }
     if error.use_stderr() {
-        let json = typed.iter().any(|word| asks_for_json(word));
-        let form = if json && one_trial { Form::Iperf } else { Form::Json };
+        let has = |flag: &str| typed.iter().any(|word| word == flag);
+        let stream = one_trial && has(JSON_STREAM);
+        let json = stream || typed.iter().any(|word| asks_for_json(word));
+        let form = match (stream, one_trial) {
+            (true, _) => Form::IperfStream { whole: has(JSON_STREAM_FULL_OUTPUT) },
+            (false, true) => Form::Iperf,
+            (false, false) => Form::Json,
+        };
         let of_iperf = instead(&error, iperf::is_agent(&typed)).filter(|_| one_trial);
         let failure = Failure::misuse(misuse::told(&error, of_iperf, &words));
         return Err(if json { failure.in_form(form) } else { failure });
@@ -204,6 +210,10 @@ fn instead(error: &clap::Error, agent: bool) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// iperf3's names of flags that are looked for before the command line is read.
+const JSON_STREAM: &str = "--json-stream";
+const JSON_STREAM_FULL_OUTPUT: &str = "--json-stream-full-output";
 
 /// Whether a word of a command line that could not be read asks for JSON: `-J`,
 /// also among other single letters, or `--json`.
@@ -233,6 +243,7 @@ impl Arguments {
     /// The form of failures.
     pub const fn form(&self) -> Form {
         match (self.json, &self.command) {
+            (_, None) if self.oneshot.json_stream => Form::IperfStream { whole: self.oneshot.json_stream_full_output },
             (false, _) => Form::Text,
             (true, None) => Form::Iperf,
             (true, Some(_)) => Form::Json,

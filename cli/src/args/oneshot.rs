@@ -5,10 +5,11 @@ use std::str::FromStr;
 
 use clap::Args;
 use model::plan::{HostAddress, HostPlace, HostPlaceError};
-use model::{Arrivals, Bytes, Nanos, OfferedRate, Pacing, Test};
+use model::{Arrivals, Bytes, Nanos, OfferedRate, Pacing, Test, Tos};
 
-use super::TrustArgs;
 use super::extent::{parse_length, parse_warmup};
+use super::factors::TrialFactorArgs;
+use super::study::AccessArgs;
 
 /// One trial to an agent.
 #[derive(Debug, Args)]
@@ -74,6 +75,18 @@ pub struct OneshotArgs {
     /// TCP congestion control at both ends
     #[arg(short = 'C', long, visible_alias = "cc", alias = "linux-congestion", value_name = "NAME")]
     pub congestion: Option<String>,
+    /// The codepoint of the type of service, in place of its byte (--tos): 46 or ef
+    #[arg(long, value_name = "DSCP", value_parser = parse_dscp, conflicts_with = "tos", allow_hyphen_values = true)]
+    pub dscp: Option<Tos>,
+    /// Send by sendfile: --api sendfile; MSG_ZEROCOPY is --api zerocopy
+    #[arg(short = 'Z', long, conflicts_with_all = ["api", "mptcp", "sctp"])]
+    pub zerocopy: bool,
+    /// TCP of many paths in place of TCP: --api mptcp
+    #[arg(short = 'm', long, conflicts_with_all = ["api", "sctp", "udp"])]
+    pub mptcp: bool,
+    /// SCTP in place of TCP, in messages of 64K by default: --api sctp
+    #[arg(long, conflicts_with_all = ["api", "udp"])]
+    pub sctp: bool,
     /// CPU that the end here is bound to, and after a comma that on HOST
     #[arg(short = 'A', long, value_name = "CPU[,CPU]", value_parser = parse_affinity)]
     pub affinity: Option<Affinity>,
@@ -92,6 +105,13 @@ pub struct OneshotArgs {
     /// JSON on standard output with iperf3's key names, also for failures
     #[arg(short = 'J', long)]
     pub json: bool,
+    /// JSON in a line for each event, while the trial runs: start, interval, error,
+    /// nettoll, end
+    #[arg(long)]
+    pub json_stream: bool,
+    /// After the last event the whole as with -J
+    #[arg(long, requires = "json_stream")]
+    pub json_stream_full_output: bool,
     /// List every flow in the summary, however many there are (also -V, as in
     /// iperf3, with -c)
     #[arg(long)]
@@ -99,9 +119,19 @@ pub struct OneshotArgs {
     /// Store the trial as a run in this directory
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// What the agent asks for
+    /// Levels of factors.
     #[command(flatten)]
-    pub trust: TrustArgs,
+    pub factors: TrialFactorArgs,
+    /// How nettoll comes to the host, and what the agent asks for
+    #[command(flatten)]
+    pub access: AccessArgs,
+}
+
+impl OneshotArgs {
+    /// Returns whether standard output is JSON.
+    pub const fn wants_json(&self) -> bool {
+        self.json || self.json_stream
+    }
 }
 
 /// The other host as it was typed.
@@ -155,6 +185,10 @@ fn parse_rate(word: &str) -> Result<Offer, String> {
 /// With iperf3's suffixes, which are those of sizes.
 fn parse_count(word: &str) -> Result<u64, String> {
     word.parse().map(Bytes::get).map_err(|_| format!("'{word}' is not a count such as 1000, 16K or 1M (K is 1024)"))
+}
+
+fn parse_dscp(word: &str) -> Result<Tos, String> {
+    Tos::of_dscp(word).map_err(|error| error.to_string())
 }
 
 fn parse_affinity(word: &str) -> Result<Affinity, String> {

@@ -10,8 +10,6 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::study::StudyError;
-use model::TrialRecord;
-use model::trial::Outcome;
 
 use crate::args::OneshotArgs;
 use crate::exit::{Exit, Failure};
@@ -26,7 +24,7 @@ use printer::TrialPrinter;
 /// Flags that do not go together, a host that cannot be reached, a trial that failed.
 pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let credentials = args.trust.load()?;
+    let credentials = args.access.credentials()?;
     let asked = plan::plan(args, &|host| {
         let connected = lab::connection::connect("b", host, &credentials)?;
         Ok(connected.peer.ip())
@@ -34,7 +32,7 @@ pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     // Without lines nothing would hear of a signal before the trial's end: it ends at once then.
     let interrupted = if asked.plan.progress.is_some() { signals::listen()? } else { Arc::default() };
     let recorder = args.runs.as_ref().map(|runs| Recorder::new(runs, &asked.plan, started_ms, Arc::clone(&interrupted)));
-    let mut printer = TrialPrinter::new(&asked, args, recorder, Arc::clone(&interrupted));
+    let mut printer = TrialPrinter::new(&asked, args, started_ms, recorder, Arc::clone(&interrupted));
     let outcome = lab::study::run(&asked.plan, &credentials, &mut printer);
     let record = printer.take_record();
     let stored = printer.stored();
@@ -43,10 +41,10 @@ pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
         (Some(record), Ok(_)) => printer.end(&record),
         (Some(record), Err(error)) => printer.failed(&record, &error),
         (None, Err(error)) => Err(reason(error)),
-        (None, Ok(_)) if stopped => printer.stopped(&interrupted_trial(&asked, started_ms)),
+        (None, Ok(_)) if stopped => printer.stopped(&asked.unfinished(started_ms, "interrupted by the user")),
         (None, Ok(_)) => Err(anyhow::anyhow!("the trial ended without a result").into()),
     };
-    if let Some(path) = stored.filter(|_| !args.json) {
+    if let Some(path) = stored.filter(|_| !args.wants_json()) {
         output::write(&format!("Stored in {}", path.display()))?;
     }
     result
@@ -57,14 +55,5 @@ fn reason(error: StudyError) -> Failure {
     match error {
         StudyError::NothingWorks(error) => anyhow::anyhow!(error).into(),
         other => other.into(),
-    }
-}
-
-/// Record that stands for a trial that the user ended.
-fn interrupted_trial(asked: &plan::OneshotPlan, started_ms: u64) -> TrialRecord {
-    TrialRecord {
-        swapped: asked.swapped,
-        started_ms,
-        ..TrialRecord::new(asked.cell.clone(), Outcome::Failed { error: "interrupted by the user".to_owned(), lost: false })
     }
 }

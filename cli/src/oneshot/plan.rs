@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use model::cell::STAMP;
 use model::order::Gather;
 use model::plan::raw::{RawBlocks, RawTrial};
-use model::plan::{AGENT_PORT, ApprovedPlan, HostAddress, HostPlace, Level, Levels, OnLoss, RawPlan, resolve};
+use model::plan::{AGENT_PORT, ApprovedPlan, Factor, HostAddress, HostPlace, Level, Levels, OnLoss, RawPlan, resolve};
 use model::schedule::Roles;
-use model::{BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Test};
+use model::trial::Outcome;
+use model::{Api, BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Test, TrialRecord, Ways};
 
 use crate::args::{Client, Offer, OneshotArgs};
 use crate::exit::Failure;
@@ -17,6 +17,8 @@ use crate::exit::Failure;
 const TIME: Nanos = Nanos::from_millis(10_000);
 /// Its message size for TCP (DEFAULT_TCP_BLKSIZE in its src/iperf.h).
 const TCP_SIZE: u64 = 128 << 10;
+/// Its message size for SCTP (DEFAULT_SCTP_BLKSIZE there).
+const SCTP_SIZE: u64 = 64 << 10;
 /// Payload that fits one frame of Ethernet with IPv4 or IPv6: the segment size of a TCP
 /// connection with timestamps, which is what iperf3 takes on such a path.
 const UDP_SIZE: u64 = 1_448;
@@ -45,6 +47,14 @@ pub struct OneshotPlan {
     pub address: Option<IpAddr>,
 }
 
+impl OneshotPlan {
+    /// A record that stands for the trial before it has ended, and where it never did, with the reason.
+    pub fn unfinished(&self, started_ms: u64, reason: &str) -> TrialRecord {
+        let outcome = Outcome::Failed { error: reason.to_owned(), lost: false };
+        TrialRecord { swapped: self.swapped, started_ms, ..TrialRecord::new(self.cell.clone(), outcome) }
+    }
+}
+
 /// Returns the plan that the flags ask for. `reach` is asked which of its addresses the agent
 /// answers at, where its name has some of either family and none was asked for.
 ///
@@ -55,7 +65,7 @@ pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<OneshotPlan, Failure> {
         return Err(Failure::misuse("name the host of the agent: nettoll -c HOST"));
     };
     let (test, swapped) = test(args)?;
-    let size = args.size.unwrap_or(Bytes::new(default_size(test, args.bitrate)));
+    let size = args.size.unwrap_or(Bytes::new(default_size(test, args)));
     let (length, messages) = end(args, size)?;
     let progress = progress(args)?;
     // Last of what can be wrong, for it takes a while.
@@ -72,7 +82,7 @@ pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<OneshotPlan, Failure> {
         progress,
         cpus: cpus(args),
         roles: Roles::Fixed { swapped },
-        cells: vec![levels(args, test, family, size)],
+        cells: vec![levels(args, test, family, size)?],
         ..RawPlan::default()
     };
     let plan = resolve(&raw, &[], 0)?;
@@ -116,9 +126,10 @@ fn test(args: &OneshotArgs) -> Result<(Test, bool), Failure> {
     }
 }
 
-const fn default_size(test: Test, offer: Option<Offer>) -> u64 {
-    match (test, offer) {
+const fn default_size(test: Test, args: &OneshotArgs) -> u64 {
+    match (test, args.bitrate) {
         (Test::UdpRr, Some(Offer::Rate(_))) => NUMBERED_REQUEST,
+        (Test::TcpStream | Test::TcpMaerts, _) if args.sctp => SCTP_SIZE,
         (test, _) => default_size_of(test),
     }
 }
@@ -191,7 +202,7 @@ fn choose(
     Ok((family, found.iter().find(|address| of(address) == family).map(SocketAddr::ip)))
 }
 
-fn levels(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Levels {
+fn levels(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Result<Levels, Failure> {
     let rate = match args.bitrate {
         Some(Offer::Rate(rate)) => Some(rate),
         Some(Offer::All) => None,
@@ -206,11 +217,31 @@ fn levels(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Levels
         Level::Pacing(args.pacing),
         Level::Arrivals(args.arrivals),
         Level::Bidirectional(args.bidir),
-        Level::Stamp(test == Test::UdpStream && size.get() >= STAMP),
     ];
-    let asked =
-        [args.congestion.clone().map(Level::Cc), args.window.map(Level::Sndbuf), args.window.map(Level::Rcvbuf), rate.map(Level::Rate)];
-    always.into_iter().chain(asked.into_iter().flatten()).map(|level| (level.factor(), vec![level])).collect()
+    let asked = [
+        args.congestion.clone().map(Level::Cc),
+        args.window.map(Level::Sndbuf),
+        args.window.map(Level::Rcvbuf),
+        rate.map(Level::Rate),
+        args.dscp.map(Level::Tos),
+        letter(args).map(|api| Level::Api(Ways::from(api))),
+    ];
+    let mut all: Levels = always.into_iter().chain(asked.into_iter().flatten()).map(|level| (level.factor(), vec![level])).collect();
+    all.extend(args.factors.overrides().map_err(Failure::misuse)?);
+    // Not every way can bear them.
+    let stamps = Cell::plain(test, size).with(all.values().flatten().chain([&Level::Stamp(true)])).is_ok();
+    all.insert(Factor::Stamp, vec![Level::Stamp(stamps)]);
+    Ok(all)
+}
+
+/// The way of sending that a letter of iperf3's stands for.
+const fn letter(args: &OneshotArgs) -> Option<Api> {
+    match (args.zerocopy, args.mptcp, args.sctp) {
+        (true, ..) => Some(Api::Sendfile),
+        (_, true, _) => Some(Api::Mptcp),
+        (.., true) => Some(Api::Sctp),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -219,7 +250,7 @@ mod tests {
 
     use clap::Parser;
     use model::plan::{LinkKind, PlanEnd};
-    use model::{Arrivals, Bytes, Family, Nanos, OfferedRate, Pacing, Test, schedule};
+    use model::{Api, Arrivals, Bytes, Family, Nanos, OfferedRate, Pacing, Receive, Test, Waiting, schedule};
 
     use super::{OneshotPlan, choose, plan};
     use crate::args::Arguments;
@@ -307,6 +338,31 @@ mod tests {
         assert_eq!(asked("-c 192.0.2.7:10984 -p 7000").plan.hosts["b"].agent().unwrap().port, 10_984);
         assert_eq!(asked("-c [2001:db8::7]:10984 -p 7000").plan.hosts["b"].agent().unwrap().port, 10_984);
         assert_eq!(asked("-c 2001:db8::7,data=192.0.2.7 -p 7000").plan.hosts["b"].agent().unwrap().port, 7_000);
+    }
+
+    #[test]
+    fn the_factors_of_a_study_and_the_letters_for_them() {
+        let cell = asked("-c 192.0.2.7 --api sender:sendmmsg,receiver:recvmmsg --batch 8 -u --waiting poll --work 1us -S 0x20").cell;
+        assert_eq!((cell.api, cell.receive(), cell.batch, cell.waiting), (Api::Sendmmsg, Receive::Recvmmsg, 8, Waiting::Poll));
+        assert_eq!((cell.work, cell.tos.map(model::Tos::byte), cell.stamp), (Nanos::new(1_000), Some(0x20), true));
+        let api = |line: &str| asked(line).cell.api;
+        assert_eq!([api("-c h4 -4 -Z"), api("-c h4 -4 -m"), api("-c h4 -4 --sctp")], [Api::Sendfile, Api::Mptcp, Api::Sctp]);
+        assert_eq!(asked("-c h4 -4 --sctp").cell.size, Bytes::new(64 << 10));
+        assert_eq!(asked("-c h4 -4 --dscp ef").cell.tos, asked("-c h4 -4 --tos 184").cell.tos);
+        // No number fits what the kernel reads late.
+        assert!(!asked("-c h4 -4 -u --api zerocopy").cell.stamp);
+        for wrong in [
+            "--api send,gso",
+            "--tos 256",
+            "--dscp 64",
+            "--dscp ef --tos 1",
+            "-Z --api send",
+            "-m -u",
+            "--waiting sleep",
+            "--api unix -S 1",
+        ] {
+            assert!(try_asked(&format!("-c h4 -4 {wrong}")).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -21,10 +21,22 @@ use crate::output;
 use crate::recorder::Recorder;
 use crate::version;
 
+/// The form of standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    /// Lines for people.
+    Lines,
+    /// One document.
+    Json,
+    /// A line of JSON for each event, and after the last the document or not.
+    Stream { whole: bool },
+}
+
 /// The listener of one trial.
 pub struct TrialPrinter<'a> {
     asked: &'a OneshotPlan,
-    json: bool,
+    output: Output,
+    started_ms: u64,
     verbose: bool,
     recorder: Option<Recorder>,
     interrupted: Arc<AtomicBool>,
@@ -40,10 +52,22 @@ pub struct TrialPrinter<'a> {
 
 impl<'a> TrialPrinter<'a> {
     /// Nothing has happened yet.
-    pub fn new(asked: &'a OneshotPlan, args: &OneshotArgs, recorder: Option<Recorder>, interrupted: Arc<AtomicBool>) -> Self {
+    pub fn new(
+        asked: &'a OneshotPlan,
+        args: &OneshotArgs,
+        started_ms: u64,
+        recorder: Option<Recorder>,
+        interrupted: Arc<AtomicBool>,
+    ) -> Self {
+        let output = match (args.json_stream, args.json) {
+            (true, _) => Output::Stream { whole: args.json_stream_full_output },
+            (false, true) => Output::Json,
+            (false, false) => Output::Lines,
+        };
         Self {
             asked,
-            json: args.json,
+            output,
+            started_ms,
             verbose: args.verbose,
             recorder,
             interrupted,
@@ -85,12 +109,11 @@ impl<'a> TrialPrinter<'a> {
         if let Some(measured) = record.measured() {
             oneshot::complete(&mut self.rows, &measured.sender);
         }
-        if self.json {
-            output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
-        } else {
+        if self.output == Output::Lines {
             output::write("")?;
             output::show(&oneshot::summary(&self.setting(), record), self.verbose)?;
         }
+        self.json(record)?;
         Ok(if matches!(record.outcome, Outcome::Measured(_)) { Exit::Done } else { Exit::Failed })
     }
 
@@ -99,7 +122,7 @@ impl<'a> TrialPrinter<'a> {
     /// # Errors
     /// Always: the failure itself, unless it was printed as JSON.
     pub fn failed(&mut self, record: &TrialRecord, error: &StudyError) -> Result<Exit, Failure> {
-        if let (Outcome::Failed { .. }, true) = (&record.outcome, self.json) {
+        if matches!(record.outcome, Outcome::Failed { .. }) && self.output != Output::Lines {
             return self.end(record);
         }
         match &record.outcome {
@@ -117,13 +140,24 @@ impl<'a> TrialPrinter<'a> {
     /// An answer of the system.
     pub fn stopped(&mut self, record: &TrialRecord) -> Result<Exit, Failure> {
         self.rest()?;
-        if self.json {
-            output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
-        } else {
+        if self.output == Output::Lines {
             output::write("")?;
             output::show(&oneshot::partial(&self.rows), false)?;
         }
+        self.json(record)?;
         Ok(Exit::Failed)
+    }
+
+    /// Prints the end of a trial, where standard output is JSON.
+    fn json(&self, record: &TrialRecord) -> std::io::Result<()> {
+        let setting = self.setting();
+        if let Output::Stream { .. } = self.output {
+            output::write(&oneshot::json::stream::end(&setting, &self.rows, record))?;
+        }
+        match self.output {
+            Output::Json | Output::Stream { whole: true } => output::write(&oneshot::json::render(&setting, &self.rows, record)),
+            Output::Lines | Output::Stream { whole: false } => Ok(()),
+        }
     }
 
     fn setting(&self) -> TrialFacts<'_> {
@@ -155,18 +189,27 @@ impl<'a> TrialPrinter<'a> {
     }
 
     fn line(&mut self, row: Row) -> std::io::Result<()> {
-        if !self.json {
-            output::write(&self.intervals.line(&row))?;
-        }
         self.rows.push(row);
-        Ok(())
+        match self.output {
+            Output::Lines => output::write(&self.intervals.line(&row)),
+            Output::Json => Ok(()),
+            Output::Stream { .. } => match oneshot::json::stream::interval(&self.setting(), &self.rows) {
+                Some(event) => output::write(&event),
+                None => Ok(()),
+            },
+        }
     }
 
     fn opened(&mut self, hosts: &[HostFacts], warnings: &[Warning]) -> std::io::Result<()> {
         self.hosts = hosts.to_vec();
         self.warnings = warnings.to_vec();
-        if self.json {
-            return Ok(());
+        match self.output {
+            Output::Lines => {}
+            Output::Json => return Ok(()),
+            Output::Stream { .. } => {
+                let record = self.asked.unfinished(self.started_ms, "");
+                return output::write(&oneshot::json::stream::begin(&self.setting(), &record));
+            }
         }
         output::show(&oneshot::header(&self.setting()), self.verbose)?;
         match self.asked.plan.progress {

@@ -20,6 +20,11 @@ crate::claims!(
     an_interrupted_trial_shows_what_had_come,
     the_python_package_iperf3_reads_every_shape,
     a_hint_is_given_for_what_only_iperf3_has,
+    events_of_a_stream_are_iperf3s_and_those_of_the_document,
+    failures_are_events_of_a_stream,
+    a_type_of_service_is_in_every_packet_of_both_families,
+    factors_of_studies_are_set_and_named_for_the_study,
+    a_program_there_is_named_or_left_there,
 );
 
 /// The agent's port in the namespace, and as /proc/net/tcp has it.
@@ -59,15 +64,32 @@ fn number(value: &Value, path: &str) -> f64 {
     value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} in {value:#}"))
 }
 
+/// Events, and the document after them.
+const STREAM: &str = "--json-stream --json-stream-full-output";
+
 /// The flags of every shape that the JSON of iperf3 has.
-const SHAPES: &[&str] =
-    &["", "-R", "--bidir", "-P 2", "-P 2 --bidir", "-u -b 5M", "-u -R -b 5M", "-u --bidir -b 5M", "-u -P 2 -b 5M", "-n 16M -l 4K", "-6"];
+const SHAPES: &[&str] = &[
+    "",
+    "-R",
+    "--bidir",
+    "-P 2",
+    "-P 2 --bidir",
+    "-u -b 5M",
+    "-u -R -b 5M",
+    "-u --bidir -b 5M",
+    "-u -P 2 -b 5M",
+    "-n 16M -l 4K",
+    "-6",
+    STREAM,
+];
 
 /// What `TestResult` of the Python package reads, and what else must be so in each file.
 const READ: &str = "
 import iperf3, json, sys
 for path in sys.argv[1:]:
-    text = open(path).read()
+    lines = open(path).read().splitlines(True)
+    events = [json.loads(line) for line in lines if line.startswith('{\"event\":')]
+    text = ''.join(lines[len(events):])
     result, value = iperf3.TestResult(text), json.loads(text)
     assert result.error is None and result.type == 'client', path
     here = '::1' if '-6' in path else '127.0.0.1'
@@ -93,6 +115,10 @@ for path in sys.argv[1:]:
     for name in (['sum_sent', 'sum_received'] + (['sum'] if result.protocol == 'UDP' else [])):
         for suffix in ['', '_bidir_reverse'][:ways]:
             assert value['end'][name + suffix]['bytes'] > 0, (path, name + suffix)
+    if 'json-stream' in path:
+        names = [event['event'] for event in events]
+        assert names == ['start'] + ['interval'] * len(value['intervals']) + ['nettoll', 'end'], names
+        assert [event['data'] for event in events[1:-2]] == value['intervals'] and events[-1]['data'] == value['end']
     print('read')
 ";
 
@@ -123,14 +149,12 @@ fn the_python_package_iperf3_reads_every_shape() -> Result<(), Skip> {
 fn a_hint_is_given_for_what_only_iperf3_has() -> Result<(), Skip> {
     let tool = Tool::new();
     let hints = [
-        ("-c h -Z", "--api sendfile"),
-        ("-c h --sctp", "--api sctp"),
-        ("-c h -m", "--api mptcp"),
-        ("-c h --mptcp", "--api mptcp"),
         ("-c h --skip-rx-copy", "--receive trunc"),
-        ("-c h --json-stream", "-J prints one document"),
+        ("-c h --gsro", "--api gso"),
+        ("-c h --sctp --nstreams 4", "one stream"),
         ("-c h --cntl-ka=1", "limits of time are built in"),
         ("-s -t 3", "the client says it"),
+        ("-s -S 184", "the client says it"),
     ];
     for (line, hint) in hints {
         tool.run(&line.split(' ').collect::<Vec<_>>()).refused(2, &["iperf3's; here: ", hint]);
@@ -156,7 +180,14 @@ fn what_cannot_be_asked_is_told_with_what_can() -> Result<(), Skip> {
         (&["-c"], "HOST"),
         (&["-t", "5"], "-c"),
         (&["-c", "h", "-s"], "cannot be used with"),
-        (&["-c", "h", "-Z"], "send"),
+        (&["-c", "h", "-Z", "--api", "send"], "cannot be used with"),
+        (&["-c", "h", "-Z", "--test", "TCP_RR"], "sendfile does not carry TCP_RR"),
+        (&["-c", "h", "--api", "send,writev"], "2 trials"),
+        (&["-c", "h", "--tos", "256"], "0 to 255"),
+        (&["-c", "h", "--dscp", "64"], "0 to 63"),
+        (&["-c", "h", "--tos", "0", "--dscp", "ef"], "cannot be used with"),
+        (&["-c", "h", "--api", "unix-stream", "--tos", "8"], "no header of IP"),
+        (&["-c", "h", "--json-stream-full-output"], "--json-stream"),
         (&["-c", "h", "-B", "192.0.2.1"], "data=ADDRESS"),
         (&["-c", "h", "--length", "1K"], "-l SIZE"),
         (&["-c", "h", "-b", "10M/16"], "bursts"),
@@ -277,5 +308,172 @@ fn an_interrupted_trial_shows_what_had_come() -> Result<(), Skip> {
     let answer = beside_an_agent(&Tool::new(), &line(""))?;
     assert_eq!(answer.code, Some(1), "{answer:?}");
     assert!(answer.stdout.contains("Interrupted") && answer.stdout.contains("received"), "{}", answer.stdout);
+    Ok(())
+}
+
+/// The lines of a stream of events, each by its name with its data.
+fn events(text: &str) -> Vec<(String, Value)> {
+    let one = |line: &str| {
+        let mut event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(line.starts_with("{\"event\":\"") && event.as_object().map(serde_json::Map::len) == Some(2), "{line}");
+        (event["event"].as_str().unwrap_or_default().to_owned(), event["data"].take())
+    };
+    text.lines().take_while(|line| *line != "{").map(one).collect()
+}
+
+fn events_of_a_stream_are_iperf3s_and_those_of_the_document() -> Result<(), Skip> {
+    for flags in ["-t 0.4 -i 0.1", "-t 0.4 -i 0.1 -R", "-t 0.3 -i 0.1 -u -b 5M --bidir", "-t 0.2 -i 0 -P 2", "--test TCP_RR -t 0.3 -i 0.1"]
+    {
+        let tool = Tool::new();
+        let answer = beside_an_agent(&tool, &format!("$NETTOLL -c 127.0.0.1 -p {} {flags} {STREAM}", PORT.0))?;
+        assert_eq!(answer.code, Some(0), "{flags}: {answer:?}");
+        let events = events(&answer.stdout);
+        let document: Value = serde_json::from_str(&answer.stdout[answer.stdout.find("\n{\n").unwrap()..]).unwrap();
+        let intervals = document["intervals"].as_array().unwrap();
+        assert_eq!(flags.contains("-i 0 "), intervals.is_empty(), "{flags}");
+        let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = ["start"].into_iter().chain(intervals.iter().map(|_| "interval")).chain(["nettoll", "end"]).collect::<Vec<_>>();
+        assert_eq!(names, expected, "{flags}");
+        assert!(events[1..].iter().zip(intervals).all(|((_, data), interval)| data == interval), "{flags}");
+        let [(_, own), (_, end)] = &events[events.len() - 2..] else { panic!("{names:?}") };
+        assert_eq!((end, own), (&document["end"], &document["nettoll"]), "{flags}");
+        assert_eq!(events[0].1["test_start"], document["start"]["test_start"], "{flags}");
+    }
+    // A reader of iperf3's streams.
+    let tool = Tool::new();
+    let trial = format!("$NETTOLL -c 127.0.0.1 -p {} -u -b 5M -t 0.3 -i 0.1 --json-stream >stream.json", PORT.0);
+    assert_eq!(beside_an_agent(&tool, &trial)?.code, Some(0));
+    let table = tool.run(&["reference", "--iperf3", "stream.json", "-J"]).done().json();
+    assert!(table.to_string().contains("iperf3 UDP") && !table["remarks"].to_string().contains("contradict"), "{table}");
+    Ok(())
+}
+
+fn failures_are_events_of_a_stream() -> Result<(), Skip> {
+    for (flags, code, word) in [
+        (&["-c", "127.0.0.1", "-p", "9", "--json-stream"][..], 1, "nettoll agent"),
+        (&["-c", "h", "-l", "0", "--json-stream"], 2, "0 bytes"),
+        (&["-c", "h", "-B", "x", "--json-stream"], 2, "data=ADDRESS"),
+    ] {
+        let answer = Tool::new().run(flags);
+        let events = events(&answer.stdout);
+        assert_eq!((answer.code, events.len(), answer.stderr.as_str()), (Some(code), 2, ""), "{answer:?}");
+        assert_eq!((events[0].0.as_str(), &events[1]), ("error", &("end".to_owned(), serde_json::json!({}))));
+        assert!(events[0].1.as_str().is_some_and(|error| error.contains(word)), "{answer:?}");
+    }
+    // Ctrl-C ends a trial with what had come.
+    let line = format!(
+        "$NETTOLL -c 127.0.0.1 -p {} -t 60 -i 0.1 --json-stream >client.out & client=$!
+         for i in $(seq 600); do [ $(wc -l <client.out) -gt 2 ] && break; sleep 0.05; done
+         kill -INT $client; wait $client; code=$?; cat client.out; (exit $code)",
+        PORT.0
+    );
+    let answer = beside_an_agent(&Tool::new(), &line)?;
+    let events = events(&answer.stdout);
+    assert_eq!((answer.code, events[0].0.as_str(), events[1].0.as_str()), (Some(1), "start", "interval"), "{answer:?}");
+    let last: Vec<&str> = events.iter().rev().take(3).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(last, ["end", "nettoll", "error"]);
+    Ok(())
+}
+
+/// Prints protocol, version of IP and type of service of each packet of loopback until the file `stop` is there:
+/// of datagrams, and of TCP where there is payload or it opens a connection, without
+/// those of the agent's port and those of a probe, which a socket sends to itself.
+const CAPTURE: &str = "
+import os, socket, struct, sys
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+packets.settimeout(0.05)
+open('ready', 'w').close()
+seen = {}
+while True:
+    try:
+        packet = packets.recv(65535)
+    except TimeoutError:
+        if os.path.exists('stop'):
+            break
+        continue
+    if packet[0] >> 4 == 4:
+        version, tos, protocol, rest = 4, packet[1], packet[9], packet[(packet[0] & 15) * 4:struct.unpack('!H', packet[2:4])[0]]
+    else:
+        version, tos, protocol, rest = 6, struct.unpack('!H', packet[:2])[0] >> 4 & 255, packet[6], packet[40:]
+    ports = struct.unpack('!HH', rest[:4]) if protocol in (6, 17) else ()
+    if not ports or int(sys.argv[1]) in ports or ports[0] == ports[1]:
+        continue
+    if protocol == 6 and not rest[13] & 2 and len(rest) == (rest[12] >> 4) * 4:
+        continue
+    key = ('TCP' if protocol == 6 else 'UDP', version, tos)
+    seen[key] = seen.get(key, 0) + 1
+for key, count in sorted(seen.items()):
+    print(*key, count)
+";
+
+fn a_type_of_service_is_in_every_packet_of_both_families() -> Result<(), Skip> {
+    need_programs(&["python3"])?;
+    let tool = Tool::new();
+    std::fs::write(tool.path().join("capture.py"), CAPTURE).unwrap();
+    let port = PORT.0;
+    let one = |flags: &str| format!("$NETTOLL -p {port} -i 0 -J {flags} >trial.json || exit 1");
+    let trials = [
+        "-c 127.0.0.1 -l 100 -k 20 --dscp ef",
+        "-c 127.0.0.1 -l 100 -k 20 -u -S 0x20",
+        "-c ::1 -l 100 -k 20 -u --tos cs1",
+        "-c 127.0.0.1 --test TCP_CRR -k 5 --dscp 46",
+    ];
+    let script = format!(
+        "python3 capture.py {port} >packets 2>capture.err & capture=$!
+         for i in $(seq 600); do [ -e ready ] && break; sleep 0.05; done
+         {}
+         cp trial.json last.json
+         $NETTOLL -p {port} -i 0 -J -c ::1 -l 100 -k 20 --tos 0xb8 >v6.json || exit 1
+         touch stop; wait $capture; cat packets capture.err",
+        trials.map(|flags| one(flags)).join("\n")
+    );
+    let answer = beside_an_agent(&tool, &script)?;
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let packets: Vec<Vec<&str>> = answer.stdout.lines().map(|line| line.split(' ').collect()).collect();
+    let services: Vec<[&str; 3]> = packets.iter().map(|packet| [packet[0], packet[1], packet[2]]).collect();
+    assert_eq!(services, [["TCP", "4", "184"], ["TCP", "6", "184"], ["UDP", "4", "32"], ["UDP", "6", "32"]], "{answer:?}");
+    // A stream has two packets that open it, two cookies, and messages; UDP a packet a message.
+    assert!(packets.iter().all(|packet| packet[3].parse::<u32>().is_ok_and(|count| count >= 5)), "{answer:?}");
+    for (file, name) in [("last.json", "IP_TOS"), ("v6.json", "IPV6_TCLASS")] {
+        let value: Value = serde_json::from_str(&std::fs::read_to_string(tool.path().join(file)).unwrap()).unwrap();
+        assert_eq!(value["start"]["test_start"]["tos"], 184, "{file}");
+        for end in ["sender", "receiver"] {
+            let options = value["nettoll"]["trial"]["outcome"]["measured"][end]["options"].as_array().unwrap();
+            let option = options.iter().find(|option| option["name"] == name).unwrap_or_else(|| panic!("{name} in {options:?}"));
+            assert_eq!([&option["asked"], &option["set"], &option["got"]], [&Value::from(184); 3], "{file} {end}");
+        }
+    }
+    Ok(())
+}
+
+fn factors_of_studies_are_set_and_named_for_the_study() -> Result<(), Skip> {
+    let value = trial("-u -b 0 -t 0.2 -i 0 --api sendmmsg --receive recvmsg --batch 8 --waiting poll --work 1us")?;
+    let cell = &value["nettoll"]["trial"]["cell"];
+    for (key, level) in [("api", "sendmmsg"), ("receive", "recvmsg"), ("waiting", "poll")] {
+        assert_eq!(cell[key], level, "{cell}");
+    }
+    assert_eq!((number(cell, "/batch"), number(cell, "/work")), (8.0, 1_000.0));
+    for (flags, api) in [("-Z", "sendfile"), ("--mptcp", "mptcp")] {
+        let tool = Tool::new();
+        let answer = beside_an_agent(&tool, &format!("$NETTOLL -c 127.0.0.1 -p {} -t 0.2 -i 0 -V {flags} --tos le", PORT.0))?;
+        if api == "mptcp" && answer.code == Some(1) {
+            assert!(answer.stderr.contains("this kernel has no MPTCP"), "{answer:?}");
+            continue;
+        }
+        assert_eq!(answer.code, Some(0), "{answer:?}");
+        for word in [&format!("TCP_STREAM ({api}, nagle, tos 0x04)"), "IP_TOS", &format!("--api {api}"), "--tos 0x04"] {
+            assert!(answer.stdout.contains(word), "{word}: {answer:?}");
+        }
+    }
+    Ok(())
+}
+
+fn a_program_there_is_named_or_left_there() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let one =
+        |flags: &str| format!("XDG_CACHE_HOME=$PWD/cache $NETTOLL -c 'cmd:sh,data=127.0.0.1' -t 0.1 -i 0 -J {flags} >trial.json || exit 1");
+    let script = format!("{}; [ ! -e cache ] || exit 7; {}; ls cache/nettoll", one("--remote-program $NETTOLL"), one("--deploy"));
+    let answer = beside_an_agent(&tool, &script)?;
+    assert_eq!((answer.code, answer.stdout.lines().count()), (Some(0), 1), "{answer:?}");
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use model::control::Task;
 use model::end::{OptionValue, SocketOption};
-use model::{Over, Protocol, Receive, Role, Waiting};
+use model::{Family, Over, Protocol, Receive, Role, Waiting};
 use socket2::{SockRef, Socket};
 
 use super::{ktls, role_of};
@@ -27,6 +27,10 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     set_buffers(socket, task)?;
     if cell.waiting == Waiting::BusyPoll {
         set("SO_BUSY_POLL", api::set_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, BUSY_POLL_US))?;
+    }
+    if let Some(tos) = cell.tos {
+        let (level, option, name) = tos_option(cell.family);
+        set(name, api::set_int(socket.as_raw_fd(), level, option, tos.byte().into()))?;
     }
     let receive = cell.receive();
     api::prepare(receive, socket.as_fd()).map_err(|answer| SocketError::new(format!("ready the socket for {receive}"), answer))?;
@@ -70,6 +74,14 @@ const fn nodelay(over: Over) -> (libc::c_int, libc::c_int, &'static str) {
     match over {
         Over::Sctp => (libc::IPPROTO_SCTP, SCTP_NODELAY, "SCTP_NODELAY"),
         _ => (libc::IPPROTO_TCP, libc::TCP_NODELAY, "TCP_NODELAY"),
+    }
+}
+
+/// The option of the type of service: its level, number and name.
+const fn tos_option(family: Family) -> (libc::c_int, libc::c_int, &'static str) {
+    match family {
+        Family::V4 => (libc::IPPROTO_IP, libc::IP_TOS, "IP_TOS"),
+        Family::V6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS"),
     }
 }
 
@@ -122,6 +134,11 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
         let asked = Some(OptionValue::Number(BUSY_POLL_US.into()));
         let set = api::get_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL);
         options.push(option("SO_BUSY_POLL", asked, number(set.map(|us| us as usize))));
+    }
+    if let Some(tos) = cell.tos {
+        let (level, number_of, name_of) = tos_option(cell.family);
+        let set = api::get_int(socket.as_raw_fd(), level, number_of);
+        options.push(option(name_of, Some(OptionValue::Number(tos.byte().into())), number(set.map(|byte| byte as usize))));
     }
     if cell.receive() == Receive::Lowat && receives(task, 0) {
         let set = api::get_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT);

@@ -18,6 +18,7 @@ use crate::program::PREFIX;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::receive::Receive;
+use crate::tos::Tos;
 use crate::traffic::{Arrivals, Family, Pacing, Protocol, Test, Waiting};
 use crate::ways::Ways;
 
@@ -448,6 +449,15 @@ factors! {
         place: field(arrivals, Arrivals::Periodic),
         words: |cell| unusual(cell.arrivals, Arrivals::Periodic),
     }
+    /// Type of service in the header of IP.
+    Tos: Tos = "tos" {
+        /// the kernel's: 0 | the type of service (IPv4) or traffic class (IPv6) in the header of every packet, at
+        /// both ends: the byte, `184`, `"0xb8"` or octal `"0270"`, or the name of a DSCP, `"ef"`. TCP keeps the two
+        /// bits of ECN for itself
+        flag: Some(Flag::numbers("IP_TOS or IPV6_TCLASS at both ends: the byte, or a DSCP by name: ef,cs1,0x20").short('S')),
+        place: option(tos),
+        words: |cell| cell.tos.map(|tos| format!("tos {tos}")),
+    }
 }
 
 /// A level that its factor, or its cell, cannot take.
@@ -611,6 +621,7 @@ mod tests {
             ("placement", "same-core"),
             ("offload.gro", "off"),
             ("arrivals", "poisson"),
+            ("tos", "ef"),
         ] {
             let factor: Factor = factor.parse().unwrap();
             let levels = factor.parse(&[word]).unwrap();

@@ -11,6 +11,7 @@ use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::receive::Receive;
 use crate::size::parse_sweep;
+use crate::tos::Tos;
 use crate::traffic::{Arrivals, Family, Pacing, Test, Waiting};
 use crate::ways::Ways;
 
@@ -98,6 +99,7 @@ level_types! {
     Nanos: one, time => Value::Number(time.get());
     u32: one, number => Value::Number(u64::from(*number));
     u64: counts, count => Value::Number(*count);
+    Tos: one, tos => Value::Number(u64::from(tos.byte()));
     bool: switch, on => Value::Switch(*on);
     OfferedRate: one, rate => match rate {
         OfferedRate::Bits(rate) => Value::Number(rate.get()),

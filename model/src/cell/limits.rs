@@ -63,6 +63,10 @@ impl Cell {
         if self.api == Api::Tun && self.family == Family::V6 {
             return refused(Factor::Family, "tun carries IPv4 alone: a host that forwards IPv6 does so for all of its devices");
         }
+        if self.tos.is_some() && (self.api.over().is_local() || self.api.over() == Over::Packets) {
+            let reason = format!("{} carries the messages of {}, where the kernel sets no header of IP", self.api.over(), self.api);
+            return refused(Factor::Tos, &reason);
+        }
         self.check_receive()?;
         self.check_waiting()?;
         self.check_external()?;
@@ -155,6 +159,7 @@ impl Cell {
             cell if cell.stamp => refused(Factor::Stamp, "a number in each message"),
             cell if cell.count.is_some() => refused(Factor::Count, "a number of messages in place of a time"),
             cell if cell.mix.is_some() => refused(Factor::Api, "a mix of sizes"),
+            cell if cell.tos.is_some() => refused(Factor::Tos, "a type of service"),
             cell if sends && cell.rate.is_some() => refused(Factor::Rate, "a rate"),
             cell if sends && cell.work.get() > 0 => refused(Factor::Work, "work before each send"),
             cell if sends && receives && cell.waiting != Waiting::Block => refused(Factor::Waiting, "a way of waiting"),

@@ -17,6 +17,7 @@ use crate::program::Program;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::receive::Receive;
+use crate::tos::Tos;
 use crate::traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};
 
 pub use factor::{Factor, Level, LevelError};
@@ -94,6 +95,9 @@ pub struct Cell {
     /// Measured messages of a trial, in place of the plan's end; at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// Type of service in the header of IP, at both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tos: Option<Tos>,
     /// Conditions that it is run under.
     #[serde(default, skip_serializing_if = "Conditions::is_usual")]
     pub conditions: Conditions,
@@ -139,6 +143,7 @@ impl Cell {
             offloads: BTreeMap::new(),
             mix: None,
             count: None,
+            tos: None,
             conditions: Conditions::USUAL,
         }
     }

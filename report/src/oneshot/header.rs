@@ -76,6 +76,7 @@ fn asked(setting: &TrialFacts, cell: &Cell) -> String {
             [one("SO_SNDBUF", sndbuf), one("SO_RCVBUF", rcvbuf)].into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
     });
+    parts.extend(cell.tos.map(|tos| format!("type of service {tos}")));
     if cell.flows > 1 {
         parts.push(format!("{}, each with a thread", plural(u64::from(cell.flows), "flow")));
         if cell.protocol() == Protocol::Tcp && setting.plan.progress.is_some() {

@@ -15,7 +15,7 @@ mod summary_parts;
 
 use model::host::HostFacts;
 use model::plan::{HOST_NAMES, PlanEnd};
-use model::{Arrivals, Cell, Family, Pacing, Plan, Protocol, Role, Warning};
+use model::{Api, Arrivals, Cell, Family, Pacing, Plan, Protocol, Role, Waiting, Warning};
 
 pub use header::header;
 pub use interval::{Intervals, Row, complete};
@@ -81,6 +81,12 @@ impl TrialFacts<'_> {
         flags.extend(cell.sndbuf.map(|size| format!("--sndbuf {}", bare(&size))));
         flags.extend(cell.rcvbuf.map(|size| format!("--rcvbuf {}", bare(&size))));
         flags.extend(cell.bidirectional.then(|| "--bidir".to_owned()));
+        flags.extend((cell.api != Api::Send).then(|| format!("--api {}", cell.api)));
+        flags.extend(cell.receive.map(|receive| format!("--receive {receive}")));
+        flags.extend((Some(cell.batch) != cell.batches() && cell.batch > 1).then(|| format!("--batch {}", cell.batch)));
+        flags.extend((cell.waiting != Waiting::Block).then(|| format!("--waiting {}", cell.waiting)));
+        flags.extend((cell.work.get() > 0).then(|| format!("--work {}", bare(&cell.work))));
+        flags.extend(cell.tos.map(|tos| format!("--tos {tos}")));
         flags.extend(cell.stamp.then(|| "--stamp".to_owned()));
         let mut lines = vec![format!("nettoll study quick --host b={}", self.remote)];
         let mut line = String::from(" ");

@@ -2,7 +2,7 @@
 
 use model::Role;
 use model::end::{Counts, Progress};
-use model::{Cell, Protocol};
+use model::{Cell, Nanos, Protocol};
 use serde_json::{Map, Value, json};
 
 use super::super::{Row, TrialFacts};
@@ -14,12 +14,15 @@ pub fn intervals(setting: &TrialFacts, rows: &[Row]) -> Value {
     let here = |row: &Row| if setting.is_here(Role::Sender) { row.sender } else { row.receiver };
     let mut own = rows.iter().filter_map(|row| Some((here(row)?, row.retransmits))).peekable();
     let Some(start) = own.peek().map(|(first, _)| first.interval.start) else { return json!([]) };
-    own.map(|(progress, resent)| {
-        let [from, to] = [progress.interval.start, progress.interval.end].map(|at| at.since(start).as_secs_f64());
-        let times = Times { start: from, end: to };
-        interval(setting, cell, times, &progress, resent)
-    })
-    .collect()
+    own.map(|(progress, resent)| interval(setting, cell, Times::since(start, &progress), &progress, resent)).collect()
+}
+
+/// The last of them alone; `None` where this end gave no account of the last row.
+pub fn last(setting: &TrialFacts, rows: &[Row]) -> Option<Value> {
+    let here = |row: &Row| if setting.is_here(Role::Sender) { row.sender } else { row.receiver };
+    let (first, row) = (rows.iter().find_map(here)?, rows.last()?);
+    let progress = here(row)?;
+    Some(interval(setting, setting.cell()?, Times::since(first.interval.start, &progress), &progress, row.retransmits))
 }
 
 /// Begin and end of an interval in seconds from the first.
@@ -27,6 +30,13 @@ pub fn intervals(setting: &TrialFacts, rows: &[Row]) -> Value {
 struct Times {
     start: f64,
     end: f64,
+}
+
+impl Times {
+    fn since(first: Nanos, progress: &Progress) -> Self {
+        let [start, end] = [progress.interval.start, progress.interval.end].map(|at| at.since(first).as_secs_f64());
+        Self { start, end }
+    }
 }
 
 fn interval(setting: &TrialFacts, cell: &Cell, times: Times, progress: &Progress, resent: Option<u32>) -> Value {

@@ -1,10 +1,11 @@
-//! A trial as JSON. Where iperf3 (3.12) has a key of the same meaning it is
+//! A trial as JSON. Where iperf3 (3.21) has a key of the same meaning it is
 //! under iperf3's name and in iperf3's unit; a key whose meaning would differ is
 //! left out. What is our own is under `nettoll`. docs/json-iperf3.md has the table.
 
 mod end;
 mod intervals;
 mod start;
+pub mod stream;
 
 use analysis::single::{Single, single};
 use model::TrialRecord;
@@ -23,11 +24,7 @@ pub fn render(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> Strin
     all.insert("start".to_owned(), start::start(setting, record));
     all.insert("intervals".to_owned(), intervals::intervals(setting, rows));
     let figures = single(record);
-    let measured = record.measured().zip(figures.as_ref());
-    all.insert(
-        "end".to_owned(),
-        measured.map_or_else(|| json!({}), |(measured, figures)| end::end(setting, measured, &record.cell, figures)),
-    );
+    all.insert("end".to_owned(), end_of(setting, record, figures.as_ref()));
     if let model::trial::Outcome::Failed { error, .. } = &record.outcome {
         all.insert("error".to_owned(), json!(error));
     }
@@ -44,6 +41,12 @@ pub fn failure(tool: &str, kind: &str, message: &str) -> String {
         "error": message,
         "nettoll": { "format": FORMAT, "tool": tool, "error": { "kind": kind, "message": message } },
     }))
+}
+
+/// Empty where nothing was measured.
+fn end_of(setting: &TrialFacts, record: &TrialRecord, figures: Option<&Single>) -> Value {
+    let measured = record.measured().zip(figures);
+    measured.map_or_else(|| json!({}), |(measured, figures)| end::end(setting, measured, &record.cell, figures))
 }
 
 /// Fields that iperf3 has no name for.

@@ -25,7 +25,7 @@ pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
         ("connected", Some(connected(setting, record, end))),
         ("version", Some(json!(version(setting.tool)))),
         ("system_info", system.map(Value::from)),
-        ("timestamp", Some(json!({ "time": clock::http(record.started_ms), "timesecs": record.started_ms / 1_000 }))),
+        ("timestamp", Some(timestamp(record.started_ms))),
         (
             "connecting_to",
             setting.plan.hosts.get("b").map(|host| match host.agent() {
@@ -40,6 +40,10 @@ pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
         ("test_start", Some(test_start(setting, record))),
     ]);
     Value::Object(start)
+}
+
+fn timestamp(ms: u64) -> Value {
+    json!({ "time": clock::http(ms), "timesecs": ms / 1_000, "timemillisecs": ms })
 }
 
 /// One entry a flow, those of the way back last, by what the kernel of this machine says of
@@ -82,8 +86,13 @@ fn test_start(setting: &TrialFacts, record: &TrialRecord) -> Value {
         "bytes": bytes,
         "blocks": blocks,
         "reverse": u8::from(!setting.is_here(Role::Sender)),
-        "tos": 0,
+        "tos": cell.tos.map_or(0, model::Tos::byte),
         "target_bitrate": bitrate(record),
+        "bidir": u8::from(cell.bidirectional),
+        "fqrate": 0,
+        "interval": whole(setting.plan.progress.map_or(0.0, model::Nanos::as_secs_f64)),
+        "gso": u8::from(cell.api == model::Api::Gso),
+        "gro": u8::from(cell.receive() == model::Receive::Gro),
     })
 }
 
