@@ -425,7 +425,7 @@ fn a_type_of_service_is_in_every_packet_of_both_families() -> Result<(), Skip> {
          cp trial.json last.json
          $NETTOLL -p {port} -i 0 -J -c ::1 -l 100 -k 20 --tos 0xb8 >v6.json || exit 1
          touch stop; wait $capture; cat packets capture.err",
-        trials.map(|flags| one(flags)).join("\n")
+        trials.map(one).join("\n")
     );
     let answer = beside_an_agent(&tool, &script)?;
     assert_eq!(answer.code, Some(0), "{answer:?}");
