@@ -87,6 +87,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("hostile", hostile::ALL),
     ("stored_runs", stored_runs::ALL),
     ("top", top::ALL),
+    ("top::networks", top::networks::ALL),
     ("attach", attach::ALL),
     ("attach::advice", attach::advice::ALL),
     ("attach::sizes", attach::sizes::ALL),

@@ -1,5 +1,7 @@
 //! The machine's toll, live: what `nettoll top` says of traffic that a test makes.
 
+pub mod networks;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
