@@ -28,6 +28,8 @@ use screen::{Ending, can_show, show};
 
 /// Length of a stretch: the screen changes as often.
 const STRETCH: Duration = Duration::from_secs(1);
+/// Length of the first stretch of a screen, which is drawn while the others are measured.
+const FIRST: Duration = Duration::from_millis(500);
 /// The rates that are taken: a lower one shows nothing in a window, a higher one is throttled by the kernel.
 const RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
 
@@ -64,7 +66,7 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
 fn in_background(settings: Settings, stretches: Option<usize>, outlets: Outlets) -> Result<Exit, Failure> {
     let stop = signals::listen()?;
     let (mut taken, mut said) = (0, 0);
-    watch(settings, STRETCHES, &stop, outlets, |snapshot| {
+    watch(settings, STRETCHES, STRETCH, &stop, outlets, |snapshot| {
         taken += 1;
         snapshot.refused.iter().skip(said).for_each(|refusal| output::note(refusal));
         said = snapshot.refused.len();
@@ -94,7 +96,7 @@ fn windows(
     print: fn(&Snapshot) -> io::Result<()>,
 ) -> Result<Exit, Failure> {
     let mut taken = 0;
-    watch(settings, window, stop, outlets, |snapshot| {
+    watch(settings, window, STRETCH, stop, outlets, |snapshot| {
         taken += 1;
         let over = stop.load(Ordering::Relaxed) || stretches.is_some_and(|stretches| taken >= stretches);
         if over || taken % window == 0 {
@@ -109,10 +111,11 @@ fn windows(
     Ok(if stop.load(Ordering::Relaxed) { Exit::Failed } else { Exit::Done })
 }
 
-/// Watches, and hands over the window that ends with each stretch, until `each` has enough or `stop` is set.
+/// Watches, and hands over the window that ends with each stretch, the `first` of that length, until `each` has enough or `stop` is set.
 fn watch(
     settings: Settings,
     window: usize,
+    first: Duration,
     stop: &AtomicBool,
     mut outlets: Outlets,
     mut each: impl FnMut(Snapshot) -> anyhow::Result<Next>,
@@ -124,9 +127,11 @@ fn watch(
         return Err(anyhow!("this machine shows nothing of the cost of its network: {}", reasons.join("; ")));
     }
     let mut machine = Machine::new(&rules, refused, window);
+    let mut length = first;
     while !stop.load(Ordering::Relaxed) {
         let mut notes = Vec::new();
-        let bucket = watcher.next(STRETCH, stop, &mut notes);
+        let bucket = watcher.next(length, stop, &mut notes);
+        length = STRETCH;
         machine.add(&bucket, notes);
         outlets.add(&machine)?;
         let Some(snapshot) = machine.snapshot() else { continue };
@@ -143,11 +148,13 @@ fn watch(
 fn on_screen(settings: Settings, stretches: Option<usize>, outlets: Outlets) -> Result<Exit, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, snapshots) = mpsc::channel();
+    // Where the user sets a time, stretches are counted.
+    let first = if stretches.is_none() { FIRST } else { STRETCH };
     let watching = {
         let stop = Arc::clone(&stop);
         let measure = move || {
             let mut taken = 0;
-            watch(settings, STRETCHES, &stop, outlets, |snapshot| {
+            watch(settings, STRETCHES, first, &stop, outlets, |snapshot| {
                 taken += 1;
                 let over = sender.send(snapshot).is_err() || stretches.is_some_and(|stretches| taken >= stretches);
                 Ok(if over { Next::End } else { Next::Stretch })
