@@ -379,12 +379,14 @@ fn failures_are_events_of_a_stream() -> Result<(), Skip> {
 /// of datagrams, and of TCP where there is payload or it opens a connection, without
 /// those of the agent's port and those of a probe, which a socket sends to itself.
 const CAPTURE: &str = "
-import os, socket, struct, sys
+import os, socket, struct, sys, time
 packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
 packets.settimeout(0.05)
 open('ready', 'w').close()
 seen = {}
-while True:
+# Nothing ends it where the script ends early.
+limit = time.monotonic() + 120
+while time.monotonic() < limit:
     try:
         packet = packets.recv(65535)
     except TimeoutError:
