@@ -321,6 +321,14 @@ fn events(text: &str) -> Vec<(String, Value)> {
     text.lines().take_while(|line| *line != "{").map(one).collect()
 }
 
+fn without_retransmits(mut interval: Value) -> Value {
+    interval["sum"].as_object_mut().unwrap().remove("retransmits");
+    for stream in interval["streams"].as_array_mut().unwrap() {
+        stream.as_object_mut().unwrap().remove("retransmits");
+    }
+    interval
+}
+
 fn events_of_a_stream_are_iperf3s_and_those_of_the_document() -> Result<(), Skip> {
     for flags in ["-t 0.4 -i 0.1", "-t 0.4 -i 0.1 -R", "-t 0.3 -i 0.1 -u -b 5M --bidir", "-t 0.2 -i 0 -P 2", "--test TCP_RR -t 0.3 -i 0.1"]
     {
@@ -334,7 +342,10 @@ fn events_of_a_stream_are_iperf3s_and_those_of_the_document() -> Result<(), Skip
         let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
         let expected = ["start"].into_iter().chain(intervals.iter().map(|_| "interval")).chain(["nettoll", "end"]).collect::<Vec<_>>();
         assert_eq!(names, expected, "{flags}");
-        assert!(events[1..].iter().zip(intervals).all(|((_, data), interval)| data == interval), "{flags}");
+        // What TCP had sent again before the measured part is known at the end of a trial alone.
+        let mut pairs = events[1..].iter().zip(intervals).map(|((_, data), interval)| [data.clone(), interval.clone()]);
+        let first = pairs.next().map(|pair| pair.map(without_retransmits));
+        assert!(first.into_iter().chain(pairs).all(|[data, interval]| data == interval), "{flags}");
         let [(_, own), (_, end)] = &events[events.len() - 2..] else { panic!("{names:?}") };
         assert_eq!((end, own), (&document["end"], &document["nettoll"]), "{flags}");
         assert_eq!(events[0].1["test_start"], document["start"]["test_start"], "{flags}");

@@ -1,6 +1,6 @@
 //! What every output promises whatever the run was.
 
-use crate::support::{self, HOSTILE, empty, hostile, sample, spoilt};
+use crate::support::{self, HOSTILE, empty, hostile, sample, spoilt, without_scripts};
 use analysis::result::Analysis;
 use model::Warning;
 use model::check::{Area, Check, Need};
@@ -9,15 +9,6 @@ use unicode_width::UnicodeWidthStr;
 
 fn runs() -> [(&'static str, Analysis); 4] {
     [("sample", sample()), ("hostile", hostile()), ("spoilt", spoilt()), ("empty", empty())]
-}
-
-/// The page without its script.
-fn without_scripts(page: &str) -> String {
-    // Each begins a script: data in base64, which may hold any three letters, or the page's own.
-    page.split("<script").enumerate().fold(String::new(), |text, (place, part)| match place {
-        0 => part.to_owned(),
-        _ => text + part.split_once("</script>").map_or("", |(_, rest)| rest),
-    })
 }
 
 #[test]
