@@ -19,6 +19,11 @@ pub fn plain(milliseconds: u64) -> String {
     timestamp(milliseconds).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
+/// Writes the time of day of milliseconds since 1970 in UTC as `20:14:05`.
+pub fn time(milliseconds: u64) -> String {
+    timestamp(milliseconds).strftime("%H:%M:%S").to_string()
+}
+
 /// Writes the day of milliseconds since 1970 in UTC as `21 November`.
 pub fn day(milliseconds: u64) -> String {
     timestamp(milliseconds).strftime("%-d %B").to_string()

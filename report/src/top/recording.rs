@@ -14,6 +14,9 @@ use crate::sinks::json;
 
 use super::rows::{short, tail};
 
+/// Milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
 /// Units that a chart has colours for; the others are one.
 const MOST_DRAWN: usize = 12;
 /// Units of a table; the JSON has all.
@@ -133,11 +136,14 @@ fn facts(recorded: &Recorded) -> Block {
 
 /// The end of each part, in UTC; no two are the same.
 fn labels(recorded: &Recorded) -> Vec<String> {
+    let ends = recorded.ends();
+    let is_of_days = ends.last().zip(ends.first()).is_some_and(|(last, first)| last.abs_diff(*first) >= DAY_MS);
     let mut labels: Vec<String> = Vec::new();
-    for end in recorded.ends() {
-        let short = clock::short(end, false);
-        let known = labels.contains(&short);
-        labels.push(if known { format!("{short}:{:02}.{}", end / 1_000 % 60, labels.len()) } else { short });
+    for end in ends {
+        let label = if is_of_days { clock::short(end, false) } else { clock::time(end) };
+        // A clock that was set back comes by a time again.
+        let again = labels.iter().filter(|known| known.split(" (").next() == Some(&label)).count();
+        labels.push(if again > 0 { format!("{label} ({})", again + 1) } else { label });
     }
     labels
 }
