@@ -7,7 +7,7 @@
 # STUDY and its flags are those of `nettoll study`. Versions are this commit and BASE:
 # BUILD      command that builds a version, by `sh -c` in its tree (none: nothing is built)
 # ARM        settings of a version's arm, {} being its tree, such as 'api=exec:{}/server', or
-#            'tool={}/target/release/nettoll' (none: the versions are equal but for BASE_ARM)
+#            'tool={}/target/release/nettoll'
 # BASE       commit to compare with (of a pull or merge request its merge base, else the parent)
 # Two settings of one version, without BUILD and ARM:
 # BASE_ARM, CANDIDATE_ARM   settings of the arms, such as 'cc=cubic' and 'cc=bbr'
@@ -22,6 +22,19 @@ set -euo pipefail
 if [ $# -lt 1 ]; then
     echo "usage: gate-arms.sh STUDY [FLAG...]" >&2
     exit 2
+fi
+# Two arms that are one pass always.
+refuse() {
+    echo "gate-arms: $1" >&2
+    exit 2
+}
+if [ -n "${ARM:-}" ]; then
+    [[ $ARM == *"{}"* ]] || refuse "ARM has no {}, so that both versions are one: name the version's tree, such as api=exec:{}/server"
+    [ -z "${BASE_ARM:-}${CANDIDATE_ARM:-}" ] || refuse "ARM compares two versions, BASE_ARM and CANDIDATE_ARM two settings: set either"
+elif [ -n "${BUILD:-}" ]; then
+    refuse "BUILD without ARM: set ARM to what uses the version built, such as api=exec:{}/server"
+elif [ "${BASE_ARM:-}" = "${CANDIDATE_ARM:-}" ]; then
+    refuse "both arms are equal: set ARM, or BASE_ARM and CANDIDATE_ARM"
 fi
 out=${OUT:-nettoll-gate}
 # What an earlier call left is no part of this one.
@@ -47,12 +60,19 @@ if [ -n "${ARM:-}" ]; then
         }
     fi
     base=$(mktemp -d)
-    trap 'git -C "$tree" worktree remove --force "$base/tree" 2>/dev/null; rm -rf "$base"' EXIT
-    git -C "$tree" worktree add --quiet --detach "$base/tree" "$BASE"
+    trap 'git -C "$tree" worktree remove --force "$base/tree" 2>/dev/null || true; rm -rf "$base"' EXIT
+    git -C "$tree" worktree add --quiet --detach "$base/tree" "$BASE" || {
+        echo "gate-arms: git has no tree of $BASE: fetch the whole history, or set another BASE" >&2
+        exit 1
+    }
     for version in "$base/tree" "$tree"; do
-        (cd "$version" && sh -c "${BUILD:-:}") >&2
+        # Codes 3 and 4 are verdicts: that of a build is none.
+        (cd "$version" && sh -c "${BUILD:-:}") >&2 || {
+            echo "gate-arms: BUILD failed in $version (exit $?): $BUILD" >&2
+            exit 1
+        }
     done
-    arms=("base: ${ARM//\{\}/$base/tree}" "candidate: ${ARM//\{\}/$tree}")
+    arms=("base: ${ARM//\{\}/"$base/tree"}" "candidate: ${ARM//\{\}/"$tree"}")
 fi
 
 verdict=(--gate "${GATE:-cpu}" --threshold "${THRESHOLD:-5%}")

@@ -169,7 +169,8 @@ fn what_a_gate_cannot_do_is_refused() -> Result<(), Skip> {
     gate(&[], &[]).refused(2, &["usage: gate-arms.sh STUDY"]);
     fs::create_dir(tool.path().join("mine")).unwrap();
     fs::write(tool.path().join("mine/thesis"), "").unwrap();
-    gate(&["size"], &[("OUT", "mine")]).refused(2, &["mine holds what no gate wrote"]);
+    let settings = ("CANDIDATE_ARM", "api=sendmmsg");
+    gate(&["size"], &[("OUT", "mine"), settings]).refused(2, &["mine holds what no gate wrote"]);
     assert!(tool.path().join("mine/thesis").is_file());
     git(tool.path(), &["init", "-q"]);
     fs::write(tool.path().join("spins"), "").unwrap();
@@ -177,7 +178,15 @@ fn what_a_gate_cannot_do_is_refused() -> Result<(), Skip> {
     git(tool.path(), &["commit", "-q", "-m", "one"]);
     gate(&["size"], &[("ARM", "tool={}/nettoll")]).refused(1, &["git finds no common commit of HEAD^ and HEAD", "BASE"]);
     // What is wrong in a study is said by nettoll, with its code.
-    gate(&["size", "--test", "NONE"], &[]).refused(2, &["NONE"]);
+    gate(&["size", "--test", "NONE"], &[settings]).refused(2, &["NONE"]);
+    // Arms that are one would pass always.
+    gate(&["size"], &[]).refused(2, &["both arms are equal"]);
+    gate(&["size"], &[("BUILD", "true")]).refused(2, &["BUILD without ARM"]);
+    gate(&["size"], &[("ARM", "api=exec:./server")]).refused(2, &["ARM has no {}"]);
+    gate(&["size"], &[("ARM", "tool={}/nettoll"), settings]).refused(2, &["set either"]);
+    gate(&["size"], &[("ARM", "tool={}/nettoll"), ("BASE", "0123")]).refused(1, &["git has no tree of 0123"]);
+    // 4 is the verdict `open`, and no exit code of a build.
+    gate(&["size"], &[("ARM", "tool={}/nettoll"), ("BASE", "HEAD"), ("BUILD", "exit 4")]).refused(1, &["BUILD failed in "]);
     let same = Answer::from(tool.other(&ci("gate.sh")).args(["same", "same", "size"]).env("PATH", &path).output().unwrap());
     same.refused(2, &["two directories"]);
     Ok(())
