@@ -10,6 +10,7 @@ use model::plan::LinkKind;
 use model::trial::Measured;
 use model::{Cell, Over, Pacing, Protocol, Role, Test};
 use serde::Serialize;
+use stats::fairness::jain;
 
 use self::bounds::Bound;
 
@@ -37,6 +38,8 @@ pub enum Unit {
     Share,
     /// Things for each message: `_per_message`.
     PerMessage,
+    /// An index between 0 and 1: `_index`.
+    Index,
 }
 
 /// The direction in which a metric is better.
@@ -291,6 +294,16 @@ metrics! {
             trial.measured.receiver.one_way.as_ref()?;
             Some(trial.measured.clock.map_or(0.0, |clock| clock.error_ns as f64))
         } }
+    /// Jain's index of what arrived of each flow in the measured time: 1 where all have the same share, 1/n where one
+    /// of n has everything; of trials with several flows that end by time.
+    FairnessIndex { name: "fairness_index", unit: Unit::Index, bound: Bound::Share, better: Some(HigherIsBetter),
+        title: "Fairness of the flows (Jain)", head: "Fairness", column: ["", "fairness"],
+        value: fairness }
+    /// Time from the first message that was sent to the last that arrived, of cells with a number of messages
+    /// (`count`) whose ends read one clock.
+    CompletionNs { name: "completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
+        title: "Time until all have arrived", head: "All arrived after", column: ["all", "arrived"],
+        value: completion }
     /// Payload bits per second for which a link with a rate leaves room, with the
     /// frames and acknowledgements that were counted.
     LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::NotNegative,
@@ -482,6 +495,23 @@ fn retransmits(measured: &Measured, cell: &Cell) -> Option<f64> {
     measured.sender.tcp.map(|tcp| f64::from(tcp.resent_since(measured.sender.tcp_at_start))).or(of_host)
 }
 
+/// Jain's index of the messages of each flow in the window; `None` of a number of messages, of which each flow has
+/// the same.
+fn fairness(trial: &Source) -> Option<f64> {
+    trial.measured.windows?;
+    let flows = &trial.measured.receiver.flows;
+    let messages: Vec<f64> = flows.iter().map(|flow| flow.counts.in_window().messages as f64).collect();
+    jain(&messages)
+}
+
+/// From the sender's first message to the receiver's last, where a number of them is all that a trial has.
+fn completion(trial: &Source) -> Option<f64> {
+    trial.cell.count?;
+    let Measured { clock: None, sender, receiver, .. } = trial.measured else { return None };
+    let length = receiver.window.end.since(sender.window.start);
+    (length.get() > 0).then(|| length.get() as f64)
+}
+
 /// The limit of the link, where it is a wire of a rate.
 fn limit(trial: &Source) -> Option<f64> {
     linksim::limit::of_trial(trial.link?, trial.measured, trial.cell).map(|bytes| bytes * 8.0)
@@ -532,6 +562,7 @@ mod tests {
             let end = match metric.unit() {
                 Unit::Count => "s",
                 Unit::PerSecond => "_per_s",
+                Unit::Index => "_index",
                 Unit::BitsPerSecond => "_bit_per_s",
                 Unit::Nanoseconds => "_ns",
                 Unit::Share => "_share",

@@ -19,6 +19,7 @@ pub fn task(role: Role, test: Test) -> Task {
         answer_limit: Nanos::default(),
         seed: 0,
         woven: None,
+        hosts: Vec::new(),
         program: None,
         irq_time_subtracted: false,
         progress: None,

@@ -11,7 +11,7 @@ pub(crate) mod turn;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use model::control::{CpuPlace, FromHost, ToHost};
+use model::control::{CpuPlace, FlowHost, FromHost, ToHost};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
 use model::plan::{ApprovedPlan, LEAST_SILENCE};
@@ -434,6 +434,21 @@ impl Session {
     /// The pairs of other hosts on its link.
     pub fn pairs(&mut self) -> &mut [Pair] {
         &mut self.pairs
+    }
+
+    /// The hosts over which the flows of an end are spread; none where they are all at one.
+    pub fn flow_hosts(&self, role: Role, swapped: bool, cell: &Cell) -> Vec<FlowHost> {
+        let (side, others) = (index(role, swapped), cell.hosts(role).saturating_sub(1) as usize);
+        let place = self.places[side].address(cell.family);
+        let own = place.map(|own| FlowHost { pid: self.hosts[side].pid(), local: own.ip() });
+        let others: Vec<_> = self.pairs.iter().take(others).filter_map(|pair| pair.flow_host(side, cell.family)).collect();
+        if others.is_empty() { others } else { own.into_iter().chain(others).collect() }
+    }
+
+    /// Those of them that are no host of the trial's two.
+    pub fn other_hosts(&mut self, role: Role, swapped: bool, cell: &Cell) -> impl Iterator<Item = &mut RemoteHost> {
+        let (side, others) = (index(role, swapped), cell.hosts(role).saturating_sub(1) as usize);
+        self.pairs.iter_mut().take(others).map(move |pair| pair.host(side))
     }
 
     /// The host of the sender and that of the receiver, and what is known of bulk

@@ -142,6 +142,13 @@ pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Lis
         if let Err(lost) = stopped.and_then(|()| hosts.iter_mut().try_for_each(RemoteHost::stopped)) {
             outcome = Err(lost.into());
         }
+        // Of the other hosts of its flows an answer may be still to come.
+        for role in [Role::Sender, Role::Receiver] {
+            let mut others = session.other_hosts(role, spec.swapped, spec.cell);
+            if let Err(lost) = others.try_for_each(|host| host.stop_endpoint().and_then(|()| host.stopped())) {
+                outcome = Err(lost.into());
+            }
+        }
         // What was to flow next to it must not flow next to the next.
         if let Err(lost) = cross_traffic::stop(session, spec.swapped)
             && lost.is_loss_of_host()
@@ -316,7 +323,14 @@ impl Trial<'_> {
         let family = self.spec.cell.family;
         let device = |role| self.session.place(role, self.spec.swapped).device(family).to_owned();
         let devices = Both { sender: device(Role::Sender), receiver: device(Role::Receiver) };
-        self.tell(|role| ToHost::Counters { device: devices.of(role).clone(), family })
+        self.tell(|role| ToHost::Counters { device: devices.of(role).clone(), family })?;
+        let (swapped, cell) = (self.spec.swapped, self.spec.cell);
+        for role in [Role::Sender, Role::Receiver] {
+            for host in self.session.other_hosts(role, swapped, cell) {
+                host.tell(&ToHost::Counters { device: devices.of(role).clone(), family })?;
+            }
+        }
+        Ok(())
     }
 
     fn hear_counters(&mut self) -> Result<Both<HostCounters>, HostError> {
@@ -324,7 +338,19 @@ impl Trial<'_> {
             FromHost::Counters(counters) => Ok(*counters),
             other => Err(other),
         };
-        self.hear_answers(read, "counters")
+        let heard = self.hear_answers(read, "counters");
+        // Every answer is taken before a failure is told.
+        let (swapped, cell) = (self.spec.swapped, self.spec.cell);
+        let mut others = |role| -> Vec<Result<HostCounters, HostError>> {
+            let answer =
+                |host: &mut RemoteHost| host.answer().and_then(|answer| read(answer).map_err(|other| host.unexpected("counters", &other)));
+            self.session.other_hosts(role, swapped, cell).map(answer).collect()
+        };
+        let (senders, receivers) = (others(Role::Sender), others(Role::Receiver));
+        let add = |sum: HostCounters, other: Result<HostCounters, HostError>| other.map(|other| sum.with(&other));
+        let sum = |own, others: Vec<_>| others.into_iter().try_fold(own, add);
+        let heard = heard?;
+        Ok(Both { sender: sum(heard.sender, senders)?, receiver: sum(heard.receiver, receivers)? })
     }
 
     fn place(&self, role: Role) -> &EndCpus {
@@ -376,6 +402,7 @@ impl Trial<'_> {
             seed: self.spec.seed,
             injection: None,
             woven: self.spec.woven.map(|seats| *seats.of(role)),
+            hosts: self.session.flow_hosts(role, self.spec.swapped, self.spec.cell),
         })
     }
 
@@ -440,9 +467,12 @@ impl Trial<'_> {
         // Of what an end says only the ports are taken: where it is, is known.
         let mut peers_of = |role: Role| -> Result<Vec<SocketAddr>, HostError> {
             let other = self.address(role.other())?;
+            let hosts = self.session.flow_hosts(role.other(), self.spec.swapped, self.spec.cell);
             let place = self.place(role);
-            let at = |port: u16| SocketAddr::new(other.ip(), port);
-            Ok(addresses.of(role.other()).iter().map(|said| place.scoped(at(said.port()))).collect())
+            // Address `i` is that of the host of flow `i`.
+            let ip = |number: usize| number.checked_rem(hosts.len()).map_or(other.ip(), |at| hosts[at].local);
+            let at = |(number, said): (usize, &SocketAddr)| place.scoped(SocketAddr::new(ip(number), said.port()));
+            Ok(addresses.of(role.other()).iter().enumerate().map(at).collect())
         };
         let peers = Both { sender: peers_of(Role::Sender)?, receiver: peers_of(Role::Receiver)? };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Connect { peers: peers.of(role).clone() }))?;

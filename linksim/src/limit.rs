@@ -101,8 +101,26 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
     if !measured.isolated || !cell.test.is_stream() || cell.bidirectional || cell.conditions.bulk > 0 {
         return None;
     }
-    let medium = Medium::of_link(link);
-    Carried::from_counters(payload(measured, cell), &measured.sender_host.link, &measured.receiver_host.link).limit(medium, link.rate()?)
+    let sent = match cell.protocol() {
+        Protocol::Tcp => without_dropped(measured),
+        // Of datagrams every one counts, with its payload.
+        Protocol::Udp => measured.sender_host.link,
+    };
+    let carried = Carried::from_counters(payload(measured, cell), &sent, &measured.receiver_host.link);
+    carried.limit(Medium::of_link(link), link.rate()?)
+}
+
+/// What the sender's device sent, without the frames that found a full queue before the wire: those took none of it.
+/// The wire counts them of both directions, so that no more are left out than did not arrive.
+fn without_dropped(measured: &Measured) -> LinkCounters {
+    let (sent, came) = (measured.sender_host.link, measured.receiver_host.link.rx_packets);
+    let dropped = measured.wire.map_or(0, |wire| wire.dropped).min(sent.tx_packets.saturating_sub(came));
+    let bytes = u128::from(sent.tx_bytes) * u128::from(dropped) / u128::from(sent.tx_packets.max(1));
+    LinkCounters {
+        tx_packets: sent.tx_packets - dropped,
+        tx_bytes: sent.tx_bytes.saturating_sub(u64::try_from(bytes).unwrap_or(u64::MAX)),
+        ..sent
+    }
 }
 
 /// The payload for which a trial's frames were. Of a stream every byte arrives once.

@@ -89,6 +89,27 @@ pub struct Task {
     /// The seat of its first thread in a woven trial; `None`: it measures all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub woven: Option<Seat>,
+    /// The hosts over which its flows are spread: flow `i` is at number `i` modulo their number. None: all are at
+    /// this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<FlowHost>,
+}
+
+/// A host of some of an end's flows, on the same machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowHost {
+    /// A process in its network namespace.
+    pub pid: u32,
+    /// Its address.
+    pub local: IpAddr,
+}
+
+impl Task {
+    /// The host of a flow; `None`: this one.
+    pub fn host_of(&self, flow: u32) -> Option<FlowHost> {
+        let place = flow.checked_rem(u32::try_from(self.hosts.len()).ok()?)?;
+        self.hosts.get(place as usize).copied()
+    }
 }
 
 /// A known cost that a proof of receipts puts into the path of each message.

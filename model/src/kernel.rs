@@ -32,6 +32,11 @@ macro_rules! counters {
             pub const fn since(&self, earlier: &Self) -> Self {
                 Self { $($field: self.$field.wrapping_sub(earlier.$field),)+ }
             }
+
+            /// The sum of both.
+            pub const fn plus(&self, other: &Self) -> Self {
+                Self { $($field: self.$field.wrapping_add(other.$field),)+ }
+            }
         }
     };
 }
@@ -217,6 +222,17 @@ impl HostCounters {
             tcp: self.tcp.since(&earlier.tcp),
             link: self.link.since(&earlier.link),
             cpu: self.cpu.since(&earlier.cpu),
+        }
+    }
+
+    /// With the counters of another host of the same machine, whose CPUs are these.
+    pub const fn with(&self, other: &Self) -> Self {
+        Self {
+            udp: self.udp.plus(&other.udp),
+            ip: self.ip.plus(&other.ip),
+            tcp: self.tcp.plus(&other.tcp),
+            link: self.link.plus(&other.link),
+            cpu: self.cpu,
         }
     }
 }

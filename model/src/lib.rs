@@ -64,6 +64,12 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// Returns whether a count has its usual value, 1.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
 pub use api::Api;
 pub use arm::Arm;
 pub use cell::Cell;

@@ -20,7 +20,7 @@ pub const fn writer(metric: Metric) -> fn(f64) -> String {
         Unit::BitsPerSecond => number::bits,
         Unit::Nanoseconds => number::time,
         Unit::Share => number::percent,
-        Unit::PerMessage => |value| number::significant(value, 2),
+        Unit::PerMessage | Unit::Index => |value| number::significant(value, 2),
     }
 }
 

@@ -11,6 +11,7 @@ pub mod cost;
 pub mod dip;
 pub mod distribution;
 pub mod estimate;
+pub mod fairness;
 pub mod fleet;
 pub mod holm;
 pub mod instances;

@@ -76,9 +76,12 @@ fn farthest(factor: Factor, series: &SeriesLevels) -> Option<Farthest<'_>> {
     Some(Farthest { factor, series, level, metric, ratio })
 }
 
-/// `load sender:1`.
+/// `load sender:1`, `8 senders`.
 fn level(one: &Farthest) -> String {
-    format!("{} {}", one.factor.name().replace('_', " "), one.level)
+    match one.factor {
+        Factor::Senders | Factor::Receivers => format!("{} {}", one.level, one.factor),
+        factor => format!("{} {}", factor.name().replace('_', " "), one.level),
+    }
 }
 
 /// `load both:1 changes the goodput of UDP messages by −86 % (−97 to −49)`.
@@ -88,7 +91,12 @@ fn clause(one: &Farthest) -> String {
     let settings = one.series.series.split_once(" (").map_or_else(String::new, |(_, settings)| format!(" ({settings}"));
     let ends = ends(&one.ratio).map(|ends| ends.map(|end| end - 1.0));
     let shown = ends.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
-    let verb = if shown { "changes" } else { "is not shown to change" };
+    let verb = match (shown, one.factor) {
+        (true, Factor::Senders | Factor::Receivers) => "change",
+        (false, Factor::Senders | Factor::Receivers) => "are not shown to change",
+        (true, _) => "changes",
+        (false, _) => "is not shown to change",
+    };
     let by = if shown { " by" } else { ":" };
     format!("{} {verb} the {what}{settings}{by} {}", level(one), with_span(one.ratio.value - 1.0, ends))
 }

@@ -34,6 +34,7 @@ mod help;
 mod history;
 mod host_wide;
 mod hostile;
+mod incast;
 mod interrupted;
 mod kills;
 mod links;
@@ -71,6 +72,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("options", options::ALL),
     ("buffers", buffers::ALL),
     ("links", links::ALL),
+    ("incast", incast::ALL),
     ("wires", wires::ALL),
     ("crossing", crossing::ALL),
     ("plans", plans::ALL),

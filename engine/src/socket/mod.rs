@@ -6,6 +6,7 @@ pub mod cookie;
 pub mod ktls;
 mod options;
 mod passed;
+mod stay;
 mod udp;
 mod unproven;
 
@@ -25,6 +26,7 @@ use crate::channel::Receiver;
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
 use cookie::Proof;
+use stay::stay_at;
 
 pub use options::{options, with_end};
 pub use passed::{End, pair};
@@ -83,9 +85,9 @@ pub fn open(task: &Task) -> Result<BoundSockets, SocketError> {
     Ok(BoundSockets { sockets })
 }
 
-/// All connections come to one listener, except where each transaction has one.
+/// All connections come to one listener, or to one at each of several hosts, except where each transaction has one.
 fn sockets_of(task: &Task) -> u32 {
-    if listens(task) && task.cell.test != Test::TcpCrr { 1 } else { flows_of(task) }
+    if listens(task) && task.cell.test != Test::TcpCrr { task.cell.hosts(task.role) } else { flows_of(task) }
 }
 
 /// The protocol over which the ends of a task find each other.
@@ -103,7 +105,15 @@ pub fn flows_of(task: &Task) -> u32 {
     task.cell.threads()
 }
 
+/// Opens a socket of the host that has its flow, and comes back.
 fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
+    match task.host_of(number) {
+        None => open_at(task, number, task.local),
+        Some(host) => stay_at(host.pid, || open_at(task, number, SocketAddr::new(host.local, task.local.port()))),
+    }
+}
+
+fn open_at(task: &Task, number: u32, mut local: SocketAddr) -> Result<Socket, SocketError> {
     let (protocol, over) = (transport(task), task.cell.api.over());
     let domain = match task.cell.family {
         Family::V4 => Domain::IPV4,
@@ -122,9 +132,10 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
     if !over.is_local() {
         options::set(&socket, task)?;
     }
-    let mut local = task.local;
     if local.port() != 0 {
-        let port = u16::try_from(u32::from(local.port()) + number);
+        // At a host of its own a listener has the first.
+        let after = if task.hosts.is_empty() || !listens(task) { number } else { 0 };
+        let port = u16::try_from(u32::from(local.port()) + after);
         let none_left =
             |_| SocketError::new(format!("bind port {} and those after it", local.port()), io::Error::other("they end at 65535"));
         local.set_port(port.map_err(none_left)?);
@@ -185,14 +196,14 @@ fn reuse(socket: &Socket, protocol: Protocol) -> Result<(), SocketError> {
     }
 }
 
-/// Addresses that sockets are bound to: a TCP endpoint has one address, one of UDP or of
+/// Addresses that sockets are bound to: a TCP endpoint has one address at each of its hosts, one of UDP or of
 /// `TCP_CRR` one a flow.
 ///
 /// # Errors
 /// A refusal of the system.
 pub fn addresses(opened: &BoundSockets, task: &Task) -> Result<Vec<SocketAddr>, SocketError> {
     let one = transport(task) == Protocol::Tcp && task.cell.test != Test::TcpCrr;
-    opened.sockets.iter().take(if one { 1 } else { usize::MAX }).map(address).collect()
+    opened.sockets.iter().take(if one { task.cell.hosts(task.role) as usize } else { usize::MAX }).map(address).collect()
 }
 
 /// The addresses of every flow that a connection of its own carries; none where one of
@@ -222,7 +233,7 @@ fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
 
 /// Joins the sockets to the other end's: connects and waits until that has shown
 /// the cookie, or waits for who comes and shows it. Flow `i` connects to
-/// `peers[i]`, or to the only one.
+/// `peers[i]`, or, where there is one for each host of the other end, to the host that has it.
 ///
 /// # Errors
 /// A refusal of the system, no caller, or the loss of the host.
@@ -236,7 +247,8 @@ pub fn join(
     let sockets = opened.sockets;
     let patience = Patience { control, deadline, until: Instant::now() + JOIN_LIMIT };
     let (flows, connects) = (flows_of(task) as usize, task.cell.test.listener() != task.role);
-    let peer_of = |flow: usize| if peers.len() == 1 { peers.first() } else { peers.get(flow) };
+    let hosts = task.cell.hosts(task.role.other()) as usize;
+    let peer_of = |flow: usize| if peers.len() == hosts { peers.get(flow % hosts) } else { peers.get(flow) };
     let of_flows = || (0..flows).map(|flow| peer_of(flow).copied()).collect::<Option<Vec<_>>>();
     let goals = || of_flows().ok_or(EndpointError::OutOfTurn { expected: "as many addresses to connect to as there are flows" });
     // A user's program knows no cookie.

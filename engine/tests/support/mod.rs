@@ -58,6 +58,7 @@ pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
         answer_limit: Nanos::from_millis(100),
         seed: 0,
         woven: None,
+        hosts: Vec::new(),
         program: None,
         irq_time_subtracted: false,
         progress: None,

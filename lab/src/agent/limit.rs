@@ -71,6 +71,10 @@ impl Allowance {
     pub fn apply(&self, task: &mut Task) -> Result<(), LimitRefusal> {
         // A descriptor of the controller's is no open file of this machine.
         task.woven = None;
+        if !task.hosts.is_empty() {
+            let why = "spread an end over several network namespaces: an agent's ends are in its own";
+            return Err(LimitRefusal(why.to_owned()));
+        }
         self.check_time(task)?;
         self.check_bytes(task)?;
         check_memory(task)?;
@@ -304,6 +308,7 @@ mod tests {
             answer_limit: Nanos::from_millis(100),
             seed: 0,
             woven: None,
+            hosts: Vec::new(),
             program: None,
             irq_time_subtracted: false,
             progress: None,

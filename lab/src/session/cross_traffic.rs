@@ -3,27 +3,38 @@
 
 use std::net::SocketAddr;
 
+use model::Family;
 use model::condition::{BackgroundReply, BackgroundRequest, Traffic, TrafficTotals};
-use model::control::{FromHost, ToHost};
+use model::control::{FlowHost, FromHost, ToHost};
 
+use super::{Way, Ways};
 use crate::remote::{HostError, RemoteHost};
 
 /// Two other hosts on the link of a session.
 #[derive(Debug)]
 pub struct Pair {
     hosts: [RemoteHost; 2],
-    /// Address at which each takes traffic; port 0.
-    at: [SocketAddr; 2],
-    /// Name of the device at both.
-    device: String,
+    /// The way of each to the hosts of the other side.
+    ways: [Ways; 2],
     /// `true` if the second sends.
     swapped: bool,
     flows: Flows,
 }
 
 impl Pair {
-    pub(super) const fn new(hosts: [RemoteHost; 2], at: [SocketAddr; 2], device: String) -> Self {
-        Self { hosts, at, device, swapped: false, flows: Flows::NONE }
+    pub(super) const fn new(hosts: [RemoteHost; 2], ways: [Ways; 2]) -> Self {
+        Self { hosts, ways, swapped: false, flows: Flows::NONE }
+    }
+
+    /// The host of one side, 0 or 1: the first host's or the second's.
+    pub(super) const fn host(&mut self, side: usize) -> &mut RemoteHost {
+        &mut self.hosts[side]
+    }
+
+    /// A host of one side, for the flows of an end that is spread over several; `None` where it has no address of the
+    /// family.
+    pub(super) fn flow_host(&self, side: usize, family: Family) -> Option<FlowHost> {
+        Some(FlowHost { pid: self.hosts[side].pid(), local: self.ways[side].get(family)?.own.ip() })
     }
 
     /// Lets one send to the other, the same way as the trial's own hosts, away from
@@ -33,7 +44,9 @@ impl Pair {
     /// See [`HostError`].
     pub fn begin(&mut self, swapped: bool, avoid: Vec<u32>, how: impl FnOnce(SocketAddr, String) -> Traffic) -> Result<(), HostError> {
         self.swapped = swapped;
-        let (at, device) = (self.at[usize::from(!swapped)], self.device.clone());
+        // Any family does: nothing of the trial's own crosses with it.
+        let way = self.ways[usize::from(!swapped)].first().cloned();
+        let Some(Way { own: at, device, .. }) = way else { return Ok(()) };
         let (sender, receiver, flows) = self.ends();
         let sink = BackgroundRequest::Sink { at, device: Some(device.clone()), avoid };
         flows.begin(sender, receiver, sink, |port| how(SocketAddr::new(at.ip(), port), device))

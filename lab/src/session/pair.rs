@@ -37,9 +37,10 @@ fn mac(at: usize) -> [u8; 6] {
     }
 }
 
-/// Two places are a pair: 0 and 1, 2 and 3.
-const fn partner(at: usize) -> usize {
-    at ^ 1
+/// The places on the other side of a link with so many ends: two places are a pair, 0 and 1, 2 and 3, and each host may
+/// deal with those of every pair.
+fn far_side(at: usize, ends: usize) -> impl Iterator<Item = usize> {
+    (0..ends).filter(move |far| far % 2 != at % 2)
 }
 
 /// Makes the hosts and joins them by `link`, with `pairs` pairs of others on it.
@@ -61,10 +62,7 @@ pub(super) fn make(link: &Link, seed: u64, pairs: u32) -> Result<Found, HostErro
     if isolated {
         configure(hosts.iter_mut().chain(others.iter_mut().flatten()).collect(), link, &mut warnings)?;
     }
-    let pair = |(number, hosts)| {
-        let at = [2, 3].map(|place| SocketAddr::new(addresses(place + 2 * number).0.into(), 0));
-        Pair::new(hosts, at, DEVICE.to_owned())
-    };
+    let pair = |(number, hosts)| Pair::new(hosts, [2, 3].map(|place| ways(place + 2 * number, true)));
     let pairs = others.into_iter().enumerate().map(pair).collect();
     Ok(Found { hosts, wire, pairs, ways: [ways(0, isolated), ways(1, isolated)], isolated, apart: false, warnings })
 }
@@ -72,8 +70,9 @@ pub(super) fn make(link: &Link, seed: u64, pairs: u32) -> Result<Found, HostErro
 /// Brings all ends of the link up as asked.
 fn configure(mut hosts: Vec<&mut RemoteHost>, link: &Link, warnings: &mut Vec<Warning>) -> Result<(), HostError> {
     // All at once: no end of a pair comes up before the other.
+    let ends = hosts.len();
     for (at, host) in hosts.iter_mut().enumerate() {
-        host.tell(&ToHost::Configure(Box::new(link_end(link, at))))?;
+        host.tell(&ToHost::Configure(Box::new(link_end(link, at, ends))))?;
     }
     for host in hosts {
         let FromHost::Configured { unset } = host.answer()? else { continue };
@@ -162,16 +161,14 @@ fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
     })
 }
 
-fn link_end(link: &Link, at: usize) -> LinkEnd {
-    let far_mac = mac(partner(at));
+fn link_end(link: &Link, at: usize, ends: usize) -> LinkEnd {
     let speaks_v6 = link.mtu.is_none_or(|mtu| mtu >= Family::V6.least_mtu());
-    let ((own_v4, own_v6), (far_v4, far_v6)) = (addresses(at), addresses(partner(at)));
-    let mut addresses = vec![(own_v4.into(), PREFIX_V4)];
-    let mut neighbours: Vec<(IpAddr, [u8; 6])> = vec![(far_v4.into(), far_mac)];
-    if speaks_v6 {
-        addresses.push((own_v6.into(), PREFIX_V6));
-        neighbours.push((far_v6.into(), far_mac));
-    }
+    let families = |at: usize| {
+        let (v4, v6) = addresses(at);
+        [(IpAddr::from(v4), PREFIX_V4), (v6.into(), PREFIX_V6)].into_iter().take(if speaks_v6 { 2 } else { 1 })
+    };
+    let known = |far: usize| families(far).map(move |(address, _)| (address, mac(far)));
+    let (addresses, neighbours) = (families(at).collect(), far_side(at, ends).flat_map(known).collect());
     LinkEnd {
         device: DEVICE.to_owned(),
         addresses,
@@ -224,21 +221,22 @@ mod tests {
     use model::condition::MOST_PAIRS;
     use model::plan::{Link, LinkKind};
 
-    use super::{link_end, mac, partner};
+    use super::{link_end, mac};
 
     #[test]
     fn as_many_pairs_as_there_can_be_have_addresses_of_their_own_and_know_each_other() {
         let kind: LinkKind = "switch 10M".parse().unwrap();
         let link = Link { kind, mtu: None, offloads: [].into() };
         let places = 0..2 + 2 * MOST_PAIRS as usize;
-        let ends: Vec<_> = places.clone().map(|at| link_end(&link, at)).collect();
+        let ends: Vec<_> = places.clone().map(|at| link_end(&link, at, places.len())).collect();
         let distinct: BTreeSet<_> = ends.iter().flat_map(|end| end.addresses.iter().map(|(address, _)| *address)).collect();
         assert_eq!(distinct.len(), 2 * ends.len());
         assert_eq!(places.clone().map(mac).collect::<BTreeSet<_>>().len(), ends.len());
         for at in places {
-            let far = &ends[partner(at)];
-            let known: Vec<_> = ends[at].neighbours.iter().map(|(address, mac)| (*address, *mac)).collect();
-            assert_eq!(known, far.addresses.iter().map(|(address, _)| (*address, mac(partner(at)))).collect::<Vec<_>>());
+            let known: BTreeSet<_> = ends[at].neighbours.iter().copied().collect();
+            let far = ends.iter().enumerate().filter(|(far, _)| far % 2 != at % 2);
+            let of_far = far.flat_map(|(far, end)| end.addresses.iter().map(move |(address, _)| (*address, mac(far))));
+            assert_eq!(known, of_far.collect());
             assert!(ends[at].charged && ends[at].shape.is_some());
         }
     }

@@ -28,7 +28,8 @@ const CPU_WAIT: Nanos = Nanos::from_millis(100);
 
 /// Returns how much longer a message may be in flight for what else the link carries.
 pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
-    let others = u64::from(cell.conditions.link_load.pairs + cell.conditions.bulk);
+    let hosts = cell.conditions.most_hosts().saturating_sub(1);
+    let others = u64::from(cell.conditions.link_load.pairs + cell.conditions.bulk + hosts);
     if others == 0 {
         return Nanos::default();
     }

@@ -51,6 +51,7 @@ pub fn with(change: impl FnOnce(&mut Task)) -> ToHost {
         answer_limit: Nanos::from_millis(100),
         seed: 0,
         woven: None,
+        hosts: Vec::new(),
         program: None,
         irq_time_subtracted: false,
         progress: None,

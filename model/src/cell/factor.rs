@@ -282,10 +282,11 @@ factors! {
     }
     /// Number of concurrent flows.
     Flows: u32 = "flows" {
-        /// 1 | concurrent flows, each with a thread at either end; 1 to 1,024
+        /// 1, or one for each host of `senders` or `receivers` | concurrent flows, each with a thread at either end; 1
+        /// to 1,024
         flag: Some(Flag::numbers("Parallel flows, each with a thread").short('P')),
-        place: field(flows, 1),
-        words: |cell| (cell.flows != 1).then(|| format!("{} flows", cell.flows)),
+        place: derived(flows, usual_flows),
+        words: |cell| (cell.flows != cell.usual_flows()).then(|| format!("{} flows", cell.flows)),
     }
     /// Bits or messages a second that each flow offers.
     Rate: OfferedRate = "rate" {
@@ -458,6 +459,21 @@ factors! {
         place: option(tos),
         words: |cell| cell.tos.map(|tos| format!("tos {tos}")),
     }
+    /// Hosts that send to one receiver at once.
+    Senders: u32 = "senders" {
+        /// 1 | hosts that the sender's flows come from, in turn, each with a device of its own on the link; 1 to 32.
+        /// `shared-wire` and `switch` only: see [incast](howto/incast.md)
+        flag: Some(Flag::numbers("Hosts that send to one receiver at once, each with a device of its own on the link")),
+        place: field(conditions.senders, 1),
+        words: |cell| (cell.conditions.senders != 1).then(|| format!("{} senders", cell.conditions.senders)),
+    }
+    /// Hosts to which one sender sends at once.
+    Receivers: u32 = "receivers" {
+        /// 1 | hosts that the receiver's flows end at, as `senders`; either of the two is 1
+        flag: Some(Flag::numbers("Hosts to which one sender sends at once, as --senders")),
+        place: field(conditions.receivers, 1),
+        words: |cell| (cell.conditions.receivers != 1).then(|| format!("{} receivers", cell.conditions.receivers)),
+    }
 }
 
 /// A level that its factor, or its cell, cannot take.
@@ -493,7 +509,7 @@ impl Level {
 
     /// Returns whether it follows from other levels where it is not given.
     pub const fn is_derived(&self) -> bool {
-        matches!(self, Self::ReadSize(_) | Self::Batch(_))
+        matches!(self, Self::ReadSize(_) | Self::Batch(_) | Self::Flows(_))
     }
 }
 
@@ -622,6 +638,8 @@ mod tests {
             ("offload.gro", "off"),
             ("arrivals", "poisson"),
             ("tos", "ef"),
+            ("senders", "4"),
+            ("receivers", "4"),
         ] {
             let factor: Factor = factor.parse().unwrap();
             let levels = factor.parse(&[word]).unwrap();

@@ -3,7 +3,7 @@
 
 use super::{Cell, Factor, LevelError, STAMP};
 use crate::api::{Api, MOST_BATCH};
-use crate::condition::{MOST_BULK, MOST_UNITS};
+use crate::condition::{MOST_BULK, MOST_PAIRS, MOST_UNITS};
 use crate::over::Over;
 use crate::quantity::{Bytes, Nanos};
 use crate::receive::Receive;
@@ -70,6 +70,7 @@ impl Cell {
         self.check_receive()?;
         self.check_waiting()?;
         self.check_external()?;
+        self.check_hosts()?;
         if self.receive == Some(self.api.usual_receive(self.test)) {
             // Said or not, it is the same cell.
             self.receive = None;
@@ -167,6 +168,32 @@ impl Cell {
         }
     }
 
+    /// Checks that flows over several hosts are of sockets that nettoll opens in their namespaces, and nothing else.
+    fn check_hosts(&self) -> Result<(), LevelError> {
+        let [senders, receivers] = [self.conditions.senders, self.conditions.receivers];
+        let (hosts, factor) = if senders > 1 { (senders, Factor::Senders) } else { (receivers, Factor::Receivers) };
+        let refused = |reason: String| Err(LevelError { factor, reason: format!("{hosts}: {reason}") });
+        if hosts == 1 {
+            return Ok(());
+        }
+        if senders > 1 && receivers > 1 {
+            return refused(format!("{receivers} receivers at the same time; many send to one, or one to many"));
+        }
+        if self.flows < hosts {
+            return refused(format!("{} flows do not reach as many hosts; leave out --flows, or ask for more", self.flows));
+        }
+        let what = match self {
+            cell if cell.test == Test::TcpCrr => "TCP_CRR, whose connections the traffic threads make",
+            cell if cell.api.over().is_local() => "an api that does not use the link",
+            cell if cell.api.over() == Over::Packets || cell.receive().is_below_udp() => "an end below UDP, which has one device",
+            cell if cell.external(Role::Sender).or(cell.external(Role::Receiver)).is_some() => "a program as an end",
+            cell if !cell.conditions.link_load.is_none() => "a link load, whose pairs are these hosts",
+            cell if !cell.offloads.is_empty() => "offloads as factors: set those of the link ([link.offloads])",
+            _ => return Ok(()),
+        };
+        refused(format!("not with {what}"))
+    }
+
     /// Checks that a stack of its own is both ends, and is asked for what it carries.
     fn check_stack(&self) -> Result<(), LevelError> {
         let [sends, receives] = [Role::Sender, Role::Receiver].map(|role| self.external(role));
@@ -203,6 +230,11 @@ impl Cell {
         }
         if !(1..=MOST_FLOWS).contains(&self.flows) {
             return refuse(Factor::Flows, format!("{} flows cannot be run: 1 to {MOST_FLOWS}", self.flows));
+        }
+        for (factor, hosts) in [(Factor::Senders, self.conditions.senders), (Factor::Receivers, self.conditions.receivers)] {
+            if !(1..=MOST_PAIRS).contains(&hosts) {
+                return refuse(factor, format!("{hosts} hosts cannot be made: 1 to {MOST_PAIRS}"));
+            }
         }
         if !(1..=MOST_BATCH).contains(&self.batch) {
             return refuse(Factor::Batch, format!("{} messages a call: 1 to {MOST_BATCH}", self.batch));

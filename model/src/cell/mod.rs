@@ -41,7 +41,7 @@ pub struct Cell {
     pub receive: Option<Receive>,
     /// Messages that one call hands over or fetches; at least 1, and 1 where neither
     /// end moves several a call.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one", skip_serializing_if = "crate::is_one")]
     pub batch: u32,
     /// Bytes of payload that one send call hands over; at least 1. Of a mix the
     /// mean, to the byte.
@@ -60,7 +60,7 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rcvbuf: Option<Bytes>,
     /// Number of concurrent flows, each with a thread of its own; at least 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one", skip_serializing_if = "crate::is_one")]
     pub flows: u32,
     /// Rate that each flow offers; `None`: all that it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,11 +110,6 @@ pub const fn on_off(on: bool) -> &'static str {
 
 const fn one() -> u32 {
     1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_one(number: &u32) -> bool {
-    *number == 1
 }
 
 impl Cell {
@@ -221,15 +216,31 @@ impl Cell {
         }
     }
 
-    /// Changes the cell. A read size and a batch that were the usual ones follow.
+    /// Hosts over which the flows of an end are spread.
+    pub const fn hosts(&self, role: Role) -> u32 {
+        match role {
+            Role::Sender => self.conditions.senders,
+            Role::Receiver => self.conditions.receivers,
+        }
+    }
+
+    /// Flows where the plan does not say: one for each of the hosts of the end that has several.
+    fn usual_flows(&self) -> u32 {
+        self.conditions.most_hosts()
+    }
+
+    /// Changes the cell. A read size, a batch and a number of flows that were the usual ones follow.
     fn with_derived(&mut self, change: impl FnOnce(&mut Self)) {
-        let follow = (self.read_size == self.usual_read_size(), self.batch == self.usual_batch());
+        let follow = (self.read_size == self.usual_read_size(), self.batch == self.usual_batch(), self.flows == self.usual_flows());
         change(self);
         if follow.0 {
             self.read_size = self.usual_read_size();
         }
         if follow.1 {
             self.batch = self.usual_batch();
+        }
+        if follow.2 {
+            self.flows = self.usual_flows();
         }
     }
 

@@ -62,6 +62,12 @@ pub struct Conditions {
     /// Assignment of CPUs.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub placement: Placement,
+    /// Hosts that the sender's flows come from, in turn, 1 to [`MOST_PAIRS`]; 1 where `receivers` is not.
+    #[serde(skip_serializing_if = "crate::is_one")]
+    pub senders: u32,
+    /// Hosts that the receiver's flows end at, likewise.
+    #[serde(skip_serializing_if = "crate::is_one")]
+    pub receivers: u32,
 }
 
 impl Default for Conditions {
@@ -79,7 +85,14 @@ impl Conditions {
         bulk: 0,
         priority: PerEnd { sender: Priority::Usual, receiver: Priority::Usual },
         placement: Placement::Usual,
+        senders: 1,
+        receivers: 1,
     };
+
+    /// Hosts of the end that has several; 1 where neither has.
+    pub const fn most_hosts(&self) -> u32 {
+        if self.senders > self.receivers { self.senders } else { self.receivers }
+    }
 
     /// Returns whether nothing is unusual.
     pub fn is_usual(&self) -> bool {
@@ -103,9 +116,11 @@ mod tests {
             bulk: 1,
             priority: PerEnd { sender: Priority::Usual, receiver: Priority::Realtime(50) },
             placement: Placement::SameCore,
+            senders: 4,
+            receivers: 1,
         };
-        let words = ["switch 10M", "load sender:2", "link load 3x750K", "with 1 bulk", "priority receiver:rt:50", "same-core"];
-        let series = Cell { conditions: all, ..Cell::plain(Test::UdpStream, Bytes::new(64)) }.series();
+        let words = ["switch 10M", "load sender:2", "link load 3x750K", "with 1 bulk", "priority receiver:rt:50", "same-core", "4 senders"];
+        let series = Cell { conditions: all, flows: 4, ..Cell::plain(Test::UdpStream, Bytes::new(64)) }.series();
         assert_eq!(series.to_string(), format!("UDP_STREAM ({})", words.join(", ")));
         assert_eq!(serde_json::from_str::<Conditions>(&serde_json::to_string(&all).unwrap()).unwrap(), all);
     }

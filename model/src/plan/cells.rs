@@ -28,6 +28,10 @@ pub(super) fn resolve_cells(tables: &[Levels], overrides: &[Override], arms_send
         } else {
             tables.iter_mut().for_each(|table| _ = table.insert(*factor, levels.clone()));
         }
+        // One end has several hosts: the one that is asked for, not the one that a table has.
+        if let Some(other) = other_end(*factor).filter(|other| !overrides.iter().any(|(factor, _)| factor == other)) {
+            tables.iter_mut().for_each(|table| _ = table.remove(&other));
+        }
     }
     let mut cells = Vec::new();
     let mut seen = HashSet::new();
@@ -45,6 +49,15 @@ pub(super) fn resolve_cells(tables: &[Levels], overrides: &[Override], arms_send
         }
     }
     if cells.is_empty() { Err(PlanError::NoCells) } else { Ok(cells) }
+}
+
+/// The factor of the hosts of the other end.
+const fn other_end(factor: Factor) -> Option<Factor> {
+    match factor {
+        Factor::Senders => Some(Factor::Receivers),
+        Factor::Receivers => Some(Factor::Senders),
+        _ => None,
+    }
 }
 
 /// The tests of a table.

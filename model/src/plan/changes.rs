@@ -15,6 +15,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     }
     let on_agents = plan.is_elsewhere();
     let links = plan.links();
+    let spread = plan.cells_run().into_iter().find(|cell| cell.conditions.most_hosts() > 1);
     let over_loopback = links.iter().any(|link| link.kind == LinkKind::Loopback);
     for (asking, changes) in changes(plan) {
         let what = format!("{} of {asking}", changes.join(", "));
@@ -22,6 +23,12 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
             let reason = "nothing of an agent's machine is changed, nor of the network: set it there by hand, run two agents on \
                           machines that differ in it and compare them (host.b=ADDRESS in an arm), or leave out --host"
                 .to_owned();
+            return Err(PlanError::Change { what, reason });
+        }
+        if let Some(cell) = &spread {
+            let reason = format!(
+                "the flows of {cell} are spread over several hosts, and it would be set at two of them: leave it out, or senders and receivers"
+            );
             return Err(PlanError::Change { what, reason });
         }
         if over_loopback && links.len() > 1 {

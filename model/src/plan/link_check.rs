@@ -3,6 +3,7 @@
 use super::Plan;
 use super::error::PlanError;
 use crate::cell::{Cell, Factor, LevelError};
+use crate::condition::Conditions;
 use crate::link::{LinkKind, Offload};
 
 /// Features that make one packet of several frames.
@@ -40,10 +41,20 @@ fn check_agents(cell: &Cell) -> Result<(), PlanError> {
     if !conditions.link_load.is_none() {
         return Err(refused(Factor::LinkLoad, format!("{}: {reason}", conditions.link_load)));
     }
+    if let Some(factor) = spread(cell) {
+        let reason = "nettoll makes these hosts on this machine; leave it out, or leave out --host";
+        return Err(refused(factor, reason.to_owned()));
+    }
     if conditions.bulk > 0 {
         return Err(refused(Factor::Bulk, format!("{}: {reason}", conditions.bulk)));
     }
     Ok(())
+}
+
+/// The factor by which the flows of an end are spread over several hosts, if they are.
+fn spread(cell: &Cell) -> Option<Factor> {
+    let Conditions { senders, receivers, .. } = cell.conditions;
+    [(Factor::Senders, senders), (Factor::Receivers, receivers)].into_iter().find(|(_, hosts)| *hosts > 1).map(|(factor, _)| factor)
 }
 
 fn check_kind(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
@@ -70,11 +81,15 @@ fn check_loopback(plan: &Plan) -> Result<(), PlanError> {
 
 fn check_room(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
     let (load, kind) = (cell.conditions.link_load, plan.link_of(cell).kind);
-    if load.is_none() || kind.has_room() {
+    if kind.has_room() {
         return Ok(());
     }
-    let reason = "this link joins two hosts and no others: choose 'shared-wire RATE', 'switch' or 'switch RATE'";
-    Err(refused(Factor::LinkLoad, format!("{load} over {kind}: {reason}")))
+    let reason = "this link joins two hosts and no others: choose 'shared-wire RATE', 'switch' or 'switch RATE' (--link 'switch 100M')";
+    match spread(cell) {
+        Some(factor) => Err(refused(factor, format!("{} over {kind}: {reason}", cell.conditions.most_hosts()))),
+        None if load.is_none() => Ok(()),
+        None => Err(refused(Factor::LinkLoad, format!("{load} over {kind}: {reason}"))),
+    }
 }
 
 /// Refuses packets that stand for several frames where each frame is charged.

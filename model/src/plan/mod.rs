@@ -50,6 +50,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("buffers", include_str!("../../../plans/buffers.toml")),
     ("cabrera1984", include_str!("../../../plans/cabrera1984.toml")),
     ("host-load", include_str!("../../../plans/host-load.toml")),
+    ("incast", include_str!("../../../plans/incast.toml")),
     ("jacobson1988", include_str!("../../../plans/jacobson1988.toml")),
     ("latency", include_str!("../../../plans/latency.toml")),
     ("link-load", include_str!("../../../plans/link-load.toml")),
@@ -193,7 +194,8 @@ impl Plan {
     /// The most pairs of other hosts that a trial over a link needs.
     pub fn most_pairs(&self, link: &Link) -> u32 {
         let on_link = |cell: &Cell| self.link_of(cell) == *link;
-        self.cells_run().iter().filter(|cell| on_link(cell)).map(|cell| cell.conditions.link_load.pairs).max().unwrap_or(0)
+        let pairs = |cell: &Cell| cell.conditions.link_load.pairs.max(cell.conditions.most_hosts().saturating_sub(1));
+        self.cells_run().iter().filter(|cell| on_link(cell)).map(pairs).max().unwrap_or(0)
     }
 
     /// The groups of a woven plan: what runs together, around a reference.

@@ -244,6 +244,7 @@ mod tests {
     use super::{ApprovedPlan, Override, PlanError, RawPlan, resolve};
     use crate::plan::{Factor, PRESETS, Plan, PlanEnd, preset};
     use crate::quantity::{Bytes, Nanos};
+    use crate::traffic::Test;
     use proptest::prelude::proptest;
 
     fn plan_with(text: &str, overrides: &[Override]) -> Result<Plan, PlanError> {
@@ -271,6 +272,18 @@ mod tests {
             let page = include_str!("../../../docs/studies.md").split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(page.contains(&plan.description), "docs/studies.md does not tell {name} as its plan does");
         }
+    }
+
+    #[test]
+    fn hosts_of_one_end_take_the_place_of_those_of_the_other() {
+        let raw = RawPlan::parse(super::super::preset("incast").unwrap()).unwrap();
+        let with = |factor: Factor, words: &[&str]| {
+            let plan = resolve(&raw, &[(factor, factor.parse(words).unwrap())], 1).unwrap().into_plan();
+            plan.cells.iter().map(|cell| (cell.test, cell.flows, cell.conditions.senders, cell.conditions.receivers)).collect::<Vec<_>>()
+        };
+        assert_eq!(with(Factor::Senders, &["16"]), [(Test::TcpStream, 16, 16, 1), (Test::UdpStream, 16, 16, 1)]);
+        assert_eq!(with(Factor::Receivers, &["4"]), [(Test::TcpStream, 4, 1, 4), (Test::UdpStream, 4, 1, 4)]);
+        assert!(with(Factor::Flows, &["40"]).iter().all(|(_, flows, ..)| *flows == 40));
     }
 
     #[test]

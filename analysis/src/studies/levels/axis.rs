@@ -5,7 +5,8 @@ use model::condition::{Conditions, LinkLoad};
 use model::plan::{Factor, LinkKind};
 
 /// The conditions that have levels, in the order of [`Factor::ALL`].
-pub const AXES: [Factor; 6] = [Factor::Link, Factor::Load, Factor::LinkLoad, Factor::Bulk, Factor::Priority, Factor::Placement];
+pub const AXES: [Factor; 8] =
+    [Factor::Link, Factor::Load, Factor::LinkLoad, Factor::Bulk, Factor::Priority, Factor::Placement, Factor::Senders, Factor::Receivers];
 
 /// Conditions in which the plan's own link is none of its own.
 pub fn plain(conditions: &Conditions, plan: &LinkKind) -> Conditions {
@@ -55,6 +56,8 @@ pub fn rungs(factor: Factor, conditions: &Conditions) -> Vec<(Ladder, u32)> {
             LinkLoad { .. } => Vec::new(),
         },
         (Factor::Bulk, ..) => vec![(Ladder::Only, conditions.bulk)],
+        (Factor::Senders, ..) => vec![(Ladder::Only, conditions.senders)],
+        (Factor::Receivers, ..) => vec![(Ladder::Only, conditions.receivers)],
         _ => Vec::new(),
     }
 }

@@ -37,8 +37,11 @@ pub fn findings(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
     // What says the same in other words is said once: the time of a message is the
     // inverse of the throughput where nothing is lost, as a round trip is of the rate.
     let is_told = |compared: &Compared| match compared {
-        Compared::SenderTime => series.test == model::Test::UdpStream,
+        // Of several hosts it is shorter because there are several.
+        Compared::SenderTime => series.test == model::Test::UdpStream && !matches!(factor, Factor::Senders | Factor::Receivers),
         Compared::Throughput => series.test.is_stream(),
+        // More hosts send more.
+        Compared::Completion => false,
         other => !other.is_difference(),
     };
     let compared_by =

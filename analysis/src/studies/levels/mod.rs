@@ -142,6 +142,8 @@ fn figure(compared: Compared, figures: &Figures, cell: &Cell) -> Option<f64> {
         Compared::ReceiverCpu => figures.own(Metric::ReceiverCpuPerMessageNs),
         Compared::RoundTripP50 => figures.own(Metric::RoundTripP50Ns),
         Compared::RoundTripP99 => figures.own(Metric::RoundTripP99Ns),
+        Compared::Completion => figures.own(Metric::CompletionNs),
+        Compared::Fairness => figures.own(Metric::FairnessIndex),
         Compared::Loss => figures.own(Metric::LossShare),
     };
     value.filter(|value| value.is_finite())

@@ -95,6 +95,10 @@ pub enum Compared {
     RoundTripP50,
     /// 99th percentile of the round trips of a trial of at least 1,000, in ns.
     RoundTripP99,
+    /// Time until all messages of a trial have arrived, in ns; of trials of a number of messages.
+    Completion,
+    /// Jain's index of the flows; of trials with several that end by time.
+    Fairness,
     /// Share of the datagrams lost. It is compared by its difference: where
     /// nothing is lost at the base there is no ratio.
     Loss,
@@ -102,8 +106,17 @@ pub enum Compared {
 
 impl Compared {
     /// Every figure, in the order of reports.
-    pub const ALL: &'static [Self] =
-        &[Self::Throughput, Self::SenderTime, Self::SenderCpu, Self::ReceiverCpu, Self::RoundTripP50, Self::RoundTripP99, Self::Loss];
+    pub const ALL: &'static [Self] = &[
+        Self::Throughput,
+        Self::SenderTime,
+        Self::SenderCpu,
+        Self::ReceiverCpu,
+        Self::RoundTripP50,
+        Self::RoundTripP99,
+        Self::Completion,
+        Self::Fairness,
+        Self::Loss,
+    ];
 
     /// The name in JSON and CSV.
     pub const fn name(self) -> &'static str {
@@ -114,6 +127,8 @@ impl Compared {
             Self::ReceiverCpu => "receiver_cpu",
             Self::RoundTripP50 => "round_trip_p50",
             Self::RoundTripP99 => "round_trip_p99",
+            Self::Completion => "completion",
+            Self::Fairness => "fairness",
             Self::Loss => "loss",
         }
     }

@@ -98,7 +98,7 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
     let means: Vec<String> =
         series.levels.iter().skip(1).filter_map(|level| mean(level).map(|ratio| format!("{} {ratio}", level.name))).collect();
     let sizes = if series.sizes.len() > 1 { ", the geometric mean of all sizes" } else { "" };
-    let across = if places.is_ladder() { " Across: units." } else { "" };
+    let across = if places.is_ladder() { format!(" Across: {}s.", words::unit(factor)) } else { String::new() };
     Figure {
         id: id.into(),
         title: format!("{}: {what}, {}", words::factor(factor), series.series).into(),
@@ -158,7 +158,7 @@ fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
     }
     let size = series.sizes.first().map_or(0, |size| size.get());
     let names: Vec<&str> = series.levels.iter().map(|level| level.name.as_str()).collect();
-    let across = if places.is_ladder() { " Across: units." } else { "" };
+    let across = if places.is_ladder() { format!(" Across: {}s.", words::unit(factor)) } else { String::new() };
     Figure {
         id: id.into(),
         title: format!("{}: round trips of {} B, {}", words::factor(factor), number::whole(size), series.series).into(),

@@ -1,6 +1,7 @@
 //! Conditions next to their base level.
 
 mod chart;
+mod hosts;
 mod words;
 
 pub use chart::all as charts;
@@ -24,8 +25,17 @@ const AT_A_GLANCE: [(Compared, &str); 4] = [
     (Compared::ReceiverCpu, "CPU, receiver"),
 ];
 
-/// Each level against the base of its series, all sizes together.
+/// What arrives at and from several hosts, and each other level against the base of its series.
 pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
+    let mut blocks = hosts::at_a_glance(study);
+    if study.factors.iter().any(|factor| !hosts::is_of_hosts(factor.factor)) {
+        blocks.extend(against_base(study));
+    }
+    blocks
+}
+
+/// Each level against the base of its series, all sizes together.
+fn against_base(study: &LevelStudy) -> [Block; 2] {
     let series = || study.factors.iter().flat_map(|factor| factor.series.iter().map(move |series| (factor.factor, series)));
     // Each series has a level at least.
     let each = (MOST_LEVELS / series().count().max(1)).max(1);
@@ -48,7 +58,7 @@ pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
     let more = count - all.len();
     let more = if more > 0 { format!(" {}.", crate::words::plural(more as u64, "more level")) } else { String::new() };
     let legend = format!("Ratios to the base level, paired by block; 1 is no change.{more}");
-    vec![table.into(), Block::Aside(legend.into())]
+    [table.into(), Block::Aside(legend.into())]
 }
 
 /// A level of a condition: a bare number says nothing of its condition.

@@ -17,6 +17,8 @@ pub const fn factor(factor: Factor) -> &'static str {
         Factor::Bulk => "Bulk flows in the background",
         Factor::Priority => "Priority",
         Factor::Placement => "Placement",
+        Factor::Senders => "Senders at once",
+        Factor::Receivers => "Receivers at once",
         other => other.name(),
     }
 }
@@ -33,6 +35,8 @@ const fn told(compared: Compared, stream: bool) -> (&'static str, &'static str, 
         (Compared::ReceiverCpu, false) => ("receiver's CPU time per transaction", "CPU, receiver", number::time),
         (Compared::RoundTripP50, _) => ("median round trip", "p50", number::time),
         (Compared::RoundTripP99, _) => ("99th percentile of the round trips", "p99", number::time),
+        (Compared::Completion, _) => ("time until all have arrived", "all arrived", number::time),
+        (Compared::Fairness, _) => ("fairness of the flows (Jain)", "fairness", times),
         (Compared::Loss, _) => ("share lost", "lost", number::percent),
     }
 }
@@ -102,13 +106,20 @@ pub fn finding(finding: &LevelFinding) -> String {
     )
 }
 
-/// Cost of each unit of a ladder.
-pub fn steps(factor: Factor, at: &str, steps: &[&Step]) -> String {
-    let unit = match factor {
+/// What there are more and more of on a ladder.
+pub const fn unit(factor: Factor) -> &'static str {
+    match factor {
         Factor::LinkLoad => "pair",
         Factor::Bulk => "flow",
+        Factor::Senders => "sender",
+        Factor::Receivers => "receiver",
         _ => "unit",
-    };
+    }
+}
+
+/// Cost of each unit of a ladder.
+pub fn steps(factor: Factor, at: &str, steps: &[&Step]) -> String {
+    let unit = unit(factor);
     let place = match at {
         "" => String::new(),
         "both" => " at both ends".to_owned(),
@@ -183,7 +194,7 @@ pub fn rung(factor: Factor, name: &str) -> Option<(Option<&str>, u32)> {
             let (end, units) = name.split_once(':')?;
             Some((Some(end), units.parse().ok()?))
         }
-        Factor::LinkLoad | Factor::Bulk => Some((None, name.parse().ok()?)),
+        Factor::LinkLoad | Factor::Bulk | Factor::Senders | Factor::Receivers => Some((None, name.parse().ok()?)),
         _ => None,
     }
 }

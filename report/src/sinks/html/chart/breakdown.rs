@@ -21,8 +21,8 @@ pub fn drawings(all: &Breakdown) -> Markup {
 }
 
 fn drawing(all: &Breakdown, shape: Shape, height: f64, content: &Markup) -> Markup {
-    let (alone, above) = frame::alone(&all.title);
     let width = shape.width();
+    let (alone, above) = frame::alone(&all.title, width);
     html! {
         svg .chart.breakdown .(shape.name()) viewBox={ "0 0 " (short(width)) " " (short(height)) } role="img" aria-label=(all.alt)
             data-alone={ "0 -" (short(above)) " " (short(width)) " " (short(height + above)) } {

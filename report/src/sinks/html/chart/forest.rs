@@ -92,7 +92,7 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
     let alt = format!("{}: {}.", forest.title, forest.rows.iter().map(|one| one.hint.replace('\n', ", ")).collect::<Vec<_>>().join("; "));
     let band = [x(-forest.threshold), x(forest.threshold)];
     let none = x(0.0);
-    let (alone, above) = frame::alone(&forest.title);
+    let (alone, above) = frame::alone(&forest.title, width);
     // Both sides are named, next to the line of none where there is room.
     let side = |text: &str| text.chars().count() as f64 * LETTER + 24.0;
     let less = (none - 8.0).max(side(forest.sides[0])).min(width - side(forest.sides[1]) - 16.0);

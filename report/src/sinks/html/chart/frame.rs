@@ -5,6 +5,7 @@ use model::order::Order;
 
 use super::layout::{LETTER, Layout, long};
 use super::marks::{colour, short};
+use super::waterfall::wrapped;
 use crate::document::figure::Figure;
 
 /// Grid, axes and ticks.
@@ -95,7 +96,16 @@ pub fn landmarks(figure: &Figure, layout: &Layout) -> Markup {
     }
 }
 
-/// The title, which a page shows outside the drawing and a saved picture in it; and its height.
-pub fn alone(title: &str) -> (Markup, f64) {
-    (html! { g .alone { text .heading x="0" y="-14" { (title) } } }, 36.0)
+/// Width of a letter of such a title, in pixels: most are narrower.
+const TITLE_LETTER: f64 = 9.0;
+/// Height of one of its lines.
+const LINE: f64 = 20.0;
+
+/// The title, which a page shows outside the drawing and a saved picture in it, in lines as wide as the drawing; and
+/// its height.
+pub fn alone(title: &str, width: f64) -> (Markup, f64) {
+    let lines = wrapped(title, (width / TITLE_LETTER) as usize);
+    let line = |at: usize| -14.0 - LINE * (lines.len() - 1 - at) as f64;
+    let drawn = html! { g .alone { @for (at, words) in lines.iter().enumerate() { text .heading x="0" y=(short(line(at))) { (words) } } } };
+    (drawn, 16.0 + LINE * lines.len() as f64)
 }

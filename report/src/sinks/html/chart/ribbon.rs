@@ -40,7 +40,7 @@ fn svg(ribbon: &Ribbon, shape: Shape) -> Markup {
     let ticks: Vec<Tick> = ribbon.sizes.iter().filter_map(|size| Some((scale.place(*size as f64)?, number::size(*size)))).collect();
     let ticks = thinned(ticks, |text| TICKS_APART.max(long(text, LETTER) + LETTER) / width);
     let height = BAR + FOOT + ROW * outside.len() as f64;
-    let (alone, above) = frame::alone(&ribbon.title);
+    let (alone, above) = frame::alone(&ribbon.title, width);
     html! {
         svg .chart.ribbon .(shape.name()) viewBox={ "0 0 " (short(width)) " " (short(height)) } role="img" aria-label=(ribbon.alt)
             data-alone={ "0 -" (short(above)) " " (short(width)) " " (short(height + above)) } {

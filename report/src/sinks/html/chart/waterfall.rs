@@ -282,7 +282,7 @@ fn kinds(all: &Waterfall, top: f64, [left, right]: [f64; 2]) -> (Markup, f64) {
 }
 
 /// Lines of at most so many letters.
-fn wrapped(text: &str, letters: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
