@@ -95,7 +95,7 @@ pub fn serve(address: SocketAddr, secret: &Path) -> anyhow::Result<()> {
     let settings = Settings {
         listen: Listen::At(vec![address]),
         credentials: Credentials::load(Some(secret), None)?,
-        share: false,
+        at_once: std::num::NonZeroU32::MIN,
         limits: Limits::default(),
         data_ports: None,
         endpoints: std::collections::BTreeMap::new(),

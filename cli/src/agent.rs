@@ -25,7 +25,7 @@ pub fn run(args: &AgentArgs) -> Result<Exit, Failure> {
     let settings = Settings {
         listen: listen(args, open)?,
         credentials,
-        share: args.share_host,
+        at_once: args.at_once,
         limits: Limits { time: Some(args.limit_time), bytes: args.limit_bytes },
         data_ports: args.data_ports,
         endpoints: args.endpoint.iter().cloned().collect(),

@@ -193,6 +193,7 @@ impl HostProcess<'_> {
             ToHost::Clock => FromHost::Clock { now: clock::monotonic() },
             // Nobody but the controller that started this host can ask it.
             ToHost::Turn => FromHost::Yours { shared: false },
+            ToHost::Company => FromHost::Company { others: 0 },
             ToHost::Release => return Ok(None),
             ToHost::Start => self.start(THIS_PROGRAM, &mut signs)?,
             ToHost::Arm(ArmRequest::Start { tool }) => self.start(&tool, &mut signs)?,

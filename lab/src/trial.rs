@@ -123,15 +123,15 @@ pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Lis
     let (cookie, limit) = (draw_cookie()?, longest(&spec));
     let end = Instant::now() + limit;
     let first = Trial { session: &mut *session, spec, cookie, listener: &mut *listener, limit, end }.first_commands()?;
-    let mut warnings = turn::take(session, listener, &first, sights(&spec))?;
+    let shared = turn::take(session, listener, &first, sights(&spec))?;
     let mut conditions = Conditions::default();
     let outcome = conditions.bring_about(session, &spec).map_err(TrialError::from);
     // The wait for a turn is no part of it.
     let end = Instant::now() + limit;
     let outcome = outcome.and_then(|()| Trial { session: &mut *session, spec, cookie, listener, limit, end }.run());
-    let mut outcome = outcome.map(|(measured, moved)| {
-        warnings.extend(moved);
-        Done { measured, warnings }
+    let mut outcome = outcome.and_then(|(measured, mut warnings)| {
+        warnings.extend(turn::company(session, &shared)?);
+        Ok(Done { measured, warnings })
     });
     if let Err(error) = &outcome
         && !error.is_loss_of_host()

@@ -329,6 +329,8 @@ pub enum ToHost {
     /// Wait until the host is free for a trial. A host of the controller's own
     /// is always free.
     Turn,
+    /// Say how many others had the host at the same time, in this turn so far.
+    Company,
     /// The trial is over: the host is free for others. Not answered.
     Release,
     /// Start an endpoint.
@@ -524,6 +526,11 @@ pub enum FromHost {
     Yours {
         /// True where trials of others may run next to it.
         shared: bool,
+    },
+    /// The most others that had the host at the same time.
+    Company {
+        /// Their number.
+        others: u32,
     },
     /// The cost of a sample.
     SampleCost(Nanos),

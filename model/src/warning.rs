@@ -487,13 +487,15 @@ warnings! {
         name: missing.what.clone(),
         severity: 0.0,
     }
-    /// Trials of others may have run on a host at the same time.
+    /// Trials of other controllers ran on a host at the same time.
     SharedHost = "shared_host" {
         /// The host.
         host: String,
+        /// The most of them at once.
+        others: u32,
     } => {
-        words: format!("trials of others may have run on host {host} at the same time"),
-        remedy: "Serve one controller at a time (an agent without `--share-host`), or run at another time.",
+        words: format!("up to {others} other controller{} had a trial on host {host} at the same time", if *others == 1 { "" } else { "s" }),
+        remedy: "Where the question is not many at once: serve one controller at a time (an agent without `--at-once`), or run at another time.",
         name: host.clone(),
         severity: 0.1,
     }

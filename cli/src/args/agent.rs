@@ -1,5 +1,6 @@
 //! `nettoll agent`, what keeps strangers out of it, and `nettoll deploy`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -19,9 +20,9 @@ pub struct AgentArgs {
     /// Port to listen on; 0: the kernel chooses
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = AGENT_PORT, allow_hyphen_values = true)]
     pub port: u16,
-    /// Let trials of several controllers run at once; their records say so
-    #[arg(long)]
-    pub share_host: bool,
+    /// Controllers whose trials may run at once; their records say how many did
+    #[arg(long, value_name = "NUMBER", default_value_t = NonZeroU32::MIN, allow_hyphen_values = true)]
+    pub at_once: NonZeroU32,
     /// Longest trial, from its preparation to its report
     #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true, help_heading = "Limits")]
     pub limit_time: Nanos,

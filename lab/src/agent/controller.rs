@@ -48,8 +48,6 @@ pub struct Controller<'a> {
     pub bell: Arc<Bell>,
     /// `true` if the agent ends.
     pub ending: Arc<AtomicBool>,
-    /// `true` if trials may run next to others.
-    pub share: bool,
     /// Limits of each trial.
     pub allowance: &'a Allowance,
     /// Where it is: from here it may aim at loopback.
@@ -126,8 +124,7 @@ impl Controller<'_> {
         match self.turn {
             Turn::Leaving { since, .. } => self.turn = Turn::Leaving { again: true, since },
             Turn::Waiting(place) => tell(way, &FromHost::Waiting { place })?,
-            Turn::Has { .. } => tell(way, &FromHost::Yours { shared: self.share })?,
-            Turn::Away if self.share => self.begin(way)?,
+            Turn::Has { .. } => tell(way, &FromHost::Yours { shared: self.ticket.is_shared() })?,
             Turn::Away => {
                 self.ticket.ask();
                 self.move_up(way)?;
@@ -138,7 +135,7 @@ impl Controller<'_> {
 
     fn begin(&mut self, way: &mut Way) -> Result<(), String> {
         self.turn = Turn::Has { since: Instant::now(), started: None };
-        tell(way, &FromHost::Yours { shared: self.share })
+        tell(way, &FromHost::Yours { shared: self.ticket.is_shared() })
     }
 
     /// Tells the controller its place if it has not been told.
@@ -199,12 +196,11 @@ impl Controller<'_> {
         self.allowance.apply(task)
     }
 
-    /// Notes whether it is busy. A host that others may share is nobody's by a turn alone.
+    /// Notes whether it is busy.
     fn note_presence(&self) {
         let (busy, works) = match self.turn {
             Turn::Away => (false, false),
-            Turn::Has { started: None, .. } => (!self.share, false),
-            Turn::Waiting(_) => (true, false),
+            Turn::Has { started: None, .. } | Turn::Waiting(_) => (true, false),
             Turn::Has { .. } | Turn::Leaving { .. } => (true, true),
         };
         self.presence.asks(busy, works);
@@ -238,6 +234,7 @@ impl Controller<'_> {
         match command {
             ToHost::Turn => self.ask(way),
             ToHost::Release => self.release(way),
+            ToHost::Company => tell(way, &FromHost::Company { others: self.ticket.others() }),
             ToHost::Start => self.start(bytes, way),
             ToHost::Endpoint(ToEndpoint::Prepare(mut task)) => match self.check_task(&mut task) {
                 Ok(()) => {
@@ -339,11 +336,10 @@ impl Middle for Controller<'_> {
     fn deadline(&self) -> Option<Instant> {
         match self.turn {
             Turn::Has { started: Some(at), .. } => at.checked_add(self.longest()?),
-            // Of a host that others may share, nobody waits for it.
-            Turn::Has { since, started: None } if !self.share => Some(since + IDLE_LIMIT),
+            Turn::Has { since, started: None } => Some(since + IDLE_LIMIT),
             Turn::Leaving { since, .. } => Some(since + LEAVING_LIMIT),
             Turn::Waiting(_) => self.machine.as_ref().and_then(MachineTurn::next_try),
-            Turn::Has { .. } | Turn::Away => None,
+            Turn::Away => None,
         }
     }
 
@@ -385,7 +381,6 @@ pub fn passed_on(commands: &[ToHost], near: bool) -> Vec<ToHost> {
         ticket: &ticket,
         bell,
         ending: Arc::default(),
-        share: false,
         allowance: &Allowance::new(model::control::Limits::default(), None),
         origin: if near { Origin::Here } else { Origin::Elsewhere },
         presence: place.presence(),
@@ -445,7 +440,6 @@ mod tests {
             ticket: &ticket,
             bell,
             ending: Arc::default(),
-            share: false,
             allowance: &allowance,
             origin: Origin::Here,
             presence: place.presence(),
@@ -468,7 +462,7 @@ mod tests {
     }
 
     /// Returns how long each step of a turn may last, where a trial may last as given.
-    fn limits(time: Option<Duration>, share: bool) -> [Option<Duration>; 4] {
+    fn limits(time: Option<Duration>) -> [Option<Duration>; 4] {
         let bell = Arc::new(Bell::new().unwrap());
         let ticket = Ticket::new(Arc::new(Queue::default()), Arc::clone(&bell));
         let allowance = Allowance::new(Limits { time: time.map(Nanos::from), bytes: None }, None);
@@ -477,7 +471,6 @@ mod tests {
             ticket: &ticket,
             bell,
             ending: Arc::default(),
-            share,
             allowance: &allowance,
             origin: Origin::Here,
             presence: place.presence(),
@@ -503,9 +496,8 @@ mod tests {
     #[test]
     fn a_trial_counts_from_its_start_and_a_turn_without_one_has_a_limit_of_its_own() {
         let hour = Duration::from_secs(3_600);
-        assert_eq!(limits(Some(hour), false), [None, Some(IDLE_LIMIT), Some(hour + TRIAL_SLACK + TURN_SLACK), Some(LEAVING_LIMIT)]);
-        assert_eq!(limits(None, false), [None, Some(IDLE_LIMIT), None, Some(LEAVING_LIMIT)]);
-        assert_eq!(limits(Some(hour), true)[1], None, "nobody waits for a host that is shared");
+        assert_eq!(limits(Some(hour)), [None, Some(IDLE_LIMIT), Some(hour + TRIAL_SLACK + TURN_SLACK), Some(LEAVING_LIMIT)]);
+        assert_eq!(limits(None), [None, Some(IDLE_LIMIT), None, Some(LEAVING_LIMIT)]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod served;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::num::NonZeroU32;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,8 +86,8 @@ pub struct Settings {
     pub listen: Listen,
     /// Proofs that it asks of a controller.
     pub credentials: Credentials,
-    /// `true` if several trials may run at once.
-    pub share: bool,
+    /// Controllers whose trials may run at once.
+    pub at_once: NonZeroU32,
     /// Limits of each trial.
     pub limits: Limits,
     /// First and last of the ports that messages come to; `None`: any.
@@ -157,7 +158,6 @@ pub struct Agent {
 #[derive(Debug)]
 struct Service {
     queue: Arc<Queue>,
-    share: bool,
     allowance: Allowance,
     ending: Arc<AtomicBool>,
     served: Arc<Served>,
@@ -188,8 +188,7 @@ impl Agent {
         }
         let (listeners, addresses) = listen_at(&wanted, matches!(settings.listen, Listen::At(_)))?.into_iter().unzip();
         let service = Service {
-            queue: Arc::default(),
-            share: settings.share,
+            queue: Arc::new(Queue::new(settings.at_once)),
             allowance: Allowance::new(settings.limits, settings.data_ports).with(Programs::Listed(settings.endpoints)),
             ending: Arc::default(),
             served: Arc::default(),
@@ -312,7 +311,6 @@ fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc
         ticket: &ticket,
         bell,
         ending: Arc::clone(&service.ending),
-        share: service.share,
         allowance: &service.allowance,
         origin: match (is_this_machine(peer), service.loopback_is_near) {
             (true, true) => Origin::Here,

@@ -70,7 +70,6 @@ pub fn serve() -> io::Result<()> {
         ticket: &ticket,
         bell,
         ending: Arc::default(),
-        share: false,
         allowance: &Allowance::new(Limits::default(), None).with(Programs::Any),
         // With this user's rights it could aim at loopback anyway.
         origin: Origin::Here,

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use model::control::ToHost;
+use model::control::{FromHost, ToHost};
 use model::order::Order;
 use model::warning::Warning;
 
@@ -28,14 +28,13 @@ fn is_one_agent(hosts: &[RemoteHost; 2]) -> bool {
     matches!(agents, [Some(a), Some(b)] if a.id.id == b.id.id)
 }
 
-/// Waits until every agent is free for this trial; returns the doubts that come
-/// with it. Where one alone is to be waited for, the commands `then` go out with the
+/// Waits until every agent is free for this trial; returns those that others may have as well. Where one alone is to be waited for, the commands `then` go out with the
 /// question, and `sights` questions for its time: the next [`RemoteHost::ask`] finds them sent.
 ///
 /// # Errors
 /// See [`TrialError`]. None is held then.
-pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHost>; 2], sights: u32) -> Result<Vec<Warning>, TrialError> {
-    let mut warnings = Vec::new();
+pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHost>; 2], sights: u32) -> Result<Vec<usize>, TrialError> {
+    let mut shared = Vec::new();
     let twice = is_one_agent(session.hosts());
     let agents = order(session.hosts());
     for at in &agents {
@@ -47,7 +46,7 @@ pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHo
             Ok(Some(false)) if twice => Err(HostError::from(one_agent()).into()),
             Ok(Some(false)) => Ok(()),
             Ok(Some(true)) => {
-                warnings.push(Warning::SharedHost { host: host.name().to_owned() });
+                shared.push(*at);
                 Ok(())
             }
             Ok(None) => Err(TrialError::Stopped),
@@ -58,6 +57,25 @@ pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHo
             return Err(error);
         }
     }
+    Ok(shared)
+}
+
+/// Asks the agents that others may have as well how many did during this trial.
+///
+/// # Errors
+/// See [`HostError`].
+pub fn company(session: &mut Session, shared: &[usize]) -> Result<Vec<Warning>, HostError> {
+    // Of one agent that is both hosts this controller is one of the others.
+    let own = u32::from(is_one_agent(session.hosts()));
+    let mut warnings = Vec::new();
+    for at in shared {
+        let host = &mut session.hosts()[*at];
+        let others = match host.command(&ToHost::Company)? {
+            FromHost::Company { others } => others.saturating_sub(own),
+            other => return Err(host.unexpected("the number of others", &other)),
+        };
+        warnings.extend((others > 0).then(|| Warning::SharedHost { host: host.name().to_owned(), others }));
+    }
     Ok(warnings)
 }
 
@@ -65,7 +83,7 @@ pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHo
 fn one_agent() -> Refusal {
     Refusal::new(
         "hosts a and b are one agent, which carries out one end of one trial at a time",
-        "start it with --share-host, run a second one there on another --port, or leave one of the names out, so that this machine is \
+        "start it with --at-once 2, run a second one there on another --port, or leave one of the names out, so that this machine is \
          that host",
         "",
     )

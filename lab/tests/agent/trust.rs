@@ -147,7 +147,7 @@ fn an_agent_for_everybody_is_refused() -> Result<(), Skip> {
         let settings = Settings {
             listen: Listen::At(vec![loopback(), address.parse().unwrap()]),
             credentials: Credentials::default(),
-            share: false,
+            at_once: std::num::NonZeroU32::MIN,
             limits: Limits::default(),
             data_ports: None,
             endpoints: std::collections::BTreeMap::new(),

@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn hosts_of_one_end_take_the_place_of_those_of_the_other() {
-        let raw = RawPlan::parse(super::super::preset("incast").unwrap()).unwrap();
+        let raw = RawPlan::parse(preset("incast").unwrap()).unwrap();
         let with = |factor: Factor, words: &[&str]| {
             let plan = resolve(&raw, &[(factor, factor.parse(words).unwrap())], 1).unwrap().into_plan();
             plan.cells.iter().map(|cell| (cell.test, cell.flows, cell.conditions.senders, cell.conditions.receivers)).collect::<Vec<_>>()
@@ -327,10 +327,10 @@ mod tests {
     #[test]
     fn a_test_asked_for_keeps_the_levels_of_its_own_table() {
         let only = |test: &str| plan_with(preset("quick").unwrap(), &[(Factor::Test, Factor::Test.parse(&[test]).unwrap())]).unwrap().cells;
-        assert!(only("TCP_STREAM").iter().all(|cell| cell.test == crate::Test::TcpStream && cell.nodelay));
+        assert!(only("TCP_STREAM").iter().all(|cell| cell.test == Test::TcpStream && cell.nodelay));
         assert_eq!(only("UDP_STREAM").len(), 10);
         let maerts = only("TCP_MAERTS");
-        assert_eq!((maerts.len(), maerts[0].test, maerts[0].nodelay), (9, crate::Test::TcpMaerts, true));
+        assert_eq!((maerts.len(), maerts[0].test, maerts[0].nodelay), (9, Test::TcpMaerts, true));
         assert_eq!(only("UDP_RR").len(), 1);
     }
 

@@ -9,7 +9,11 @@ use super::support::{Agent, B, CELLS, Net, Place, ended, plan, says, secret};
 use crate::support::Skip;
 use crate::support::tool::Tool;
 
-crate::claims!(whoever_waits_is_told_its_place, trials_on_a_shared_host_are_marked);
+crate::claims!(
+    whoever_waits_is_told_its_place,
+    clients_at_once_are_told_of_each_other_and_keep_their_own_figures,
+    trials_next_to_others_are_marked_and_more_than_are_allowed_wait,
+);
 
 /// A trial of a few seconds that is under way.
 fn busy(place: &Place, tool: &Tool, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
@@ -49,26 +53,59 @@ fn whoever_waits_is_told_its_place() -> Result<(), Skip> {
     Ok(())
 }
 
-fn trials_on_a_shared_host_are_marked() -> Result<(), Skip> {
-    let (net, tools) = (Net::new()?, [(); 2].map(|()| Tool::new()));
-    let [first, second] = &tools;
+/// Three at once, each at a rate of its own, and a study that has to wait until one of them has gone.
+fn clients_at_once_are_told_of_each_other_and_keep_their_own_figures() -> Result<(), Skip> {
+    let (net, tools) = (Net::new()?, [(); 4].map(|()| Tool::new()));
     let secrets = tools.each_ref().map(secret);
-    let agent = Agent::start(&net.b, first, &[&secrets[0][..], &["--share-host"]].concat());
-    let (mut child, mut out) = busy(&net.a, first, &secrets[0]);
-    let host = format!("b={B}");
-    let answer = net.c.study(second, &plan(1), &[&["--host", &host, "-v"][..], &secrets[1]].concat()).done();
-    // It ran next to the other, which flows on.
-    assert!(child.try_wait().unwrap().is_none() || !answer.stderr.contains("busy"));
-    assert!(!answer.stderr.contains("is busy with another controller"), "{}", answer.stderr);
-    for (record, _) in second.stored().all_measured() {
-        let marked = |warning: &Warning| matches!(warning, Warning::SharedHost { host } if host == "b");
-        assert!(record.warnings.iter().any(marked), "{:?}", record.warnings);
+    let agent = Agent::start(&net.b, &tools[0], &[&secrets[0][..], &["--at-once", "3"]].concat());
+    let places = [&net.a, &net.c, &net.router];
+    // Messages of 1,000 B: 125, 250 and 500 of them a second.
+    let begin = |at: usize| {
+        let rate = format!("{}/s", 125 << at);
+        let words = ["-c", B, "-u", "-l", "1000", "-t", "3", "-b", &rate, "-J"];
+        places[at].nettoll(&tools[at], &[&words[..], &secrets[at]].concat()).spawn().unwrap()
+    };
+    let clients = [0, 1, 2].map(begin);
+    let answers = clients.map(|client| ended(client).done());
+    for (at, answer) in answers.iter().enumerate() {
+        let json = answer.json();
+        let sent = json["end"]["sum"]["packets"].as_f64().unwrap();
+        let wanted = f64::from(125 << at) * 3.0;
+        assert!((wanted * 0.9..wanted * 1.1).contains(&sent), "client {at}: {sent} of {wanted}");
+        assert_eq!(json["start"]["test_start"]["blksize"], 1_000);
+        let warnings = &json["nettoll"]["trial"]["warnings"];
+        let of_others = |one: &serde_json::Value| one["kind"] == "shared_host" && one["host"] == "b" && one["others"] == 2;
+        assert!(warnings.as_array().is_some_and(|all| all.iter().any(of_others)), "client {at}: {warnings}");
     }
-    answer.says("trials of others may have run on host b at the same time");
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{rest}");
     agent.end();
     net.nothing_left(&tools.each_ref());
+    Ok(())
+}
+
+fn trials_next_to_others_are_marked_and_more_than_are_allowed_wait() -> Result<(), Skip> {
+    let (net, tools) = (Net::new()?, [(); 3].map(|()| Tool::new()));
+    let [first, second, third] = &tools;
+    let secrets = tools.each_ref().map(secret);
+    let agent = Agent::start(&net.b, first, &[&secrets[0][..], &["--at-once", "2"]].concat());
+    let (mut child, mut out) = busy(&net.a, first, &secrets[0]);
+    let (mut other, mut rest_of_other) = busy(&net.router, second, &secrets[1]);
+    let host = format!("b={B}");
+    let answer = net.c.study(third, &plan(1), &[&["--host", &host, "-v"][..], &secrets[2]].concat()).done();
+    says(&answer.stderr, &["host b is busy with another controller: 1 trial comes before"]);
+    let of_others = |warning: &Warning| matches!(warning, Warning::SharedHost { host, others: 1 } if host == "b");
+    // The first of its trials ran while the second client was still there.
+    assert!(third.stored().all_measured().iter().any(|(record, _)| record.warnings.iter().any(of_others)));
+    answer.says("up to 1 other controller had a trial on host b at the same time");
+    for (client, out) in [(&mut child, &mut out), (&mut other, &mut rest_of_other)] {
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        assert_eq!(client.wait().unwrap().code(), Some(0), "{rest}");
+    }
+    // Alone on a host for two it is not marked.
+    let alone = Tool::new();
+    let answer = net.c.study(&alone, &plan(1), &[&["--host", &host][..], &secret(&alone)].concat());
+    assert!(!answer.done().stdout.contains("at the same time"));
+    agent.end();
+    net.nothing_left(&[first, second, third, &alone]);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,7 +64,7 @@ pub fn agent(spec: &str) -> ExitCode {
             trust_loopback: spec.trust_loopback,
             ..Credentials::load(spec.secret.as_deref(), tls.as_ref()).unwrap()
         },
-        share: spec.share,
+        at_once: if spec.share { NonZeroU32::MAX } else { NonZeroU32::MIN },
         limits: Limits { time: spec.time, bytes: spec.bytes },
         data_ports: None,
         endpoints: std::collections::BTreeMap::new(),
