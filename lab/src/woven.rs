@@ -56,6 +56,8 @@ struct Weaver<'a> {
     /// How often a cell could not take part, and the first reason.
     refused: HashMap<Cell, (u32, String)>,
     late: LateMarks,
+    /// Instances in a row that had no slice.
+    empty: u32,
 }
 
 /// Marks of a controller that may not come before the ends.
@@ -151,7 +153,7 @@ impl<'a> Weaver<'a> {
             return Err(StudyError::NotWoven(Unfit::InterruptTime));
         }
         let (refused, late) = (HashMap::new(), LateMarks::default());
-        Ok(Some(Self { plan, listener, board, sessions, arms, groups, refused, late }))
+        Ok(Some(Self { plan, listener, board, sessions, arms, groups, refused, late, empty: 0 }))
     }
 
     /// Tries each arm before anything is measured: one that is refused would fail every instance.
@@ -216,9 +218,15 @@ impl<'a> Weaver<'a> {
                 }
             }
         }
-        match last_failure.filter(|_| !works) {
-            Some(error) => Err(StudyError::NothingWorks(error)),
-            None => Ok(ControlFlow::Continue(())),
+        let Some(error) = last_failure.filter(|_| !works) else {
+            self.empty = 0;
+            return Ok(ControlFlow::Continue(()));
+        };
+        // A busy machine may keep an instance from any whole slice: the next begins at another time.
+        self.empty += 1;
+        match error == NO_SLICE && self.empty < MOST_EMPTY {
+            true => Ok(ControlFlow::Continue(())),
+            false => Err(StudyError::NothingWorks(error)),
         }
     }
 
@@ -398,6 +406,9 @@ impl<'a> Weaver<'a> {
 
 /// Failures of a cell after which it is not tried again.
 const TRIES: u32 = 2;
+
+/// Instances in a row without a slice after which the study gives up.
+const MOST_EMPTY: u32 = 8;
 
 /// The error of a trial that has no slice.
 const NO_SLICE: &str = "no slice of it counts: its ends measured different times, or its receiver did not take everything in time; is the \
