@@ -21,7 +21,7 @@ mod history;
 pub mod invalid;
 mod latency;
 mod levels;
-mod next;
+pub(crate) mod next;
 mod pair;
 mod places;
 mod receipt;

@@ -153,6 +153,9 @@ impl Pair<'_> {
         let of = |direction: Direction| -> Vec<&CellChange> { seen.iter().filter(|one| one.direction == direction).collect() };
         let (better, worse, same, open) = (of(Direction::Better), of(Direction::Worse), of(Direction::Same), of(Direction::Open));
         match (better.as_slice(), worse.as_slice()) {
+            ([], []) if seen.is_empty() && !self.alike.is_empty() => {
+                format!("Open: {candidate} sets nothing that {baseline} does not have: every case is alike.")
+            }
             ([], []) if seen.is_empty() => format!("Open: {candidate} and {baseline} could not be compared."),
             ([], []) if open.is_empty() => self.same(lead, &same),
             ([], []) if self.is_shown_by_the_mean(lead) => {

@@ -5,6 +5,7 @@
 //!                                                                                        -> Counters (all of them)
 //! ```
 
+mod advice;
 mod counters;
 mod network;
 mod recorded;
@@ -13,6 +14,7 @@ mod snapshot;
 mod tally;
 mod window;
 
+pub use advice::{Chance, UnitAdvice, advice};
 pub use counters::{Counters, SampleCounters, UnitCounters, WorkContext};
 pub use recorded::{MOST_PARTS, Recorded, RecordingsCompared, Series, UnitChange, UnitOutcome, UnitStep, UnitToll, recorded};
 pub use snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};

@@ -14,6 +14,9 @@ pub struct TopArgs {
     /// Print one window as text, and end; the same where the output is no terminal
     #[arg(long)]
     pub once: bool,
+    /// Print the units of one window with the most to gain, why, and the command that measures it; and end
+    #[arg(long, conflicts_with_all = ["once", "record", "listen", "textfile"])]
+    pub advise: bool,
     /// Print a line of JSON for each window
     #[arg(short = 'J', long)]
     pub json: bool,

@@ -47,6 +47,11 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
     let settings = Settings { rate: args.rate, count_all: args.count_all };
     let stretches = args.time.map(|time| (time.get() / Nanos::from(STRETCH).get()) as usize);
     let outlets = Outlets::open(args)?;
+    if args.advise {
+        let stop = signals::listen()?;
+        let window = stretches.unwrap_or(STRETCHES);
+        return windows(settings, Some(window), window, &stop, outlets, if args.json { print_advice_json } else { print_advice });
+    }
     if args.json && !args.once {
         let stop = signals::listen()?;
         return windows(settings, stretches, STRETCHES, &stop, outlets, print_json);
@@ -197,6 +202,16 @@ fn print(snapshot: &Snapshot) -> io::Result<()> {
 /// Prints one window as a line of JSON.
 fn print_json(snapshot: &Snapshot) -> io::Result<()> {
     output::write(&::report::top::json_line(snapshot))
+}
+
+/// Prints the advice of one window.
+fn print_advice(snapshot: &Snapshot) -> io::Result<()> {
+    output::styled(&::report::top::advice_text(snapshot, output::style()))
+}
+
+/// Prints it as a line of JSON.
+fn print_advice_json(snapshot: &Snapshot) -> io::Result<()> {
+    output::write(&::report::top::advice_json(snapshot))
 }
 
 /// This machine's name, for titles; empty where it cannot be read.

@@ -22,6 +22,7 @@ use crate::support::{Skip, need_programs};
 crate::claims!(
     a_window_adds_up_and_shows_its_own_cost,
     datagrams_are_their_receivers_and_run_in_their_senders,
+    who_moves_small_messages_one_a_call_is_advised_to_move_several,
     a_user_without_privileges_is_shown_what_is_left_and_the_remedy,
     values_that_no_window_takes_are_refused,
     a_signal_ends_it_with_the_window_so_far,
@@ -91,6 +92,38 @@ fn a_window_adds_up_and_shows_its_own_cost() -> Result<(), Skip> {
     // Timers of CPUs differ by 0.6 %, and the first and the last sample may be within the window or not.
     assert!(made > 0 && made <= due + due / 50 + 4 * found["cpus"].as_u64().unwrap(), "{samples}");
     assert!(number(&found["own"]["reader"]) > 0.0);
+    Ok(())
+}
+
+/// Some 20,000 messages of 512 B a second, a call each: the unit of this test has both ends.
+fn who_moves_small_messages_one_a_call_is_advised_to_move_several() -> Result<(), Skip> {
+    need_programs(&["python3"])?;
+    let mut taker = Load(python(TAKE, "").spawn().unwrap());
+    let mut port = String::new();
+    let output = taker.0.stdout.take().unwrap();
+    BufReader::new(output).read_line(&mut port).unwrap();
+    let _giver = Load(python(GIVE, port.trim()).spawn().unwrap());
+    std::thread::sleep(Duration::from_millis(300));
+    let tool = Tool::new();
+    let arguments = ["-t", "4s", "--rate", "499"];
+    let seen = window(&tool, &arguments)?;
+    let counted = |row: &Value| row["messages"].is_array();
+    if !seen["units"].as_array().unwrap().iter().any(counted) {
+        return Err(Skip("messages are not counted here, or no unit is known".to_owned()));
+    }
+    let found = tool.run(&[&["top", "--advise", "-J"][..], &arguments].concat()).done().json();
+    let all = found["advice"].as_array().unwrap();
+    assert!(all.len() <= 5, "{found}");
+    for one in all {
+        let [touched, low, of] = [&one["touched"]["cpus"], &one["touched"]["low"], &one["of"]].map(number);
+        assert!(low > 0.0 && low <= touched && touched <= of + 1e-6, "{one}");
+        let command = one["command"].as_str().unwrap();
+        assert!(command.starts_with("nettoll advise --pid ") || command.starts_with("nettoll attach --cgroup "), "{command}");
+    }
+    let text = tool.run(&["top", "--advise", "-t", "1s"]).done().stdout;
+    assert!(text.contains("with the most to gain") || text.contains("no unit spent"), "{text}");
+    assert!(text.lines().all(|line| line.starts_with("   nettoll ") || line.chars().count() <= 80), "{text}");
+    tool.run(&["top", "--advise", "--once"]).refused(2, &["--advise", "--once"]);
     Ok(())
 }
 

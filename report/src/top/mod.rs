@@ -6,6 +6,7 @@
 //!
 //! Nothing here reads a terminal: [`View::press`] takes keys, [`draw`] fills a buffer of cells.
 
+mod advice;
 mod columns;
 mod draw;
 mod header;
@@ -25,10 +26,14 @@ use ratatui_core::layout::Rect;
 use crate::sinks::json;
 use crate::sinks::terminal::{Style, in_ascii};
 
+pub use advice::{advice_json, advice_text};
 pub use columns::{CpuSort, Sort};
 pub use draw::Looks;
 pub use metrics::{MetricsForm, OPEN_METRICS_TYPE, metrics};
 pub use view::{ATTACH_SECONDS, Action, By, Cursor, Key, Target, View};
+
+/// Digits of a figure in JSON.
+const DIGITS: usize = 6;
 
 /// One window as a page of text; ends with a newline. As wide as the style says, and as long as it has rows.
 pub fn text(snapshot: &Snapshot, host: &str, style: Style) -> String {
@@ -61,7 +66,6 @@ const fn paint(role: line::Role) -> Paint {
 /// One window as one line of JSON, with six digits; ends with a newline. Names are those of [`Snapshot`]; a figure that
 /// is not a number is `null`.
 pub fn json_line(snapshot: &Snapshot) -> String {
-    const DIGITS: usize = 6;
     json::for_terminal(&json::rounded(snapshot, DIGITS)) + "\n"
 }
 
