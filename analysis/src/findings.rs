@@ -10,6 +10,9 @@ use serde::Serialize;
 /// Cells that a finding names.
 const MOST_NAMED: usize = 3;
 
+/// What stands before the name of a host in an error.
+const HOST: &str = "host ";
+
 /// Lines that a finding names.
 const MOST_LINES: usize = 5;
 
@@ -78,6 +81,8 @@ struct Group {
     cells: BTreeSet<usize>,
     /// The arms of its trials; empty without arms.
     arms: BTreeSet<String>,
+    /// The hosts that an error names.
+    hosts: BTreeSet<String>,
 }
 
 impl Group {
@@ -90,6 +95,7 @@ impl Group {
             lines: Vec::new(),
             cells: BTreeSet::new(),
             arms: BTreeSet::new(),
+            hosts: BTreeSet::new(),
         }
     }
 
@@ -112,13 +118,49 @@ impl Group {
             (Warning::BadLine { reason, .. }, _) if self.of_run > 1 => bad_lines(&self.lines, self.of_run, reason),
             (_, 0) if self.of_run > 1 => format!("{plain} ({} times)", self.of_run),
             (_, 0) => plain,
-            (Warning::TrialFailed { error }, found) => match self.lost_arms(lost) {
-                Some(arms) => format!("every trial of arm {arms} failed; {found} of {trials}: {error}"),
-                None => format!("{found} of {trials} trials failed: {error}"),
-            },
+            (Warning::TrialFailed { error }, found) => {
+                let error = on_hosts(error, &self.hosts);
+                match self.lost_arms(lost) {
+                    Some(arms) => format!("every trial of arm {arms} failed; {found} of {trials}: {error}"),
+                    None => format!("{found} of {trials} trials failed: {error}"),
+                }
+            }
             (_, 1) => format!("{plain}, in 1 of {trials} trials"),
             (warning, found) => format!("in {found} of {trials} trials {}", warning.in_several()),
         }
+    }
+}
+
+/// What an error of a host says before its name, that name, and the rest.
+fn host_of(error: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = match error.strip_prefix(HOST) {
+        Some(rest) => ("", rest),
+        None => error.split_once(HOST).filter(|(before, _)| !before.contains(':'))?,
+    };
+    let (name, rest) = rest.split_once(':')?;
+    (!name.is_empty() && !name.contains(' ')).then_some((before, name, rest))
+}
+
+/// The error with the names of all hosts that it was met on.
+fn on_hosts(error: &str, hosts: &BTreeSet<String>) -> String {
+    match host_of(error).filter(|_| hosts.len() > 1) {
+        Some((before, _, rest)) => {
+            let names: Vec<&str> = hosts.iter().map(String::as_str).collect();
+            format!("{before}hosts {}:{rest}", names.join(" and "))
+        }
+        None => error.to_owned(),
+    }
+}
+
+/// The kind of a warning, whereby the same error on another host is no other error.
+fn kind(warning: &Warning) -> WarningKind {
+    let kind = warning.kind();
+    match warning {
+        Warning::TrialFailed { .. } => {
+            let name = host_of(&kind.name).map(|(before, _, rest)| format!("{before}{HOST}:{rest}"));
+            WarningKind { name: name.unwrap_or(kind.name), ..kind }
+        }
+        _ => kind,
     }
 }
 
@@ -160,7 +202,7 @@ impl Findings {
             let group = self.group(warning);
             group.cells.insert(cell);
             group.arms.extend(arm.map(str::to_owned));
-            let worst = severest.entry(warning.kind()).or_default();
+            let worst = severest.entry(kind(warning)).or_default();
             *worst = worst.max(warning.severity());
         }
         for (kind, severity) in severest {
@@ -176,7 +218,10 @@ impl Findings {
     }
 
     fn group(&mut self, warning: &Warning) -> &mut Group {
-        let group = self.groups.entry(warning.kind()).or_insert_with(|| Group::new(warning));
+        let group = self.groups.entry(kind(warning)).or_insert_with(|| Group::new(warning));
+        if let Warning::TrialFailed { error } = warning {
+            group.hosts.extend(host_of(error).map(|(_, name, _)| name.to_owned()));
+        }
         if warning.size() > group.gravest.size() {
             group.gravest = warning.clone();
         }
@@ -285,8 +330,7 @@ mod tests {
         let failed = |error: &str| Warning::TrialFailed { error: error.into() };
         for trial in 0..4 {
             findings.push_trial(0, Some("a"), [].iter());
-            // Each host has its own words.
-            let host = if trial == 0 { "host a" } else { "host b" };
+            let host = if trial == 0 { "endpoint on host a1" } else { "endpoint on host b" };
             findings.push_trial(0, Some("b"), [failed(&format!("{host}: `false` failed"))].iter());
             findings.push_trial(0, Some("c"), (trial != 0).then(|| failed("connect: refused")).iter());
         }
@@ -294,21 +338,25 @@ mod tests {
         let texts: Vec<&str> = found.iter().map(|finding| finding.text.as_str()).collect();
         assert_eq!(
             texts,
-            [
-                "every trial of arm b failed; 3 of 12: host b: `false` failed",
-                "every trial of arm b failed; 1 of 12: host a: `false` failed",
-                "3 of 12 trials failed: connect: refused"
-            ]
+            ["every trial of arm b failed; 4 of 12: endpoint on hosts a1 and b: `false` failed", "3 of 12 trials failed: connect: refused"]
         );
-        assert!(found[0].remedy.contains("it has no figures") && found[2].remedy.contains("replicate"), "{found:?}");
+        assert!(found[0].remedy.contains("it has no figures") && found[1].remedy.contains("replicate"), "{found:?}");
     }
 
     #[test]
     fn different_errors_are_different_findings() {
         let mut findings = Findings::default();
-        for error in ["connect to port 4001: refused", "connect to port 517: refused", "bind: in use"] {
+        for error in ["connect to port 4001: refused", "connect to port 517: refused", "bind: in use", "host a: lost", "host b: full"] {
             findings.push_trial(0, None, [Warning::TrialFailed { error: error.into() }].iter());
         }
-        assert_eq!(texts(findings), ["2 of 3 trials failed: connect to port 4001: refused", "1 of 3 trials failed: bind: in use"]);
+        assert_eq!(
+            texts(findings),
+            [
+                "2 of 5 trials failed: connect to port 4001: refused",
+                "1 of 5 trials failed: bind: in use",
+                "1 of 5 trials failed: host b: full",
+                "1 of 5 trials failed: host a: lost",
+            ]
+        );
     }
 }

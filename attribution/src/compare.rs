@@ -117,6 +117,6 @@ pub fn total_variation(a: &Receipt, b: &Receipt) -> f64 {
 impl Receipt {
     /// A row that no sample fell into: nothing, known to within one sample.
     pub fn unseen_row(&self) -> Figure {
-        Figure::new(0.0, Some(self.each * self.each), f64::INFINITY, ErrorMethod::Binomial)
+        Figure::new(0.0, Some(self.each * self.each), f64::INFINITY, ErrorMethod::Binomial).not_negative()
     }
 }

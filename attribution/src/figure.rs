@@ -64,6 +64,11 @@ impl Figure {
         Self { value: reduced(self.value), interval: self.interval.map(|ends| ends.map(reduced)), ..self }
     }
 
+    /// The figure as one of what cannot be below 0, such as a cost or a share: nor can its interval.
+    pub fn not_negative(self) -> Self {
+        Self { interval: self.interval.map(|ends| ends.map(|end| end.max(0.0))), ..self }
+    }
+
     /// The variance; `None` where it is unknown.
     pub fn variance(&self) -> Option<f64> {
         self.error.map(|error| error * error)
@@ -99,9 +104,10 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Ratio {
 }
 
 impl Ratio {
-    /// As a figure by itself.
+    /// As a figure by itself; what is counted cannot be below 0.
     pub fn figure(self) -> Figure {
-        Figure::new(self.value, self.variance, self.trials as f64 - 1.0, ErrorMethod::BetweenTrials)
+        let figure = Figure::new(self.value, self.variance, self.trials as f64 - 1.0, ErrorMethod::BetweenTrials);
+        if self.value < 0.0 { figure } else { figure.not_negative() }
     }
 }
 
@@ -131,13 +137,14 @@ impl Sampling {
 /// them, but never less uncertain than the samples alone make it.
 pub fn share(ratio: Ratio, sampling: Sampling) -> Figure {
     let binomial = sampling.variance();
-    match ratio.variance.filter(|_| ratio.trials >= LEAST_TRIALS) {
+    let figure = match ratio.variance.filter(|_| ratio.trials >= LEAST_TRIALS) {
         Some(between) if between > binomial => {
             Figure::new(ratio.value, Some(between), ratio.trials as f64 - 1.0, ErrorMethod::BetweenTrials)
         }
         Some(_) => Figure::new(ratio.value, Some(binomial), ratio.trials as f64 - 1.0, ErrorMethod::Binomial),
         None => Figure::new(ratio.value, Some(binomial), f64::INFINITY, ErrorMethod::Binomial),
-    }
+    };
+    figure.not_negative()
 }
 
 /// The product of two independent figures, by the delta method: the variance
@@ -159,7 +166,7 @@ pub fn satterthwaite(terms: &[(f64, f64)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ErrorMethod, Figure, product, ratio, satterthwaite};
+    use super::{ErrorMethod, Figure, Sampling, product, ratio, satterthwaite, share};
     use stats::noise::{generator, normal};
 
     #[test]
@@ -168,6 +175,18 @@ mod tests {
         assert!((equal.value - 0.1).abs() < 1e-15 && equal.variance.unwrap() < 1e-30);
         assert_eq!(ratio(&[(1.0, 4.0)]).variance, None);
         assert_eq!(ratio(&[]).value, 0.0);
+    }
+
+    #[test]
+    fn what_cannot_be_negative_has_no_interval_below_0() {
+        let wide = [(0.0, 10.0), (9.0, 10.0), (0.0, 10.0)];
+        let sampling = Sampling { samples: 1, of: 30, each: 1.0 / 30.0 };
+        for figure in [ratio(&wide).figure(), share(ratio(&wide[..1]), sampling), share(ratio(&[]), sampling)] {
+            let [low, high] = figure.interval.unwrap_or_default();
+            assert!(low == 0.0 && low <= figure.value && figure.value <= high, "{figure:?}");
+        }
+        // A difference can be.
+        assert!(ratio(&[(-1.0, 4.0), (-2.0, 4.0)]).figure().interval.unwrap()[0] < 0.0);
     }
 
     #[test]

@@ -361,7 +361,7 @@ fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
         *on_cpu_moved.entry(block).or_default() += by * clean.value;
     }
     let samples = tallies.iter().map(|tally| tally.samples).collect();
-    Basis { samples, blocks, level, presence, clean, clean_moved, on_cpu: product(level, clean), on_cpu_moved }
+    Basis { samples, blocks, level, presence, clean, clean_moved, on_cpu: product(level, clean).not_negative(), on_cpu_moved }
 }
 
 fn has_records(time: &[TimePass]) -> bool {
@@ -404,13 +404,13 @@ fn levels(times: &[Times], of: fn(&Times) -> f64) -> Vec<(f64, f64)> {
 /// CPU clock, and not the time between two records.
 fn level(times: &[Times], of: fn(&Times) -> f64) -> Figure {
     let level = ratio(&levels(times, of)).figure();
-    Figure::new(level.value.min(1.0), level.variance(), level.freedom, level.method)
+    Figure::new(level.value.min(1.0), level.variance(), level.freedom, level.method).not_negative()
 }
 
 /// CPU time per message that is billed before the end runs.
 fn billed(basis: &Basis) -> Figure {
     let level = basis.presence;
-    product(Figure::new(1.0 - level.value, level.variance(), level.freedom, level.method), basis.clean)
+    product(Figure::new(1.0 - level.value, level.variance(), level.freedom, level.method), basis.clean).not_negative()
 }
 
 /// Share of the CPU time on a CPU that no sample shows.

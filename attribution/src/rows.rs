@@ -183,7 +183,7 @@ impl Basis {
         for (block, by) in &self.on_cpu_moved {
             *moved.entry(*block).or_default() += by * part.value;
         }
-        Row { key, samples, share: product(part, self.level), ns: product(part, self.on_cpu), passes, moved }
+        Row { key, samples, share: product(part, self.level).not_negative(), ns: product(part, self.on_cpu).not_negative(), passes, moved }
     }
 
     /// A row for each key met in any pass, the costliest first.

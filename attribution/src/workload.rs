@@ -293,7 +293,7 @@ fn weighted<K>(key: K, pieces: &[Piece], figures: &[(Figure, Option<&Influence>)
     let freedom = terms.map_or(apart, |(own, shared)| satterthwaite(&[(own, apart), shared]).min(apart));
     let variance = terms.map(|(own, shared)| own + shared.0);
     let bound = |pick: fn(f64, f64) -> f64| pieces.iter().map(|p| p.share * pick(figures[p.lower].0.value, figures[p.upper].0.value)).sum();
-    let ns = Figure::new(value, variance, freedom, ErrorMethod::BetweenTrials);
+    let ns = Figure::new(value, variance, freedom, ErrorMethod::BetweenTrials).not_negative();
     WeightedRow { key, ns, bounds: [bound(f64::min), bound(f64::max)], share: 0.0 }
 }
 

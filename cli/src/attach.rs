@@ -200,7 +200,7 @@ pub fn preview(planned: &Planned, json: bool) -> Result<(), Failure> {
             "window_ns": preview.window.get(),
             "requests": requests.to_string(),
         });
-        output::write(&format!("{value:#}"))?;
+        output::write(&::report::json::pretty(&value))?;
         return Ok(());
     }
     output::write(&format!(

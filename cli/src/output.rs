@@ -86,6 +86,14 @@ pub fn note(words: &str) {
 /// # Errors
 /// An answer of the system; a reader that went away is no error.
 pub fn write(text: &str) -> io::Result<()> {
+    write_keeping(text, Keep::Lines).map(drop)
+}
+
+/// Writes a part of what goes on until its reader has enough: `false` once that went away.
+///
+/// # Errors
+/// An answer of the system.
+pub fn write_part(text: &str) -> io::Result<bool> {
     write_keeping(text, Keep::Lines)
 }
 
@@ -94,16 +102,17 @@ pub fn write(text: &str) -> io::Result<()> {
 /// # Errors
 /// An answer of the system; a reader that went away is no error.
 pub fn styled(text: &str) -> io::Result<()> {
-    write_keeping(text, Keep::Styles)
+    write_keeping(text, Keep::Styles).map(drop)
 }
 
-fn write_keeping(text: &str, keep: Keep) -> io::Result<()> {
+/// `false`: the reader went away.
+fn write_keeping(text: &str, keep: Keep) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     match write!(out, "{}{end}", printable(text, keep)).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(io::Error::new(error.kind(), format!("write to standard output: {error}; see where it is sent"))),
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
     }
 }
 

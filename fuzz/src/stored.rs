@@ -23,7 +23,7 @@ use model::run::Run;
 use model::trial::{Outcome, TrialRecord};
 use profile::messages::log::{Event, summary};
 use serde_json::Value;
-use store::{RunDirectory, Trials, parse_facts, parse_recorded, parse_run, parse_window};
+use store::{Names, RunDirectory, Trials, parse_facts, parse_recorded, parse_run, parse_window};
 
 use crate::says_something;
 
@@ -60,7 +60,7 @@ pub fn attached(bytes: &[u8]) {
             }
         }
     }
-    if let Some(window) = parse_recorded(bytes, &mut Vec::new()) {
+    if let Some(window) = parse_recorded(bytes, &mut Names::default()) {
         let head = Recording { format: RECORDING_FORMAT, id: String::new(), started_ms: 0, tool: String::new(), host: String::new() };
         let mut recorded = Recorded::new(head);
         recorded.push(&window);

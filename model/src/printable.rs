@@ -45,7 +45,8 @@ pub fn printable(text: &str, keep: Keep) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn steers(c: char) -> bool {
+/// Returns whether a character steers a terminal, or changes the order in which others are shown.
+pub fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -1,8 +1,8 @@
 //! Files that are replaced in one step or read whole, and the lock of a run.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Take, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -66,10 +66,10 @@ pub fn check_length(file: &File, path: &Path) -> Result<(), StoreError> {
 fn write_new(path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
     let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
     let prefix = format!(".{name}.");
-    // The mode of any file: what the user's umask leaves of it.
-    let everybody = Permissions::from_mode(0o666);
+    // The mode of any file, what the user's umask leaves of it; made here, so that an error does not name this file.
+    let make = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o666).open(path);
     let mut builder = tempfile::Builder::new();
-    let mut file = builder.prefix(&prefix).suffix(UNFINISHED).permissions(everybody).tempfile_in(directory_of(path))?;
+    let mut file = builder.prefix(&prefix).suffix(UNFINISHED).make_in(directory_of(path), make)?;
     file.write_all(content)?;
     if sync {
         file.as_file().sync_all()?;

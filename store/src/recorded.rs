@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use model::Nanos;
@@ -24,8 +25,9 @@ const BUFFER: usize = 64 << 10;
 const FILE_TIME_MS: u64 = 3_600_000;
 /// A recording has at least so many files in its bytes, so that little goes at once.
 const FILES: u64 = 16;
-/// The most names of a file of windows.
+/// The most names of a file of windows, and the most bytes of them.
 const MOST_NAMES: usize = 100_000;
+const MOST_NAME_BYTES: usize = 64 << 20;
 
 /// How much a recording keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +152,11 @@ impl RecordingDirectory {
                 break;
             }
             let path = self.path.join(layout::RECORDED).join(file_name(number));
-            fs::remove_file(&path).map_err(StoreError::refused("remove the file", &path))?;
+            match fs::remove_file(&path) {
+                // The user was first.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed.map_err(StoreError::refused("remove the file", &path))?,
+            }
             self.finished.pop_front();
         }
         Ok(())
@@ -224,8 +230,12 @@ pub fn read_recorded(path: &Path, mut each: impl FnMut(RecordedWindow)) -> Resul
     let mut bad = 0;
     for number in numbers {
         let place = directory.join(file_name(number));
-        let mut input = file::open_lines(&place, BUFFER)?;
-        let (mut names, mut text) = (Vec::new(), Vec::new());
+        let mut input = match file::open_lines(&place, BUFFER) {
+            // The recording goes on, and this file was its oldest.
+            Err(StoreError::Refused { answer, .. }) if answer.kind() == ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        let (mut names, mut text) = (Names::default(), Vec::new());
         loop {
             match line::cut(&mut input, &mut text) {
                 Ok(Cut::End) => break,
@@ -244,17 +254,37 @@ pub fn read_recorded(path: &Path, mut each: impl FnMut(RecordedWindow)) -> Resul
     Ok(bad)
 }
 
+/// Names of units that the lines of a file have brought.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    all: Vec<String>,
+    /// Bytes of all.
+    bytes: usize,
+}
+
+impl Names {
+    /// Adds those of a line; `false` where they are more than those of any file.
+    fn add(&mut self, more: Vec<String>) -> bool {
+        let bytes = self.bytes + more.iter().map(String::len).sum::<usize>();
+        if self.all.len() + more.len() > MOST_NAMES || bytes > MOST_NAME_BYTES {
+            return false;
+        }
+        self.bytes = bytes;
+        self.all.extend(more);
+        true
+    }
+}
+
 /// The window that a line holds; `names` are those of the lines before. `None` where it is damaged or of another version.
-pub fn parse_recorded(text: &[u8], names: &mut Vec<String>) -> Option<RecordedWindow> {
+pub fn parse_recorded(text: &[u8], names: &mut Names) -> Option<RecordedWindow> {
     let Line { format, window, layers, kinds, has_messages, names: more, units } = serde_json::from_slice(text).ok()?;
-    if format != RECORDING_FORMAT || names.len() + more.len() > MOST_NAMES {
+    // Later lines count on the places of these, whatever else is wrong with this one.
+    if format != RECORDING_FORMAT || !names.add(more) {
         return None;
     }
-    // Later lines count on the places of these, whatever else is wrong with this one.
-    names.extend(more);
     let [time_ms, elapsed, cpus, period, due, made, own] = window;
     let units = units.into_iter().map(|[place, call, softirq, shared, messages, bytes]| {
-        let name = names.get(usize::try_from(place).ok()?)?.clone();
+        let name = names.all.get(usize::try_from(place).ok()?)?.clone();
         (shared <= softirq).then_some(RecordedUnit { name, call, softirq, shared, messages, bytes })
     });
     Some(RecordedWindow {

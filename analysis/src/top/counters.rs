@@ -9,7 +9,7 @@ use model::printable::{Keep, printable};
 use super::share::share_out;
 use super::tally::{MessageTally, Party, Tally, Unit, Work};
 
-/// The most units that are listed; the work for all others is in [`Counters::other`].
+/// The most units that are listed; the work for others is in [`Counters::other`].
 const MOST_UNITS: usize = 200;
 /// Time without work after which a unit's place may go to another, in ns.
 const QUIET: u64 = 300_000_000_000;
@@ -42,7 +42,7 @@ impl WorkContext {
 }
 
 /// Counters that only rise. CPU times are in ns: samples times their distance. Those by layer and kind sum to those by
-/// unit, [`Self::other`] included.
+/// unit, [`Self::other`] and [`Self::ended`] included.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counters {
     /// Distance of two samples of a CPU; 0 where CPUs are not sampled.
@@ -51,10 +51,12 @@ pub struct Counters {
     pub network: BTreeMap<(WorkContext, Layer, Category), u64>,
     /// By unit, at most 200, and by the other rows of [`super::Snapshot::units`]. A unit's path begins with `/`; paths
     /// that differ in control characters alone are one. A unit that comes when all places are in use is listed once a
-    /// place is free: the place of a unit that did nothing for five minutes, whose counters go to `other`.
+    /// place is free: the place of a unit that did nothing for five minutes, whose counters go to [`Self::ended`].
     pub units: BTreeMap<String, UnitCounters>,
     /// All units without a place.
     pub other: UnitCounters,
+    /// Units that lost their place, up to then. No series has this: one that had rises by old work as if it were new.
+    pub ended: UnitCounters,
     /// True once messages were counted.
     pub counts_messages: bool,
     /// Samples.
@@ -209,7 +211,7 @@ impl Counters {
             let units = self.units.iter().filter(|(name, _)| name.starts_with('/'));
             let quiet = units.min_by_key(|(_, one)| one.active).filter(|(_, one)| self.elapsed - one.active >= QUIET);
             match quiet.map(|(name, _)| name.clone()).and_then(|name| self.units.remove(&name)) {
-                Some(gone) => self.other.add(&gone),
+                Some(gone) => self.ended.add(&gone),
                 None => return &mut self.other,
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use attribution::{Category, Layer};
 use model::Nanos;
 use model::order::{Gather, Order};
 use model::recording::{MOST_RECORDED, OTHERS, RecordedUnit, RecordedWindow, Recording};
@@ -197,20 +198,30 @@ impl Recorded {
         let period = window.period.get() as f64;
         let samples = window.units.iter().fold(0_u64, |sum, unit| sum.saturating_add(unit.samples()));
         // Timers of CPUs differ by less than a tenth.
-        if elapsed <= 0.0 || samples as f64 * period > 1.1 * elapsed * f64::from(window.cpus) + 100.0 * period {
+        let most = 1.1 * elapsed * f64::from(window.cpus) + 100.0 * period;
+        let sum = |of: &BTreeMap<String, u64>| of.values().fold(0_u64, |sum, samples| sum.saturating_add(*samples));
+        let times = [samples, sum(&window.layers), sum(&window.kinds)].map(|samples| samples as f64 * period);
+        if elapsed <= 0.0 || times.into_iter().chain([window.own.get() as f64]).any(|time| time > most) {
             self.damaged += 1;
             return;
         }
         self.cpus = self.cpus.max(window.cpus);
         self.has_messages |= window.has_messages;
-        let times = |of: &BTreeMap<String, u64>| of.iter().map(|(name, samples)| (name.clone(), *samples as f64 * period)).into_map();
+        let times = |of: &BTreeMap<String, u64>, known: fn(&str) -> bool| {
+            let mut times: BTreeMap<String, f64> = BTreeMap::new();
+            for (name, samples) in of {
+                let name = if known(name) { name } else { OTHERS };
+                *times.entry(name.to_owned()).or_default() += *samples as f64 * period;
+            }
+            times
+        };
         let [due, made] = window.samples.map(|samples| samples as f64);
         let mut part = Part {
             times: [window.time_ms; 2],
             windows: 1,
             elapsed,
-            layers: times(&window.layers),
-            kinds: times(&window.kinds),
+            layers: times(&window.layers, |name| Layer::ALL.iter().any(|layer| layer.name() == name)),
+            kinds: times(&window.kinds, |name| Category::ALL.iter().any(|category| category.name() == name)),
             units: BTreeMap::new(),
             own: window.own.get() as f64,
             samples: [due, made],

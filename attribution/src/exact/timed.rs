@@ -101,7 +101,7 @@ fn sum(all: &[Term]) -> Figure {
     } else {
         ErrorMethod::Binomial
     };
-    Figure::new(value, variance.filter(|_| !all.is_empty()).map(|variance| variance.max(0.0)), freedom, method)
+    Figure::new(value, variance.filter(|_| !all.is_empty()).map(|variance| variance.max(0.0)), freedom, method).not_negative()
 }
 
 #[cfg(test)]

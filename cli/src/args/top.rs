@@ -62,7 +62,7 @@ pub struct RecordArgs {
 pub struct CountersArgs {
     /// Answer GET /metrics on this address with counters in OpenMetrics, such as
     /// 127.0.0.1:9469; port 0: the kernel chooses
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "once")]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "once", value_parser = address)]
     pub listen: Option<SocketAddr>,
     /// Let --listen take an address that other machines reach: they read the
     /// names of units
@@ -72,6 +72,10 @@ pub struct CountersArgs {
     /// in .prom
     #[arg(long, value_name = "FILE", conflicts_with = "once", value_parser = textfile)]
     pub textfile: Option<PathBuf>,
+}
+
+fn address(word: &str) -> Result<SocketAddr, String> {
+    word.parse().map_err(|_| "it is no address in figures with a port: write 127.0.0.1:9469, or [::1]:9469".to_owned())
 }
 
 fn textfile(word: &str) -> Result<PathBuf, String> {

@@ -107,7 +107,7 @@ fn list_cache(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let held = cache.held();
     if args.json {
         let value = serde_json::json!({ "directory": cache.root(), "held": held, "dropped": dropped });
-        output::write(&format!("{value:#}"))?;
+        output::write(&report::json::pretty(&value))?;
         return Ok(Exit::Done);
     }
     let mut text = String::new();

@@ -57,7 +57,7 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     if args.json {
         let seconds = serde_json::json!({ "least": all.start(), "most": (!each.at_least).then_some(all.end()), "timed_boots": each.boots });
         let value = serde_json::json!({ "kernels": kernels, "messages": messages, "boots": boots, "seconds": seconds });
-        output::write(&format!("{value:#}"))?;
+        output::write(&report::json::pretty(&value))?;
         return Ok(Exit::Done);
     }
     let range = if each.at_least { format!("{} s or more", all.start()) } else { format!("{} to {} s", all.start(), all.end()) };

@@ -44,6 +44,7 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
     if args.time.is_some_and(|time| time < Nanos::from(STRETCH)) {
         return Err(Failure::misuse("-t: a window of less than 1s shows nothing"));
     }
+    recording::check(args)?;
     let settings = Settings { rate: args.rate, count_all: args.count_all };
     let stretches = args.time.map(|time| (time.get() / Nanos::from(STRETCH).get()) as usize);
     let outlets = Outlets::open(args)?;
@@ -91,21 +92,21 @@ enum Next {
     End,
 }
 
-/// Prints window after window, each when it is full; the last one when the time is over or a signal comes.
+/// Prints window after window, each when it is full; the last one when the time is over, a signal comes, or the reader has gone.
 fn windows(
     settings: Settings,
     stretches: Option<usize>,
     window: usize,
     stop: &AtomicBool,
     outlets: Outlets,
-    print: fn(&Snapshot) -> io::Result<()>,
+    print: fn(&Snapshot) -> io::Result<bool>,
 ) -> Result<Exit, Failure> {
     let mut taken = 0;
     watch(settings, window, STRETCH, stop, outlets, |snapshot| {
         taken += 1;
-        let over = stop.load(Ordering::Relaxed) || stretches.is_some_and(|stretches| taken >= stretches);
+        let mut over = stop.load(Ordering::Relaxed) || stretches.is_some_and(|stretches| taken >= stretches);
         if over || taken % window == 0 {
-            print(&snapshot).context("print a window")?;
+            over |= !print(&snapshot).context("print a window")?;
         }
         Ok(match () {
             () if over => Next::End,
@@ -195,13 +196,13 @@ fn attach_to(target: &Target) -> Result<Exit, Failure> {
 }
 
 /// Prints one window as a page of text, as wide as the terminal or `COLUMNS`.
-fn print(snapshot: &Snapshot) -> io::Result<()> {
-    output::styled(&::report::top::text(snapshot, &host(), output::style()))
+fn print(snapshot: &Snapshot) -> io::Result<bool> {
+    output::styled(&::report::top::text(snapshot, &host(), output::style())).map(|()| true)
 }
 
-/// Prints one window as a line of JSON.
-fn print_json(snapshot: &Snapshot) -> io::Result<()> {
-    output::write(&::report::top::json_line(snapshot))
+/// Prints one window as a line of JSON; `false` where the reader has gone.
+fn print_json(snapshot: &Snapshot) -> io::Result<bool> {
+    output::write_part(&::report::top::json_line(snapshot))
 }
 
 /// Prints the advice of one window.

@@ -4,14 +4,36 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::top::recording as pages;
-use analysis::top::{Machine, Recorded, RecordingsCompared, UnitOutcome, recorded};
+use analysis::top::{Machine, Recorded, RecordingsCompared, STRETCHES, UnitOutcome, recorded};
 use model::recording::{RECORDING_FORMAT, Recording};
+use model::{Bytes, Nanos};
 use store::{Limits, RecordingDirectory};
 
 use super::host;
-use crate::args::{CompareArgs, RecordArgs, ReportArgs, Side};
+use crate::args::{CompareArgs, RecordArgs, ReportArgs, Side, TopArgs};
 use crate::exit::{Exit, Failure};
 use crate::{output, version};
+
+/// Length of a window that is stored.
+const WINDOW: Nanos = Nanos::from_millis(1_000 * STRETCHES as u64);
+/// The fewest bytes that are kept: each of the files that they go by holds several windows.
+const LEAST_BYTES: Bytes = Bytes::new(1 << 20);
+
+/// Checks that a recording would have windows, and keep them.
+///
+/// # Errors
+/// Limits that leave none.
+pub fn check(args: &TopArgs) -> Result<(), Failure> {
+    let RecordArgs { record, keep, keep_bytes, .. } = &args.record;
+    let refused = match () {
+        () if !record => return Ok(()),
+        () if args.time.is_some_and(|time| time < WINDOW) => format!("-t: a window of --record takes {WINDOW}: give as much or more"),
+        () if *keep < WINDOW => format!("--keep {keep}: a window takes {WINDOW}: give as much or more, such as 24h"),
+        () if *keep_bytes < LEAST_BYTES => format!("--keep-bytes {keep_bytes}: give {LEAST_BYTES} or more"),
+        () => return Ok(()),
+    };
+    Err(Failure::misuse(refused))
+}
 
 /// Makes the directory of a recording.
 ///
@@ -60,15 +82,23 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
     }
     let document = pages::document(&recorded, version::SHORT);
     let text = ::report::html::document(&document);
-    let written = store::write_report(path, &text)?;
+    let written = store::write_report(path, &text);
     if let Some(page) = &page {
         output::page(page, &text)?;
     }
     match () {
-        () if args.format.json => output::write(&pages::json(&recorded))?,
-        () if args.format.csv => return export(path, true).map(|()| Exit::Done),
+        // In JSON a failure stands alone.
+        () if args.format.json => {
+            written?;
+            output::write(&pages::json(&recorded))?;
+        }
+        () if args.format.csv => {
+            export(path, true)?;
+            written?;
+        }
         () => {
             output::show(&document, args.format.verbose)?;
+            let written = written?;
             output::write(&format!("\nReport: {}", page.unwrap_or(written).display()))?;
         }
     }

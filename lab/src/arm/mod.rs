@@ -244,18 +244,18 @@ impl ArmController {
 
 /// Returns which options an arm asked for and a trial did not get, in words.
 pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
-    let option_of = |factor| match factor {
-        Factor::Cc => Some(OptionName::Congestion),
-        Factor::Nodelay => Some(OptionName::Nodelay),
-        Factor::Sndbuf => Some(OptionName::Sndbuf),
-        Factor::Rcvbuf => Some(OptionName::Rcvbuf),
-        _ => None,
+    let is_set_by = |option: &OptionName, factor| match factor {
+        Factor::Cc => *option == OptionName::Congestion,
+        Factor::Nodelay => *option == OptionName::Nodelay,
+        Factor::Sndbuf => *option == OptionName::Sndbuf,
+        Factor::Rcvbuf => *option == OptionName::Rcvbuf,
+        Factor::Tos => ["IP_TOS", "IPV6_TCLASS"].contains(&option.as_str()),
+        _ => false,
     };
     arm.settings.iter().find_map(|setting| {
         let factor = setting.level()?.factor();
-        let wanted = option_of(factor)?;
         warnings.iter().find_map(|warning| match warning {
-            Warning::OptionNotTaken { role, option, asked, got } if *option == wanted => {
+            Warning::OptionNotTaken { role, option, asked, got } if is_set_by(option, factor) => {
                 Some(format!("{factor} did not take effect at the {role}: asked {asked}, set without an error, got {got} ({option})"))
             }
             _ => None,
@@ -369,6 +369,13 @@ mod tests {
         assert_eq!(not_taken(&arms[0], std::slice::from_ref(&warning)), None);
         let words = not_taken(&arms[1], &[Warning::OneCpu, warning]).unwrap();
         assert_eq!(words, "sndbuf did not take effect at the sender: asked 2, set without an error, got 1 (SO_SNDBUF)");
+        let arms = Arm::parse_all(&["a: tos=0xb8".to_owned(), "b: tos=0xbb".to_owned()]).unwrap();
+        for option in ["IP_TOS", "IPV6_TCLASS"] {
+            let (asked, got) = ("187".to_owned(), "184".to_owned());
+            let warning = Warning::OptionNotTaken { role: Role::Receiver, option: option.into(), asked, got };
+            let words = not_taken(&arms[1], &[warning]).unwrap();
+            assert_eq!(words, format!("tos did not take effect at the receiver: asked 187, set without an error, got 184 ({option})"));
+        }
     }
 
     #[test]

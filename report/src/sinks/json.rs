@@ -3,7 +3,7 @@
 use analysis::result::Analysis;
 use model::check::Check;
 use model::json::{Layout, write};
-use model::printable::{Keep, printable};
+use model::printable::{Keep, printable, steers};
 use serde::Serialize;
 
 /// The analysis, indented. Names are those of [`Analysis`]; a figure that is
@@ -17,10 +17,10 @@ pub fn checks(checks: &[Check]) -> String {
     pretty(&checks)
 }
 
-/// A value, indented.
+/// A value, indented, as a terminal may get it.
 pub fn pretty(value: &impl Serialize) -> String {
     match written(value, Layout::INDENTED) {
-        Ok(text) => text + "\n",
+        Ok(text) => for_terminal(&text) + "\n",
         // Cannot happen with the types as they are; still valid JSON if it does.
         Err(failure) => error("internal", &format!("the result cannot be written as JSON: {failure}")),
     }
@@ -81,14 +81,14 @@ pub(crate) fn for_script(text: &str) -> String {
 /// JSON that a terminal may get as it is: characters that steer it are escaped, and read back as they were.
 pub(crate) fn for_terminal(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter != '\\' && !letter.is_ascii_whitespace() && shown(letter).starts_with('\\') {
-            safe += &format!("\\u{:04x}", letter as u32);
-        } else {
-            safe.push(letter);
-        }
+    let mut rest = text;
+    // JSON has no control characters but line ends, and what steers only within its texts.
+    while let Some((place, letter)) = rest.char_indices().find(|(_, letter)| steers(*letter) && !letter.is_ascii_whitespace()) {
+        safe += &rest[..place];
+        safe += &format!("\\u{:04x}", letter as u32);
+        rest = &rest[place + letter.len_utf8()..];
     }
-    safe
+    safe + rest
 }
 
 /// A character as a terminal gets it.
@@ -108,6 +108,15 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["error"]["kind"], "misuse");
         assert_eq!(value["error"]["message"], "\"quoted\"\n</script>\u{0}");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_escaped_in_every_document() {
+        let text = "a\u{7f}b\u{202e}c\u{9b}\u{2066}";
+        for document in [super::pretty(&text), error(text, text)] {
+            assert_eq!(printable(&document, Keep::Lines), document.as_str());
+        }
+        assert_eq!(serde_json::from_str::<String>(&super::pretty(&text)).unwrap(), text);
     }
 
     #[test]

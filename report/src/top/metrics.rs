@@ -62,7 +62,7 @@ const UNIT: Family = Family {
     kind: Kind::Counter,
     unit: Some("seconds"),
     help: "CPU time of the network stack for a unit (cgroup), by samples, softirqs for its sockets included; other holds units \
-           without a series of their own, and all series sum to nettoll_network_cpu_seconds.",
+           without a series of their own. Rates of all series sum to that of nettoll_network_cpu_seconds.",
 };
 const MESSAGES: Family = Family {
     name: "nettoll_unit_messages",
@@ -95,7 +95,7 @@ const INTERVAL: Family =
     Family { name: "nettoll_sample_interval_seconds", kind: Kind::Gauge, unit: Some("seconds"), help: "Distance of two samples of a CPU." };
 const BUILD: Family = Family { name: "nettoll_build", kind: Kind::Info, unit: None, help: "The nettoll that counts." };
 
-/// Counters as text; ends with a newline. Each sum over units is the total, digit by digit.
+/// Counters as text; ends with a newline. What all units rise by is what the total rises by, digit by digit.
 pub fn metrics(counters: &Counters, version: &str, form: MetricsForm) -> String {
     let mut out = Writer { text: String::new(), form };
     if counters.interval.get() > 0 {

@@ -8,7 +8,7 @@ use model::Nanos;
 use model::recording::{RECORDING_FORMAT, RecordedUnit, RecordedWindow, Recording};
 use proptest::prelude::{any, prop_assert, proptest};
 
-use super::{Limits, RecordingDirectory, parse_recorded, read_recorded};
+use super::{Limits, MOST_NAME_BYTES, Names, RecordingDirectory, parse_recorded, read_recorded};
 use crate::read_recording;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -91,6 +91,36 @@ fn old_windows_go_by_time_and_by_bytes() {
 }
 
 #[test]
+fn files_that_went_by_other_hands_stop_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let mut directory = RecordingDirectory::create(root.path(), &head(), Limits { bytes: 100_000, ..DAY }).unwrap();
+    let file = |number: u64| directory.path().join(format!("windows/{number:06}.jsonl"));
+    let [first, absent] = [file(1), file(2)];
+    let store = |directory: &mut RecordingDirectory, number: u64| directory.append(&window(HOUR_MS + number, 40)).unwrap();
+    while !absent.exists() {
+        let number = directory.next;
+        store(&mut directory, number);
+    }
+    fs::remove_file(first).unwrap();
+    (0..200).for_each(|number| store(&mut directory, 10 + number));
+    assert!(bytes(directory.path()) <= 120_000, "the limit holds on");
+    // A reader meets a name whose file the writer removes: here one that leads nowhere.
+    std::os::unix::fs::symlink(root.path().join("gone"), &absent).unwrap();
+    let (all, bad) = read(directory.path());
+    assert!(!all.is_empty() && bad == 0);
+}
+
+#[test]
+fn names_without_end_take_no_memory() {
+    let mut names = Names::default();
+    let line = |number: u64| {
+        format!("{{\"v\":1,\"w\":[1,2,3,4,5,6,7],\"l\":{{}},\"k\":{{}},\"m\":true,\"n\":[\"{number}{}\"],\"u\":[]}}", "x".repeat(1 << 20))
+    };
+    let taken = (0..100).filter(|number| parse_recorded(line(*number).as_bytes(), &mut names).is_some()).count();
+    assert!((60..64).contains(&taken) && names.bytes <= MOST_NAME_BYTES, "{taken}");
+}
+
+#[test]
 fn a_torn_line_costs_only_itself() {
     let root = tempfile::tempdir().unwrap();
     let mut directory = RecordingDirectory::create(root.path(), &head(), DAY).unwrap();
@@ -112,7 +142,7 @@ fn a_torn_line_costs_only_itself() {
 proptest! {
     #[test]
     fn no_line_ends_the_reader(bytes in proptest::collection::vec(any::<u8>(), 0..300), place in any::<u64>()) {
-        let mut names = Vec::new();
+        let mut names = Names::default();
         prop_assert!(parse_recorded(&bytes, &mut names).is_none());
         let line = format!("{{\"v\":1,\"w\":[1,2,3,4,5,6,7],\"l\":{{}},\"k\":{{}},\"m\":true,\"n\":[\"/a\"],\"u\":[[{place},1,1,1,1,1]]}}");
         prop_assert!(parse_recorded(line.as_bytes(), &mut names).is_some() == (place == 0));

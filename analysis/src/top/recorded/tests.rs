@@ -111,4 +111,13 @@ fn what_is_too_short_or_impossible_is_left_out() {
     });
     recorded.push(&RecordedWindow::default());
     assert_eq!((recorded.damaged, recorded.windows()), (2, 10));
+    let usual = made_windows(10..11, 1.0, 1).remove(0);
+    for (layers, own) in [(u64::MAX, 0), (1, u64::MAX)] {
+        let layers = BTreeMap::from([("tcp".to_owned(), layers)]);
+        recorded.push(&RecordedWindow { layers, own: Nanos::new(own), ..usual.clone() });
+    }
+    assert_eq!((recorded.damaged, recorded.windows()), (4, 10));
+    // Names that no nettoll has are one.
+    (0..100).for_each(|layer| recorded.push(&RecordedWindow { layers: BTreeMap::from([(format!("layer {layer}"), 1)]), ..usual.clone() }));
+    assert_eq!(recorded.layer_series().into_iter().map(|(name, _)| name).collect::<Vec<_>>(), ["tcp", "others"]);
 }

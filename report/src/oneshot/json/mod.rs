@@ -13,6 +13,7 @@ use model::host::HostFacts;
 use serde_json::{Map, Value, json};
 
 use super::{Row, TrialFacts};
+use crate::sinks::json::for_terminal;
 
 /// The version of the object under `nettoll`.
 const FORMAT: u32 = 1;
@@ -83,5 +84,5 @@ fn known<const N: usize>(all: [(&str, Option<Value>); N]) -> Map<String, Value> 
 }
 
 fn pretty(value: &Value) -> String {
-    format!("{value:#}\n")
+    for_terminal(&format!("{value:#}\n"))
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::{Row, TrialFacts};
 use super::{end_of, intervals, own, start};
+use crate::sinks::json::for_terminal;
 
 /// The first event. `record` stands for the trial, which has not begun: ports and the buffers that the
 /// kernel gave are those of [`super::render`].
@@ -38,7 +39,7 @@ pub fn failure(message: &str) -> String {
 
 fn event(name: &str, data: &Value) -> String {
     // iperf3's begin with the name.
-    format!("{{\"event\":\"{name}\",\"data\":{data}}}\n")
+    for_terminal(&format!("{{\"event\":\"{name}\",\"data\":{data}}}\n"))
 }
 
 #[cfg(test)]
@@ -47,9 +48,10 @@ mod tests {
 
     #[test]
     fn a_failure_is_two_lines_of_json() {
-        let text = failure("connect: \"refused\"\n");
+        let text = failure("connect: \"refused\"\n\u{7f}\u{202e}");
         let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!((&events[0]["event"], &events[0]["data"]), (&"error".into(), &"connect: \"refused\"\n".into()));
+        assert_eq!((&events[0]["event"], &events[0]["data"]), (&"error".into(), &"connect: \"refused\"\n\u{7f}\u{202e}".into()));
+        assert!(!text.contains(['\u{7f}', '\u{202e}']));
         assert_eq!((events.len(), &events[1]["event"]), (2, &"end".into()));
         assert!(text.starts_with("{\"event\":\"error\",\"data\":"));
     }

@@ -72,7 +72,14 @@ fn scrapes(stretches: impl Iterator<Item = Vec<(usize, u8)>>) -> (usize, Counter
             assert!(before.get(name).is_none_or(|before| before <= value), "{name} fell from {:?} to {value}", before.get(name));
         }
         let sum = |family: &str| now.iter().filter(|(name, _)| name.starts_with(family)).map(|(_, value)| value).sum::<u128>();
-        assert_eq!(sum("nettoll_unit_network_cpu_seconds_total"), sum("nettoll_network_cpu_seconds_total"));
+        // What a query of rates adds up: each series by what it rose, one that is new from 0.
+        let rise = |family: &str| {
+            let of = |(name, value): (&String, &u128)| value - before.get(name).copied().unwrap_or(0);
+            now.iter().filter(|(name, _)| name.starts_with(family)).map(of).sum::<u128>()
+        };
+        assert_eq!(rise("nettoll_unit_network_cpu_seconds_total"), rise("nettoll_network_cpu_seconds_total"));
+        let ended = counters.ended.cpu.iter().sum::<u64>();
+        assert_eq!(sum("nettoll_unit_network_cpu_seconds_total") + u128::from(ended), sum("nettoll_network_cpu_seconds_total"));
         assert!(now.keys().filter(|name| name.starts_with("nettoll_unit_run_delay")).count() <= 201);
         (before, count) = (now, count + 1);
     }
@@ -87,7 +94,7 @@ fn a_thousand_scrapes_of_units_that_come_and_go_never_fall_and_add_up() {
         (0..30).map(|one| ((born + 80 - one * 7 % 80), (one % 3) as u8)).collect()
     }));
     assert_eq!((count, counters.units.len()), (1_000, 200));
-    assert!(counters.other.has_work());
+    assert!(counters.other.has_work() && counters.ended.has_work());
     assert_eq!(counters.network.values().sum::<u64>(), 30_000 * PERIOD);
 }
 
