@@ -39,15 +39,22 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         output::write(&VIEWS.replacen(LINES, &lines(&args.runs.directory), 1))?;
         return Ok(Exit::Done);
     }
-    let (mut first, mut first_recording) = (true, true);
-    for path in paths(args)? {
+    let mut first = true;
+    let paths = paths(args)?;
+    if let Some(recording) = paths.iter().find(|path| store::is_recording(path))
+        && let Some(run) = paths.iter().find(|path| !store::is_recording(path))
+    {
+        let words = "is a recording of top, whose table has other columns: export it in a call of its own, without";
+        return Err(Failure::misuse(format!("{} {words} {}", recording.display(), run.display())));
+    }
+    for path in paths {
         if store::is_recording(&path) {
             if args.form.trials || args.form.slices || args.form.benchstat {
                 let words = "is a recording of top, whose windows are exported without a form or with --csv";
                 return Err(Failure::misuse(format!("{} {words}", path.display())));
             }
-            top::recording::export(&path, first_recording)?;
-            first_recording = false;
+            top::recording::export(&path, first)?;
+            first = false;
             continue;
         }
         one(&path, args, first)?;

@@ -28,6 +28,15 @@ refuse() {
     echo "gate-arms: $1" >&2
     exit 2
 }
+fail() {
+    echo "gate-arms: $1" >&2
+    exit 1
+}
+for word in "$@"; do
+    case $word in
+    --dry-run | --check | --runs | --runs=*) refuse "leave $word out: the gate is one run, below OUT" ;;
+    esac
+done
 if [ -n "${ARM:-}" ]; then
     [[ $ARM == *"{}"* ]] || refuse "ARM has no {}, so that both versions are one: name the version's tree, such as api=exec:{}/server"
     [ -z "${BASE_ARM:-}${CANDIDATE_ARM:-}" ] || refuse "ARM compares two versions, BASE_ARM and CANDIDATE_ARM two settings: set either"
@@ -35,6 +44,13 @@ elif [ -n "${BUILD:-}" ]; then
     refuse "BUILD without ARM: set ARM to what uses the version built, such as api=exec:{}/server"
 elif [ "${BASE_ARM:-}" = "${CANDIDATE_ARM:-}" ]; then
     refuse "both arms are equal: set ARM, or BASE_ARM and CANDIDATE_ARM"
+fi
+for program in nettoll ${ARM:+git}; do
+    command -v "$program" >/dev/null || fail "$program is not in PATH: install it"
+done
+if [ -n "${ARM:-}" ]; then
+    tree=$(git rev-parse --show-toplevel 2>/dev/null) || fail "$PWD is in no work tree of git: call this where both versions are"
+    [[ $tree != *[[:space:],]* ]] || refuse "blanks and commas end the settings of an arm, and $tree has some: clone to another path"
 fi
 out=${OUT:-nettoll-gate}
 # What an earlier call left is no part of this one.
@@ -49,28 +65,24 @@ touch "$out/.gate"
 
 arms=("base${BASE_ARM:+: $BASE_ARM}" "candidate${CANDIDATE_ARM:+: $CANDIDATE_ARM}")
 if [ -n "${ARM:-}" ]; then
-    tree=$(git rev-parse --show-toplevel)
     if [ -z "${BASE:-}" ]; then
         # What a pull request of GitHub, and a merge request of GitLab, is to be merged into.
         target=${GITHUB_BASE_REF:+origin/$GITHUB_BASE_REF}
         target=${target:-${CI_MERGE_REQUEST_DIFF_BASE_SHA:-HEAD^}}
-        BASE=$(git merge-base "$target" HEAD) || {
-            echo "gate-arms: git finds no common commit of $target and HEAD: fetch the whole history (fetch-depth: 0), or set BASE" >&2
-            exit 1
-        }
+        BASE=$(git merge-base "$target" HEAD 2>/dev/null) ||
+            fail "git finds no common commit of $target and HEAD: fetch the whole history (fetch-depth: 0), or set BASE"
     fi
+    commit=$(git rev-parse --verify --quiet --end-of-options "$BASE^{commit}") ||
+        fail "git has no commit $BASE: fetch the whole history, or set another BASE"
+    [ "$commit" != "$(git rev-parse HEAD)" ] || [ -n "$(git -C "$tree" status --porcelain --untracked-files=no)" ] ||
+        refuse "BASE is this commit, so that both versions are one: set another BASE"
     base=$(mktemp -d)
     trap 'git -C "$tree" worktree remove --force "$base/tree" 2>/dev/null || true; rm -rf "$base"' EXIT
-    git -C "$tree" worktree add --quiet --detach "$base/tree" "$BASE" || {
-        echo "gate-arms: git has no tree of $BASE: fetch the whole history, or set another BASE" >&2
-        exit 1
-    }
+    git -C "$tree" worktree add --quiet --detach "$base/tree" "$commit" ||
+        fail "git makes no tree of $BASE: fetch the whole history, or set another BASE"
     for version in "$base/tree" "$tree"; do
         # Codes 3 and 4 are verdicts: that of a build is none.
-        (cd "$version" && sh -c "${BUILD:-:}") >&2 || {
-            echo "gate-arms: BUILD failed in $version (exit $?): $BUILD" >&2
-            exit 1
-        }
+        (cd "$version" && sh -c "${BUILD:-:}") >&2 || fail "BUILD failed in $version (exit $?): $BUILD"
     done
     arms=("base: ${ARM//\{\}/"$base/tree"}" "candidate: ${ARM//\{\}/"$tree"}")
 fi

@@ -172,21 +172,33 @@ fn what_a_gate_cannot_do_is_refused() -> Result<(), Skip> {
     let settings = ("CANDIDATE_ARM", "api=sendmmsg");
     gate(&["size"], &[("OUT", "mine"), settings]).refused(2, &["mine holds what no gate wrote"]);
     assert!(tool.path().join("mine/thesis").is_file());
+    let version = ("ARM", "tool={}/nettoll");
+    gate(&["size"], &[version]).refused(1, &["is in no work tree of git"]);
+    gate(&["size", "--dry-run"], &[settings]).refused(2, &["leave --dry-run out"]);
     git(tool.path(), &["init", "-q"]);
     fs::write(tool.path().join("spins"), "").unwrap();
     git(tool.path(), &["add", "spins"]);
     git(tool.path(), &["commit", "-q", "-m", "one"]);
-    gate(&["size"], &[("ARM", "tool={}/nettoll")]).refused(1, &["git finds no common commit of HEAD^ and HEAD", "BASE"]);
+    gate(&["size"], &[version]).refused(1, &["git finds no common commit of HEAD^ and HEAD", "BASE"]);
     // What is wrong in a study is said by nettoll, with its code.
     gate(&["size", "--test", "NONE"], &[settings]).refused(2, &["NONE"]);
     // Arms that are one would pass always.
     gate(&["size"], &[]).refused(2, &["both arms are equal"]);
     gate(&["size"], &[("BUILD", "true")]).refused(2, &["BUILD without ARM"]);
     gate(&["size"], &[("ARM", "api=exec:./server")]).refused(2, &["ARM has no {}"]);
-    gate(&["size"], &[("ARM", "tool={}/nettoll"), settings]).refused(2, &["set either"]);
-    gate(&["size"], &[("ARM", "tool={}/nettoll"), ("BASE", "0123")]).refused(1, &["git has no tree of 0123"]);
+    gate(&["size"], &[version, settings]).refused(2, &["set either"]);
+    gate(&["size"], &[version, ("BASE", "HEAD")]).refused(2, &["BASE is this commit"]);
+    for none in ["0123", "--force", "a 'branch'"] {
+        gate(&["size"], &[version, ("BASE", none)]).refused(1, &[&format!("git has no commit {none}")]);
+    }
+    let blank = tool.path().join("a tree");
+    git(tool.path(), &["clone", "-q", ".", "a tree"]);
+    let other =
+        Answer::from(tool.other(&ci("gate-arms.sh")).arg("size").current_dir(&blank).env("PATH", &path).envs([version]).output().unwrap());
+    other.refused(2, &["blanks and commas end the settings of an arm"]);
+    fs::write(tool.path().join("spins"), "1").unwrap();
     // 4 is the verdict `open`, and no exit code of a build.
-    gate(&["size"], &[("ARM", "tool={}/nettoll"), ("BASE", "HEAD"), ("BUILD", "exit 4")]).refused(1, &["BUILD failed in "]);
+    gate(&["size"], &[version, ("BASE", "HEAD"), ("BUILD", "exit 4")]).refused(1, &["BUILD failed in "]);
     let same = Answer::from(tool.other(&ci("gate.sh")).args(["same", "same", "size"]).env("PATH", &path).output().unwrap());
     same.refused(2, &["two directories"]);
     Ok(())

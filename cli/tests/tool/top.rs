@@ -5,7 +5,7 @@ pub mod networks;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::recording::{RECORDING_FORMAT, RecordedUnit, RecordedWindow, Recording};
@@ -25,6 +25,7 @@ crate::claims!(
     who_moves_small_messages_one_a_call_is_advised_to_move_several,
     a_user_without_privileges_is_shown_what_is_left_and_the_remedy,
     values_that_no_window_takes_are_refused,
+    a_reader_that_goes_ends_it,
     a_signal_ends_it_with_the_window_so_far,
     public_parsers_read_counters_that_add_up,
     scrapers_that_stall_hold_up_neither_the_reader_nor_others,
@@ -167,6 +168,20 @@ fn values_that_no_window_takes_are_refused() -> Result<(), Skip> {
     run(&["--rate", "0"]).refused(2, &["--rate 0", "1 to 10000"]);
     run(&["-t", "10ms"]).refused(2, &["-t", "1s"]);
     run(&["-J", "--rate", "20000"]).refused_in_json(2, &["--rate 20000"]);
+    tool.run(&["top", "--listen", "localhost:9469"]).refused(2, &["'localhost:9469'", "write 127.0.0.1:9469"]);
+    let gone = tool.run(&["top", "--textfile", "none/x.prom", "-t", "1s"]);
+    gone.refused(1, &["cannot write none/x.prom: No such file or directory; check the path"]);
+    Ok(())
+}
+
+fn a_reader_that_goes_ends_it() -> Result<(), Skip> {
+    let mut child = Tool::new().command(&["top", "-J"]).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it writes to no reader");
+        std::thread::sleep(Duration::from_millis(100));
+    }
     Ok(())
 }
 
@@ -300,6 +315,9 @@ fn a_recording_is_stored_and_reported() -> Result<(), Skip> {
     tool.run(&["show"]).done().says("Recordings of top");
     tool.run(&["report", "latest", "--markdown"]).refused(2, &["recording of top"]);
     tool.run(&["top", "--keep", "1h"]).refused(2, &["--record"]);
+    tool.run(&["top", "--record", "-t", "5s"]).refused(2, &["takes 10 s"]);
+    tool.run(&["top", "--record", "--keep", "0"]).refused(2, &["--keep 0", "24h"]);
+    tool.run(&["top", "--record", "--keep-bytes", "0"]).refused(2, &["--keep-bytes 0", "or more"]);
     Ok(())
 }
 
@@ -351,6 +369,8 @@ fn two_recordings_are_compared_and_exported() -> Result<(), Skip> {
     let rows = tool.run(&["export", &before, &after]).done().stdout;
     assert_eq!((rows.lines().count(), rows.matches("format,run").count()), (1 + 2 * 60 * 3, 1), "{}", &rows[..200]);
     tool.run(&["export", &before, "--trials"]).refused(2, &["recording of top"]);
+    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/runs/sizes");
+    tool.run(&["export", stored, &before]).refused(2, &["has other columns", "in a call of its own"]);
     tool.run(&["report", &before]).done().says("Report: ");
     Ok(())
 }
@@ -365,9 +385,17 @@ fn a_damaged_recording_is_read_as_far_as_it_is_whole() -> Result<(), Skip> {
     assert_eq!([&windows(&run)["windows"], &windows(&run)["damaged"]], [59, 1]);
     let hostile = b"{\"v\":1,\"w\":[1,18446744073709551615,4294967295,18446744073709551615,1,1,1],\"l\":{},\"k\":{},\"m\":true,\
         \"n\":[\"\\u001b[31m<script>\"],\"u\":[[0,18446744073709551615,18446744073709551615,1,1,1]]}\n";
-    std::fs::write(&file, [&whole[..], b"\0\0\n[1]\n", hostile].concat()).unwrap();
-    let found = windows(&run);
-    assert_eq!(found["windows"], 60, "{found}");
+    let name = "/\u{202e}\u{7f}";
+    let steers = format!(
+        "{{\"v\":1,\"w\":[18446744073709551615,10000000000,2,10000000,1,1,1],\"l\":{{}},\"k\":{{}},\"m\":true,\"n\":[\"{name}\"],\
+         \"u\":[[4,1,0,0,1,1]]}}\n"
+    );
+    std::fs::write(&file, [&whole[..], b"\0\0\n[1]\n", hostile, steers.as_bytes()].concat()).unwrap();
+    let found = tool.run(&["report", &run, "-J"]).done();
+    assert!(!found.stdout.contains(['\u{202e}', '\u{7f}']), "{}", found.stdout);
+    let found = found.json();
+    assert_eq!(found["windows"], 61, "{found}");
+    assert!(found["units"].as_array().unwrap().iter().any(|unit| unit["name"] == name), "{found}");
     let text = tool.run(&["report", &run]).done();
     assert!(!text.stdout.contains('\u{1b}'), "{}", text.stdout);
     std::fs::remove_dir_all(file.parent().unwrap()).unwrap();

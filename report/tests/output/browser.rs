@@ -540,6 +540,8 @@ fn forest_plots_and_claims_fit_every_screen() {
             let seen = format!("[...document.querySelectorAll('{wanted}')].filter(one => one.getClientRects().length > 0).length > 0");
             assert_eq!(page.evaluate(&seen), true, "{name} at {width}");
             assert_fits(&mut page, screen);
+            let answer = "[...document.querySelectorAll('.scroll')].filter(one => !one.closest('details:not([open])') && one.scrollWidth > one.clientWidth + 1).length";
+            assert!(name != &"arms" || page.evaluate(answer) == 0, "tables of the answer scroll at {width}");
             unfold(&mut page);
             assert_readable(&mut page, "svg.chart");
             let scrolls = "[...document.querySelectorAll('.scroll:has(> .claims)')].some(one => one.scrollWidth > one.clientWidth + 1)";
