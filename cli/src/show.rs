@@ -14,6 +14,9 @@ use crate::{attach, exact, output, top};
 /// Bytes of trials that are read of runs without a summary, such as those that were killed.
 const MOST_READ: u64 = 4 << 20;
 
+/// Bytes of windows of recordings that are read for a list, the latest recording first: those of a day or two.
+const MOST_WINDOWS: u64 = 32 << 20;
+
 /// Lists the stored runs, the earliest first, or tells of one. Each run has a summary from its
 /// last report; of runs without one no more trials are read than [`MOST_READ`], the latest first.
 ///
@@ -37,7 +40,10 @@ fn all(args: &ShowArgs) -> Result<(), Failure> {
     let paths = store::paths(&args.runs.directory)?;
     let attached: Vec<String> = paths.iter().filter(|path| store::is_attached(path)).map(|path| attach::line(path)).collect();
     let counted: Vec<String> = paths.iter().filter(|path| store::is_exact(path)).map(|path| exact::line(path)).collect();
-    let recorded: Vec<String> = paths.iter().filter(|path| store::is_recording(path)).map(|path| top::recording::line(path)).collect();
+    let mut room = MOST_WINDOWS;
+    let recordings = paths.iter().rev().filter(|path| store::is_recording(path));
+    let mut recorded: Vec<String> = recordings.map(|path| top::recording::line(path, &mut room)).collect();
+    recorded.reverse();
     let errors: Vec<String> = found.iter().map(|one| one.run.as_ref().err().map_or_else(String::new, ToString::to_string)).collect();
     let mut room = MOST_READ;
     let mut summaries: Vec<_> = found.iter().rev().map(|one| summary(&one.path, &mut room)).collect();

@@ -213,6 +213,12 @@ fn file_name(number: u64) -> String {
     format!("{number:06}.jsonl")
 }
 
+/// Bytes of the windows of a recording; 0 where they cannot be read.
+pub fn recorded_bytes(path: &Path) -> u64 {
+    let entries = fs::read_dir(path.join(layout::RECORDED)).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len())).sum()
+}
+
 /// Shows each window of a recording, in the order in which they were stored; returns the number of lines that hold none.
 ///
 /// # Errors

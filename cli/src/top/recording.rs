@@ -118,9 +118,14 @@ pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line for a list of runs.
-pub fn line(path: &Path) -> String {
+/// A line for a list of runs; `room` is the number of bytes that may still be read for such lines.
+pub fn line(path: &Path, room: &mut u64) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let bytes = store::recorded_bytes(path);
+    let Some(left) = room.checked_sub(bytes) else {
+        return format!("{name} {} of windows: `nettoll show` with its name adds them up", Bytes::new(bytes));
+    };
+    *room = left;
     match read(path) {
         Ok(recorded) => format!("{name} {}", pages::headline(&recorded)),
         Err(_) => format!("{name} cannot be read: `nettoll show` with its name says why"),

@@ -372,6 +372,12 @@ fn two_recordings_are_compared_and_exported() -> Result<(), Skip> {
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/runs/sizes");
     tool.run(&["export", stored, &before]).refused(2, &["has other columns", "in a call of its own"]);
     tool.run(&["report", &before]).done().says("Report: ");
+    // A list does not read what takes long.
+    let file = tool.path().join("runs").join(&before).join("windows/000002.jsonl");
+    std::fs::File::create(file).unwrap().set_len(40 << 20).unwrap();
+    let list = tool.run(&["show"]).done();
+    list.says("of windows: `nettoll show` with its name adds them up");
+    list.says("unit-0 the most");
     Ok(())
 }
 

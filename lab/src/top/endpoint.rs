@@ -96,7 +96,11 @@ impl Server {
             match poll(&mut files, wait.unwrap_or(PollTimeout::NONE)) {
                 Ok(_) => {}
                 Err(Errno::EINTR) => continue,
-                Err(_) => return,
+                // The kernel has no memory for it now.
+                Err(_) => {
+                    thread::sleep(PAUSE);
+                    continue;
+                }
             }
             let ready: Vec<bool> = files.iter().map(|file| file.any().unwrap_or(false)).collect();
             if ready[0] {
