@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use analysis::stopping::Observer;
-use lab::Listener;
 use lab::study::{Past, Resumed, StudyError};
+use lab::woven::Rest;
+use lab::{Event, Listener};
+use model::Plan;
 use model::host::HostFacts;
 use model::plan::ApprovedPlan;
 use model::run::Status;
+use model::woven::Slice;
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
 use crate::consent::{self, Consent};
@@ -40,7 +43,7 @@ type GoOn<'a> = &'a dyn Fn(&ApprovedPlan, Past, &mut dyn Listener) -> Result<Res
 pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBool>, go_on: GoOn) -> Result<ResumedRun, Failure> {
     // Before anything is written there, and again of what was read.
     consent::own(path)?;
-    let Reopened { directory, cut } = RunDirectory::reopen(path)?;
+    let Reopened { mut directory, cut } = RunDirectory::reopen(path)?;
     let path = directory.path().to_owned();
     let reader = RunReader::open(&path)?;
     // What is shown is what is carried out: it is not read again.
@@ -68,14 +71,29 @@ pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBo
     if io::stderr().is_terminal() {
         reader.trials()?.flatten().for_each(|trial| seen.push(&trial));
     }
-    // A trial that cannot be read is measured again; the report names its line.
+    let slices = if plan.woven { keep_whole(&mut directory, &reader, &plan)? } else { Vec::new() };
+    let mut progress = Progress::new(&plan, seen);
+    slices.iter().for_each(|(group, instance, slices)| progress.hear(&Event::Slices { group: *group, instance: *instance, slices }));
+    // A trial in turn that cannot be read is measured again; the report names its line.
     let mut trials = reader.trials()?.filter_map(Result::ok);
-    let past = Past { hosts: &hosts, warnings: &warnings, trials: &mut trials };
-    let mut recorder = Recorder::again(directory, run, Progress::new(&plan, seen), interrupted);
+    let past = Past { hosts: &hosts, warnings: &warnings, trials: &mut trials, slices: &mut slices.into_iter() };
+    let mut recorder = Recorder::again(directory, run, progress, interrupted);
     let outcome = go_on(&plan, past, &mut recorder);
     drop(recorder);
     if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {
         output::note(&format!("{} is complete: nothing is left to run", path.display()));
     }
     Ok(ResumedRun { path, plan, outcome: outcome.map(|resumed| resumed.status) })
+}
+
+/// Cuts off the trials and slices of an instance that was cut short, and returns the slices of all before it.
+fn keep_whole(directory: &mut RunDirectory, reader: &RunReader, plan: &Plan) -> Result<Vec<(usize, u32, Vec<Slice>)>, Failure> {
+    let rest = Rest::after(plan, &mut reader.trials()?.map(Result::ok))?;
+    directory.keep_trials(rest.lines)?;
+    let mut slices = Vec::new();
+    for group in 0..plan.groups().len() {
+        let kept = store::keep_slices(directory.path(), group, |instance| rest.has(group, instance))?;
+        slices.extend(kept.into_iter().map(|one| (group, one.instance, one.slices)));
+    }
+    Ok(slices)
 }

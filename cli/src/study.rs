@@ -220,7 +220,11 @@ fn go_on(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: args.arms.host_wide, allow_exec: args.allow_exec, yes: args.yes };
-    let go_on = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::study::resume(plan, &credentials, past, listener);
+    let gate = args.arms.gate.gate();
+    let go_on = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| match plan.woven {
+        true => lab::woven::resume(plan, &gate, &credentials, past, listener),
+        false => lab::study::resume(plan, &credentials, past, listener),
+    };
     let ResumedRun { path, plan, outcome } = resume::run(path, false, consent, interrupted, &go_on)?;
     conclude(&path, &plan, outcome, rules, args)
 }
@@ -252,12 +256,7 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
         return Ok(concluded);
     }
     let (place, id) = (path.display(), path.file_name().unwrap_or_default().display());
-    let how = if plan.woven {
-        format!("add instances with `nettoll study --again {id} --blocks N`")
-    } else {
-        format!("go on with `nettoll study --resume {id}`")
-    };
-    output::note(&format!("interrupted; every finished trial is kept in {place}; {how}"));
+    output::note(&format!("interrupted; every finished trial is kept in {place}; go on with `nettoll study --resume {id}`"));
     Ok(Exit::Failed)
 }
 

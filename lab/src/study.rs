@@ -59,9 +59,6 @@ pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Li
 /// See [`StudyError`]. Where the run cannot go on, nothing is told to the
 /// listener.
 pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listener: &mut dyn Listener) -> Result<Resumed, StudyError> {
-    if plan.woven {
-        return Err(StudyError::WovenAgain);
-    }
     let replay = Replay::from_trials(plan, past.trials)?;
     if let Some(status) = replay.complete.clone() {
         // Killed between its last trial and its end, it does not know yet.

@@ -1,6 +1,8 @@
 //! A study whose arms or ways of sending are woven: hosts and a link for each member of a group, all of them alive, and
 //! instances in which they take turns, until a look settles every verdict.
 
+mod rest;
+
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::ControlFlow;
@@ -20,15 +22,18 @@ use model::warning::Warning;
 use model::woven::{self, Slice, exchange};
 use model::{Cell, Nanos, Pass, Role};
 
+pub use rest::Rest;
+
 use crate::arm::{self, ArmController, ArmError};
 use crate::connection::Credentials;
 use crate::error::TrialError;
 use crate::event::{Event, Listener, Quiet};
+use crate::host_diff;
 use crate::lacking;
 use crate::refusal::Refusal;
 use crate::remote::HostError;
 use crate::session::{Session, Setting};
-use crate::study::{StudyError, close};
+use crate::study::{Past, Resumed, StudyError, close};
 use crate::trial::woven::{Torn, Woven, WovenArm, run as run_instance};
 use crate::trial::{self, Done, TrialSpec};
 
@@ -39,8 +44,54 @@ use crate::trial::{self, Done, TrialSpec};
 /// See [`StudyError`]. Failures of single instances are recorded, not errors.
 pub fn run(plan: &ApprovedPlan, gate: &Gate, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
     let Some(mut weaver) = Weaver::open(plan, credentials, listener)? else { return Ok(Status::Interrupted) };
-    let outcome = weaver.rehearse().and_then(|()| weaver.opened()).and_then(|()| weaver.run_blocks(gate));
+    let mut observer = WovenObserver::new(plan, gate);
+    let begun = weaver.rehearse().and_then(|()| weaver.opened());
+    let outcome = begun.and_then(|()| weaver.run_blocks(&Rest::default(), &mut observer));
     weaver.conclude(outcome)
+}
+
+/// Goes on with a woven run that was stopped. Its trials and slices are those before its [`Rest`].
+///
+/// # Errors
+/// See [`StudyError`]. Where the run cannot go on, the listener hears nothing.
+pub fn resume(
+    plan: &ApprovedPlan,
+    gate: &Gate,
+    credentials: &Credentials,
+    past: Past,
+    listener: &mut dyn Listener,
+) -> Result<Resumed, StudyError> {
+    let mut observer = WovenObserver::new(plan, gate);
+    past.slices.for_each(|(group, instance, slices)| observer.push_slices(group, instance, &slices));
+    let rest = Rest::after(plan, &mut past.trials.inspect(|record| observer.push(record)).map(Some))?;
+    let settled = rest.done.is_empty() && observer.is_settled(rest.block);
+    if settled || rest.block >= plan.blocks.most {
+        // Killed between its last trial and its end, it does not know yet.
+        let status = if settled { Status::Settled } else { Status::BlocksDone };
+        let _ = listener.hear(&Event::Closed { hosts: &[], warnings: past.warnings, status: &status }).map_err(StudyError::Listener)?;
+        return Ok(Resumed { status, nothing_left: true });
+    }
+    let fresh = rest.lines == 0;
+    if past.hosts.is_empty() && !fresh {
+        return Err(StudyError::NoFacts);
+    }
+    let Some(mut weaver) = Weaver::open(plan, credentials, listener)? else {
+        return Ok(Resumed { status: Status::Interrupted, nothing_left: false });
+    };
+    let begun = match fresh {
+        true => weaver.rehearse().and_then(|()| weaver.opened()),
+        false => weaver.inherit(&past, rest.lines).and_then(|()| weaver.rehearse()).and_then(|()| weaver.resumed(rest.lines)),
+    };
+    if let Err(error @ StudyError::HostsChanged(_)) = begun {
+        return Err(error);
+    }
+    let outcome = begun.and_then(|()| weaver.run_blocks(&rest, &mut observer));
+    weaver.conclude(outcome).map(|status| Resumed { status, nothing_left: false })
+}
+
+/// Number of a group's instance in a block among those of all groups.
+const fn place_of(block: u32, group: usize) -> u32 {
+    block.wrapping_add((group as u32).wrapping_mul(1 << 20))
 }
 
 /// Owner of everything that a woven study needs.
@@ -174,10 +225,26 @@ impl<'a> Weaver<'a> {
         self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
     }
 
-    fn run_blocks(&mut self, gate: &Gate) -> Result<Status, StudyError> {
-        let mut observer = WovenObserver::new(self.plan, gate);
-        for number in 0..self.plan.blocks.most {
-            if self.tell(&Event::BlockStarted { block: number })?.is_break() || self.run_block(number, &mut observer)?.is_break() {
+    /// Takes the warnings of the past, where the hosts are those that it had.
+    fn inherit(&mut self, past: &Past, trials: u64) -> Result<(), StudyError> {
+        let first = &mut self.sessions[0];
+        let changed = host_diff::compare(past.hosts, first.facts());
+        if !changed.grave.is_empty() {
+            return Err(StudyError::HostsChanged(changed.grave.join("; ")));
+        }
+        first.inherit(past.warnings.to_vec());
+        first.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
+        Ok(())
+    }
+
+    fn resumed(&mut self, trials: u64) -> Result<(), StudyError> {
+        let event = Event::Resumed { trials, warnings: self.sessions[0].warnings() };
+        self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
+    }
+
+    fn run_blocks(&mut self, rest: &Rest, observer: &mut WovenObserver) -> Result<Status, StudyError> {
+        for number in rest.block..self.plan.blocks.most {
+            if self.tell(&Event::BlockStarted { block: number })?.is_break() || self.run_block(number, rest, observer)?.is_break() {
                 return Ok(Status::Interrupted);
             }
             let _ = self.tell(&Event::BlockDone { blocks: number + 1 })?;
@@ -188,11 +255,16 @@ impl<'a> Weaver<'a> {
         Ok(Status::BlocksDone)
     }
 
-    /// Each group once: an instance, or its trials in turn.
-    fn run_block(&mut self, number: u32, observer: &mut WovenObserver) -> Result<ControlFlow<()>, StudyError> {
+    /// Each group of the rest once: an instance, or its trials in turn.
+    fn run_block(&mut self, number: u32, rest: &Rest, observer: &mut WovenObserver) -> Result<ControlFlow<()>, StudyError> {
         let (mut position, mut works, mut last_failure) = (0, false, None);
         for group in woven::order(self.plan.seed, u32::MAX, number, self.groups.len()) {
-            let place = number.wrapping_add((group as u32).wrapping_mul(1 << 20));
+            if rest.has(group, number) {
+                // Whether anything works is not asked of half a block.
+                (position, works) = (position + self.groups[group].members.len() as u32, true);
+                continue;
+            }
+            let place = place_of(number, group);
             let exchange = exchange(self.plan.seed, place, self.groups[group].members.len());
             let at = At { group, number, place, swapped: exchange.swapped };
             let (slices, mut records) = match self.groups[group].in_turn {

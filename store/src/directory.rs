@@ -176,8 +176,18 @@ impl RunDirectory {
         self.trials.sync_data().map_err(StoreError::refused("flush", &self.trials_path()))
     }
 
-    fn trials_path(&self) -> PathBuf {
+    pub(crate) fn trials_path(&self) -> PathBuf {
         self.path.join(layout::TRIALS)
+    }
+
+    /// Cuts off the trials behind so many bytes, the end of a line.
+    pub(crate) fn cut_to(&mut self, length: u64) -> io::Result<()> {
+        if length < self.whole {
+            self.trials.set_len(length)?;
+            self.trials.sync_data()?;
+            self.whole = length;
+        }
+        Ok(())
     }
 
     /// Cuts off what a failed write left behind the last whole line.

@@ -46,5 +46,5 @@ pub use line::{BadLine, LONGEST_LINE};
 pub use reader::{Listed, RunReader, is_attached, is_recording, latest, list, parse_facts, parse_run, paths, read_recording};
 pub use recorded::{Limits, Names, RecordingDirectory, parse_recorded, read_recorded, recorded_bytes};
 pub use reopen::Reopened;
-pub use slices::{SliceBlock, append_slices, read_slices};
+pub use slices::{SliceBlock, append_slices, keep_slices, read_slices};
 pub use trials::Trials;

@@ -1,7 +1,7 @@
 //! A run directory that is written on after its writer has ended.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -49,6 +49,25 @@ impl RunDirectory {
         let (whole, cut) = mend(&mut trials).map_err(StoreError::refused("cut half a line off", &file))?;
         sweep(&path);
         Ok(Reopened { directory: Self::over(path, run.id, trials, lock, whole), cut })
+    }
+
+    /// Keeps the first lines of the trials, whole or damaged, and cuts off the rest. Fewer lines than that stay as they are.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn keep_trials(&mut self, lines: u64) -> Result<(), StoreError> {
+        let path = self.trials_path();
+        let failed = StoreError::refused("cut trials off", &path);
+        let mut input = file::open_lines(&path, STEP as usize)?;
+        let mut kept = 0;
+        for _ in 0..lines {
+            match input.skip_until(b'\n') {
+                Ok(0) => break,
+                Ok(length) => kept += length as u64,
+                Err(answer) => return Err(failed(answer)),
+            }
+        }
+        self.cut_to(kept).map_err(failed)
     }
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use model::woven::Slice;
 
 use crate::error::StoreError;
+use crate::file;
 
 /// Directory of a run that holds them.
 const DIRECTORY: &str = "slices";
@@ -59,6 +60,21 @@ pub fn read_slices(run: &Path, group: usize) -> Result<(Vec<SliceBlock>, Option<
     };
     file.take(LONGEST_FILE).read_to_end(&mut bytes).map_err(failed)?;
     Ok(decode(&bytes))
+}
+
+/// Keeps the instances of a group up to the first that is not to be kept, or that was cut short, and returns them: a later
+/// one is then appended behind whole ones.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn keep_slices(run: &Path, group: usize, keep: impl Fn(u32) -> bool) -> Result<Vec<SliceBlock>, StoreError> {
+    let (mut blocks, rest) = read_slices(run, group)?;
+    let kept = blocks.iter().position(|block| !keep(block.instance)).unwrap_or(blocks.len());
+    if kept < blocks.len() || rest.is_some() {
+        blocks.truncate(kept);
+        file::replace(&slices_file(run, group), &blocks.iter().flat_map(encode).collect::<Vec<u8>>())?;
+    }
+    Ok(blocks)
 }
 
 /// A block as it is stored.
@@ -146,7 +162,7 @@ mod tests {
     use model::woven::Slice;
     use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
-    use super::{SliceBlock, append_slices, decode, encode, read_slices, slices_file};
+    use super::{SliceBlock, append_slices, decode, encode, keep_slices, read_slices, slices_file};
 
     fn block(instance: u32, rows: &[[u64; Slice::FIELDS.len()]]) -> SliceBlock {
         let fit = |row: &[u64; Slice::FIELDS.len()]| {
@@ -173,6 +189,21 @@ mod tests {
         assert_eq!(read_slices(run.path(), 3).unwrap(), (Vec::new(), None));
         std::fs::create_dir(slices_file(run.path(), 4)).unwrap();
         assert!(read_slices(run.path(), 4).is_err());
+    }
+
+    #[test]
+    fn instances_are_appended_behind_those_that_are_kept() {
+        let run = tempfile::tempdir().unwrap();
+        let one = |instance| block(instance, &[[7; Slice::FIELDS.len()]; 2]);
+        (0..4).for_each(|instance| append_slices(run.path(), 0, &one(instance)).unwrap());
+        let path = slices_file(run.path(), 0);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        assert_eq!(keep_slices(run.path(), 0, |_| true).unwrap(), [one(0), one(1), one(2)]);
+        assert_eq!(keep_slices(run.path(), 0, |instance| instance != 1).unwrap(), [one(0)]);
+        append_slices(run.path(), 0, &one(1)).unwrap();
+        assert_eq!(read_slices(run.path(), 0).unwrap(), (vec![one(0), one(1)], None));
+        assert_eq!(keep_slices(run.path(), 3, |_| true).unwrap(), []);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Arms that take turns: what is measured, what is refused, and what a kill leaves behind.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use model::Warning;
 use model::run::Status;
 use model::trial::Outcome;
 use model::woven::Slice;
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -27,6 +30,7 @@ crate::claims!(
     ways_are_woven_where_they_can_be_and_a_line_says_why,
     a_check_compares_them_the_other_way,
     a_woven_run_is_measured_again_and_pooled,
+    a_woven_run_that_was_stopped_is_gone_on_with,
     a_pilot_says_what_ten_seconds_show,
     names_that_are_dealt_again_give_no_verdict,
     a_killed_controller_of_woven_arms_leaves_nothing,
@@ -331,7 +335,50 @@ fn a_woven_run_is_measured_again_and_pooled() -> Result<(), Skip> {
     assert_eq!(tool.run(&["report", "latest", "-J"]).json()["verdicts"], pooled["verdicts"]);
     let third = tool.run(&["study", "--again", "latest", "--blocks", "4", "-J"]).judged().json();
     assert!(n(&third) > n(&pooled) && n(&third) <= 13, "{} {}", n(&pooled), n(&third));
-    tool.run(&["study", "--resume", "latest"]).refused(1, &["woven"]);
+    assert!(tool.run(&["study", "--resume", "latest"]).judged().stderr.contains("is complete: nothing is left to run"));
+    Ok(())
+}
+
+/// Killed twice at any moment, and interrupted once: each instance is there once, with a trial of each arm.
+fn a_woven_run_that_was_stopped_is_gone_on_with() -> Result<(), Skip> {
+    const BLOCKS: usize = 6;
+    need_root()?;
+    let mut random = ChaCha8Rng::seed_from_u64(SEED + 2);
+    let tool = Tool::new();
+    let before = traces();
+    let plan = PLAN.replace("[\"UDP_STREAM\", \"TCP_STREAM\", \"UDP_RR\", \"TCP_RR\"]", "[\"UDP_STREAM\", \"UDP_RR\"]");
+    let mut study = tool.start_study(&plan, &["--woven", "--blocks", &BLOCKS.to_string()]);
+    for stop in 0..3 {
+        let stored = || tool.try_stored().map_or(0, |run| run.trials_so_far());
+        let least = stored() + 2;
+        within(Duration::from_secs(60), "two more trials are stored", || stored() >= least);
+        std::thread::sleep(Duration::from_millis(random.random_range(0..600)));
+        if stop == 1 {
+            signal::kill(Pid::from_raw(study.id().cast_signed()), Signal::SIGINT).unwrap();
+            let answer: Answer = study.wait_with_output().unwrap().into();
+            assert!(answer.code == Some(1) && answer.stderr.contains("go on with `nettoll study --resume"), "{answer:#?}");
+        } else {
+            study.kill().unwrap();
+            study.wait().unwrap();
+        }
+        assert_nothing_left(&tool, &before);
+        study = tool.command(&["study", "--resume", "latest", "-J"]).spawn().unwrap();
+    }
+    let answer: Answer = study.wait_with_output().unwrap().into();
+    let found = answer.judged().json();
+    let stored = tool.stored();
+    assert_eq!(stored.status(), Status::BlocksDone);
+    assert_eq!(stored.run().warnings.iter().filter(|warning| matches!(warning, Warning::Resumed { .. })).count(), 3);
+    let mut places: Vec<_> = stored.trials().iter().map(|one| (one.block, one.position)).collect();
+    places.dedup();
+    assert_eq!(places, (0..BLOCKS as u32).flat_map(|block| (0..4).map(move |at| (block, at))).collect::<Vec<_>>());
+    assert_eq!(found["trials"].as_u64().unwrap() + found["failed"].as_u64().unwrap(), 4 * BLOCKS as u64);
+    for group in 0..2 {
+        let (instances, rest) = store::read_slices(stored.path(), group).unwrap();
+        let numbers: Vec<u32> = instances.iter().map(|one| one.instance).collect();
+        let unique: BTreeSet<u32> = numbers.iter().copied().collect();
+        assert!(rest.is_none() && unique.len() == numbers.len() && numbers.iter().all(|number| *number < BLOCKS as u32), "{numbers:?}");
+    }
     Ok(())
 }
 

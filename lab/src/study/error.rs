@@ -77,9 +77,6 @@ pub enum StudyError {
     /// Arms that cannot be woven on this machine.
     #[error("the arms cannot be woven: {0}; leave out --woven: they are then compared in turn")]
     NotWoven(Unfit),
-    /// A run of woven arms.
-    #[error("a run of woven arms takes seconds and is not gone on with: run the study again")]
-    WovenAgain,
     /// The trials of a run are not those of its plan.
     #[error(
         "the trial at position {position} of block {block} is not the one that the plan has there, or is there twice: \
@@ -122,7 +119,6 @@ impl StudyError {
                 | Self::NoFacts
                 | Self::TooFewHosts { .. }
                 | Self::NotWoven(_)
-                | Self::WovenAgain
                 | Self::OtherTrials { .. }
         )
     }

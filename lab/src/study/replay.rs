@@ -8,6 +8,7 @@ use model::run::Status;
 use model::schedule::{self, Block, Slot};
 use model::trial::Outcome;
 use model::warning::Warning;
+use model::woven::Slice;
 use model::{Plan, TrialRecord};
 
 use super::StudyError;
@@ -21,6 +22,8 @@ pub struct Past<'a> {
     pub warnings: &'a [Warning],
     /// Its trials, in the order in which they were stored.
     pub trials: &'a mut dyn Iterator<Item = TrialRecord>,
+    /// The slices of its instances, with the place of the group and the number of the instance; none of a run in turn.
+    pub slices: &'a mut dyn Iterator<Item = (usize, u32, Vec<Slice>)>,
 }
 
 /// The trials of the past, seen once more.
