@@ -40,7 +40,7 @@ use crate::figures::Figures;
 use crate::grouping::group_by;
 use crate::metric::Metric;
 use crate::table::TrialTable;
-use crate::verdict::woven::{Measure, WovenSeries};
+use crate::verdict::woven::{Measure, SURE, WovenSeries};
 use stats::estimate::Estimate;
 use stats::median;
 
@@ -121,6 +121,8 @@ struct Costs<'a> {
     waits: Vec<Vec<Waits>>,
     /// Likewise, of ways that are woven: the logarithm of the cost over the base's, by block.
     shifts: Option<Vec<Vec<BTreeMap<u32, f64>>>>,
+    /// Doubts about these.
+    doubts: Vec<WayDoubt>,
     batches: &'a Batches,
 }
 
@@ -187,7 +189,7 @@ impl<'a> Costs<'a> {
             found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), claim))
         };
         let waits = ways.iter().map(|members| sizes.iter().map(|size| waits_of(members, size)).collect()).collect();
-        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, shifts: None, batches }
+        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, shifts: None, doubts: Vec::new(), batches }
     }
 
     /// The same with the ratios of ways that are woven.
@@ -201,7 +203,22 @@ impl<'a> Costs<'a> {
         };
         self.shifts =
             woven.map(|series| ways.iter().map(|members| self.sizes.iter().map(|size| shifts(series, members, size)).collect()).collect());
+        self.doubts = woven.map(|series| self.doubts_about(series, |way, size| place(&ways[way], &self.sizes[size]))).unwrap_or_default();
         self
+    }
+
+    /// The doubts about shares of woven ways, whose cells have the places that `place` gives.
+    fn doubts_about(&self, series: &WovenSeries, place: impl Fn(usize, usize) -> Option<usize>) -> Vec<WayDoubt> {
+        let shares = (1..self.ways.len()).flat_map(|way| (0..self.sizes.len()).map(move |size| (way, size)));
+        let shares: Vec<(usize, usize)> = shares.collect();
+        let of_share = |(way, size): &(usize, usize)| {
+            let found = place(*way, *size).map(|cell| series.doubts_of_shift(cell, Measure::BothEnds)).unwrap_or_default();
+            let (way, size, of) = (*way, *size, shares.len() as f64);
+            found.into_iter().map(move |doubt| WayDoubt { way, size, shape: doubt.shape, p: (doubt.p * of).min(1.0) })
+        };
+        let mut doubts: Vec<WayDoubt> = shares.iter().flat_map(of_share).filter(|doubt| doubt.p <= SURE).collect();
+        doubts.order_by(|a, b| a.p.total_cmp(&b.p));
+        doubts
     }
 
     /// Costs by way and size: the mean of the medians by roles, with each batch counted as often as it
@@ -273,6 +290,7 @@ impl<'a> Costs<'a> {
             cheapest: (0..self.sizes.len()).map(|size| known.cheapest(size, &gaps)).collect(),
             crossings: gaps.iter().filter_map(|(pair, gaps)| known.crossing(*pair, gaps)).collect(),
             sizes: self.sizes.clone(),
+            doubts: self.doubts.clone(),
         }
     }
 }

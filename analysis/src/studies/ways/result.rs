@@ -5,6 +5,8 @@ use model::{Api, Bytes, Plan, Receive};
 use serde::Serialize;
 use stats::estimate::Estimate;
 
+use crate::verdict::Shape;
+
 /// Ways of sending, side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayStudy {
@@ -42,6 +44,22 @@ pub struct WaySeries {
     pub cheapest: Vec<Option<Cheapest>>,
     /// Pairs of ways that have two sizes or more in common.
     pub crossings: Vec<Crossing>,
+    /// Doubts about the shares of woven ways, the surest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<WayDoubt>,
+}
+
+/// A doubt about the share of a way at a size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WayDoubt {
+    /// The place of the way.
+    pub way: usize,
+    /// The place of the size.
+    pub size: usize,
+    /// The shape of the series of its rounds or instances.
+    pub shape: Shape,
+    /// Probability of this by chance, of all ways and sizes of the series together (Bonferroni).
+    pub p: f64,
 }
 
 /// One way.

@@ -3,9 +3,10 @@ use model::woven::{Reading, Slice, SliceEnd};
 use model::{Api, Bytes, Nanos, Test, TrialRecord};
 
 use super::lines::{Gap, at_most, middle};
-use super::{Cheapest, WaySeries};
+use super::{Cheapest, WayDoubt, WaySeries};
 use crate::Collector;
 use crate::testing::{cell, generator, measured, normal, record, run};
+use crate::verdict::Shape;
 
 const SIZES: [u64; 6] = [1, 64, 512, 1_024, 4_096, 16_384];
 
@@ -79,6 +80,11 @@ fn costs_that_the_roles_of_the_hosts_change_are_told_as_exactly() {
 /// A woven study of `send`, of the ways with their share of its cost, and of `uring-sqpoll` at 0.9 of it in turn, whose
 /// machine's speed wanders by a factor of four from round to round and from trial to trial.
 fn woven(ways: &[(Api, f64)], instances: u32) -> WaySeries {
+    woven_by(ways, instances, |_, _| 1.0)
+}
+
+/// The same, whose ways cost another share from instance to instance.
+fn woven_by(ways: &[(Api, f64)], instances: u32, moved: impl Fn(Api, u32) -> f64) -> WaySeries {
     let of = |api: Api| cell(Test::UdpStream, 64).with(&[Level::Api(api.into())]).unwrap();
     let shares: Vec<(Api, f64)> = [(Api::Send, 1.0)].iter().chain(ways).chain(&[(Api::UringSqpoll, 0.9)]).copied().collect();
     let mut run = run(shares.iter().map(|(api, _)| of(*api)).collect(), instances);
@@ -93,7 +99,8 @@ fn woven(ways: &[(Api, f64)], instances: u32) -> WaySeries {
         for round in 0..12 {
             let now = speed();
             for (arm, member) in group.members.iter().enumerate() {
-                let cost = 1_000.0 * shares[member.cell].1 * now;
+                let (api, share) = shares[member.cell];
+                let cost = 1_000.0 * share * moved(api, instance) * now;
                 spent[arm] += cost / 12.0;
                 let whole = |cpu: f64| Reading {
                     time: Nanos::from_millis(10),
@@ -139,6 +146,20 @@ fn woven_ways_are_known_by_their_rounds_whatever_the_machine_does() {
     }
     let gso = found.ways.iter().position(|way| way.api == Api::Gso);
     assert_eq!(found.cheapest[0], Some(Cheapest { way: gso.unwrap(), ties: Vec::new() }));
+}
+
+#[test]
+fn a_share_that_differs_between_instances_is_in_doubt() {
+    let ways = [(Api::Sendto, 1.2), (Api::Sendmsg, 1.0), (Api::Sendmmsg, 0.8)];
+    let found = woven_by(&ways, 12, |api, instance| if api == Api::Sendmsg { 1.0 + 0.2 * f64::from(instance % 3) } else { 1.0 });
+    let place = found.ways.iter().position(|way| way.api == Api::Sendmsg).unwrap();
+    assert!(
+        matches!(&found.doubts[..], [WayDoubt { shape: Shape::InstancesDiffer { ratio }, way, size: 0, p }]
+        if *way == place && *ratio > 10.0 && *p <= 0.01),
+        "{:?}",
+        found.doubts
+    );
+    assert_eq!(woven(&ways, 12).doubts, []);
 }
 
 #[test]

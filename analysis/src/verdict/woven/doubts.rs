@@ -8,7 +8,7 @@ use super::Within;
 use crate::verdict::{Doubt, Shape, Side};
 
 /// How sure a doubt has to be.
-const SURE: f64 = 0.01;
+pub const SURE: f64 = 0.01;
 /// Correlation of neighbouring rounds from which on they are not each their own.
 const MOST_LAG: f64 = 0.2;
 /// Scatter between instances, against that expected from their rounds, from which on it belongs to the instances.

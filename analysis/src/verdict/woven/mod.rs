@@ -10,6 +10,7 @@ mod outlook;
 mod rounds;
 mod series;
 
+pub(crate) use doubts::SURE;
 pub use outlook::{Scatter, Smallest, WOVEN_TIME};
 pub use rounds::{Measure, Within, aging, levels, within};
 pub use series::{WovenSeries, WovenSide};

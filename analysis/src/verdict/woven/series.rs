@@ -69,6 +69,13 @@ impl WovenSeries {
         found.filter_map(|(place, (number, instance))| Some((*number, instance.shift(place, measure)?.value))).into_map()
     }
 
+    /// Doubts about these shifts, of all instances so far.
+    pub fn doubts_of_shift(&self, cell: usize, measure: Measure) -> Vec<Doubt> {
+        let Some((place, group)) = self.find(cell, 0) else { return Vec::new() };
+        let shifts: Vec<Within> = group.instances.values().filter_map(|instance| instance.shift(place, measure)).collect();
+        doubts::of_shift(cell, &shifts)
+    }
+
     /// The place of a cell in an arm in the group that it is compared in.
     fn find(&self, cell: usize, arm: usize) -> Option<(usize, &Woven)> {
         let place = |group: &Woven| group.members.iter().skip(1).position(|member| *member == Member { cell, arm });

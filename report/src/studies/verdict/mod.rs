@@ -11,7 +11,7 @@ mod words;
 
 pub use arms::section as arms;
 pub(super) use charts::{arms as charts_of_arms, signed};
-pub use words::agreement;
+pub use words::{agreement, shape};
 pub(super) use words::{doubt, is_series, subjects};
 
 use analysis::result::Analysis;

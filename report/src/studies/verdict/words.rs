@@ -172,7 +172,12 @@ pub fn doubt(doubt: &Doubt, labels: &[String], names: [&str; 2]) -> String {
         Some(Side::Candidate) => format!(" in {}", names[1]),
         None => String::new(),
     };
-    let shape = match doubt.shape {
+    format!("{}{side} {}; p = {}", capital(cell), shape(&doubt.shape), p(doubt.p))
+}
+
+/// The shape of a series that a doubt is about.
+pub fn shape(shape: &Shape) -> String {
+    match *shape {
         Shape::WarmingUp { blocks, by } => format!("warmed up over {} ({})", plural(blocks as u64, "block"), number::change(by)),
         Shape::Stepped { at, by } => format!("changed its level at block {at} ({})", number::change(by)),
         Shape::Drifting { by } => format!("drifted from the first block to the last ({})", number::change(by)),
@@ -193,8 +198,7 @@ pub fn doubt(doubt: &Doubt, labels: &[String], names: [&str; 2]) -> String {
         Shape::LevelByAge { by } => {
             format!("changes within slices ({} in the second half): its level depends on their length", number::change(by))
         }
-    };
-    format!("{}{side} {shape}; p = {}", capital(cell), p(doubt.p))
+    }
 }
 
 /// A method and what stands behind it.

@@ -7,7 +7,7 @@ pub use charts::pictures;
 use std::collections::BTreeSet;
 
 use analysis::result::WayStudy;
-use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayLine, WaySeries};
+use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayDoubt, WayLine, WaySeries};
 use model::Bytes;
 use model::order::Gather;
 use model::plan::Unfit;
@@ -15,6 +15,7 @@ use model::plan::Unfit;
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
 use crate::number;
+use crate::studies::verdict::shape;
 use crate::words::{list, plural};
 
 /// Makes the section of a study of ways.
@@ -92,7 +93,25 @@ fn how(series: &WaySeries) -> Vec<String> {
         let ways: Vec<String> = series.ways.iter().filter(|way| way.in_turn == Some(why)).map(Way::name).collect();
         notes.push(format!("In turn, next to a trial of {base}: {}, because {why}.", list(&ways)));
     }
+    notes.extend(doubts(series));
     notes
+}
+
+/// Doubts that a note names.
+const MOST_DOUBTS: usize = 3;
+
+/// The surest doubts about shares; `None` without any.
+fn doubts(series: &WaySeries) -> Option<String> {
+    let words = |doubt: &WayDoubt| {
+        let size = number::whole(series.sizes[doubt.size].get());
+        format!("{} at {size} B {}", series.ways[doubt.way].name(), shape(&doubt.shape))
+    };
+    let named: Vec<String> = series.doubts.iter().take(MOST_DOUBTS).map(words).collect();
+    let more = match series.doubts.len().saturating_sub(MOST_DOUBTS) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("In doubt: {}{more}. More instances (--blocks) narrow such shares.", named.join("; ")))
 }
 
 fn conclusion(series: &WaySeries) -> String {
@@ -213,14 +232,14 @@ fn bytes(size: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::sentence;
-    use analysis::result::ways::{Change, Crossing, Way, WaySeries};
+    use super::{doubts, sentence};
+    use analysis::result::ways::{Change, Crossing, Way, WayDoubt, WaySeries};
     use analysis::result::{Estimate, Interval, Method};
+    use analysis::verdict::Shape;
     use model::{Api, Bytes};
 
-    #[test]
-    fn what_is_shown_of_a_pair_is_what_is_said() {
-        let way = |api| Way {
+    fn way(api: Api) -> Way {
+        Way {
             api,
             receive: None,
             batch: 1,
@@ -230,7 +249,30 @@ mod tests {
             batch_fills_ns: Vec::new(),
             line: None,
             in_turn: None,
+        }
+    }
+
+    #[test]
+    fn the_surest_doubts_are_named() {
+        let doubt = |size| WayDoubt { way: 1, size, shape: Shape::InstancesDiffer { ratio: 3.21 }, p: 0.001 };
+        let mut series = WaySeries {
+            series: "UDP_STREAM".to_owned(),
+            woven: true,
+            sizes: [1, 64, 256, 4_096].map(Bytes::new).to_vec(),
+            ways: vec![way(Api::Send), way(Api::Sendmsg)],
+            cheapest: Vec::new(),
+            crossings: Vec::new(),
+            doubts: Vec::new(),
         };
+        assert_eq!(doubts(&series), None);
+        series.doubts = (0..4).map(doubt).collect();
+        let words = doubts(&series).unwrap();
+        let first = "In doubt: sendmsg at 1 B differs between instances 3.2 times as much as rounds let expect; sendmsg at 64 B ";
+        assert!(words.starts_with(first) && words.contains("; and 1 more. More instances"), "{words}");
+    }
+
+    #[test]
+    fn what_is_shown_of_a_pair_is_what_is_said() {
         let series = WaySeries {
             series: "UDP_STREAM".to_owned(),
             woven: false,
@@ -238,6 +280,7 @@ mod tests {
             ways: vec![way(Api::Send), way(Api::Sendmsg)],
             cheapest: Vec::new(),
             crossings: Vec::new(),
+            doubts: Vec::new(),
         };
         let change = |at: f64, above, ends: Option<(f64, f64)>| {
             let interval = ends.map(|(low, high)| Interval { low, high, confidence: 0.95, method: Method::BlockBootstrap });
