@@ -1,7 +1,7 @@
-//! The maths of nettoll: pure functions from trial records to what they show.
+//! The maths of nettoll: pure functions from trial records to results.
 //!
 //! ```text
-//! TrialRecord -> audit: is it sound? -> stopping: is it enough?
+//! TrialRecord -> audit: doubts -> stopping: enough blocks?
 //! TrialRecord -> metric table: Figures -> TrialTable -> studies -> Analysis
 //!                Analysis + exact counts -> exact: time next to instructions
 //!                TrialTable of two arms, or of two runs -> verdict::Sides -> verdicts

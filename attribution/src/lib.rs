@@ -1,15 +1,15 @@
-//! The receipt: where each message's cost goes, by function, layer and category.
-//! It is made of passes ([`Passes`]), whoever measured them: it opens no perf
+//! The receipt: the cost of a message by function, layer and category.
+//! It is made of passes ([`Passes`]), whatever their source: this crate opens no perf
 //! event and knows no trial, plan or run.
 //!
-//! [`exact`] has the receipts of exact counts, which know no sample and no interval.
+//! [`exact`] has receipts of exact counts, without samples and intervals.
 //!
 //! ```text
 //! rules/kernel.rules -> Rules -+
 //!                    Profile --+-> Attributes -> rows -> Receipt -> growth, compare, workload
 //! ```
 //!
-//! `docs/receipt.md` has the maths with their sources.
+//! `docs/receipt.md` has the formulas and their sources.
 #![forbid(unsafe_code)]
 
 mod attributes;

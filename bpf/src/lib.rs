@@ -1,7 +1,6 @@
-//! Programs and maps in the kernel, made by hand and loaded by `bpf(2)`: no
-//! compiler, no type information, nothing on disk. They die with this process. The sockets of AF_XDP
-//! that such a program sends frames to are here as well ([`xsk`]).
-//! The meaning of what a map counted is its reader's to say.
+//! BPF programs and maps, assembled here and loaded by `bpf(2)`: no compiler, no type
+//! information, nothing on disk. They end with this process. [`xsk`] has the AF_XDP sockets
+//! that such a program sends frames to. A map's reader knows the meaning of its counts.
 
 pub mod asm;
 mod identity;
@@ -76,7 +75,7 @@ fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Refusal {
     sys::refused_call(mechanism, tried, error, remedy(error))
 }
 
-/// Adds 1 to the number at `place` of an array of numbers; goes on to `done`
+/// Adds 1 to the number at `place` of an array of numbers; jumps to `done`
 /// if there is no such place. Uses 4 bytes of stack at -16; destroys `R0` to `R5`.
 pub fn emit_count(asm: &mut Assembler, array: &Map<Numbers>, place: u32, done: Label) {
     emit_place(asm, array, place, done);

@@ -1,7 +1,7 @@
 //! The traffic endpoints and their hot path.
 //!
 //! An [`endpoint`] is a fresh process for each trial. Its main thread talks to
-//! the host and keeps the time; one traffic thread, bound to its CPU, runs one
+//! the host and times the parts of the trial; one traffic thread, bound to its CPU, runs one
 //! of the loops in [`traffic`] over one of the ways to call the kernel in
 //! [`api`]. From the start of the traffic to its end that thread allocates
 //! nothing, takes no lock and prints nothing; in stream tests it reads no clock

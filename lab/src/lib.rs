@@ -1,4 +1,4 @@
-//! Orders trials: makes hosts and links, starts endpoints, talks to them.
+//! Runs trials in order: makes hosts and links, starts endpoints, talks to them.
 //!
 //! ```text
 //! study::run -> session::Session (two hosts, joined) -> trial::run -> TrialRecord -> Event

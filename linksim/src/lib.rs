@@ -1,11 +1,10 @@
 //! Emulated links: frames and their cost, the limit of a link, and a wire between
-//! two hosts as a discrete-event model. The relay in the data path, the report of
-//! a transfer and the analysis of a trial compute with the same rules; nothing here
-//! reads a clock, a socket or a file.
+//! two hosts as a discrete-event model. The relay, reports and the analysis of a trial use the
+//! same rules. Nothing here reads a clock, a socket or a file.
 //!
 //! ```text
 //! frame:    payload -> packets -> byte times on Ethernet
-//! limit:    frames counted on a link -> the most goodput that they leave room for
+//! limit:    frames counted on a link -> the most goodput that they allow
 //! emulator: frames handed to a wire -> when each arrives  (the relay's rules)
 //! transfer: two TCP hosts over such a wire -> goodput     (a discrete-event model)
 //! ```

@@ -1,6 +1,5 @@
-//! Published studies, the output of other tools, and anything else compared with
-//! them, analysed with the methods that analyse a run. It knows no run: whoever
-//! has one hands it over as [`Foreign`].
+//! Published studies and the output of other tools, analysed by the methods for runs.
+//! It knows no run: a caller that has one passes it as [`Foreign`].
 //!
 //! ```text
 //! published CSV | --table | iperf3 | netperf | run -> Series, Table
@@ -214,11 +213,11 @@ impl ReferenceAnalysis {
     }
 }
 
-/// Analyses a published study. `draws` is how often residuals are drawn for
-/// intervals ([`DRAWS`]).
+/// Analyses a published study. `draws` is the number of residual draws for intervals
+/// ([`DRAWS`]).
 ///
 /// # Errors
-/// None that a user can meet: the tables are part of the program, and read by its tests.
+/// A table of the program that cannot be read; tests read them all.
 pub fn analyse(study: Study, draws: usize) -> Result<ReferenceAnalysis, ReadError> {
     let mut analysis = ReferenceAnalysis::new(study.name(), study.title(), study.source());
     analysis.study = Some(study);

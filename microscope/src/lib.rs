@@ -1,5 +1,5 @@
-//! The microscope: exact instructions, reads and writes of a message, for any kernel,
-//! the same on every run.
+//! The microscope: exact instructions, reads and writes of a message on any kernel,
+//! equal in every run.
 //!
 //! A guest kernel boots in QEMU's emulation with the probe as its only process and a
 //! plugin that counts what is executed between the probe's markers.
@@ -10,9 +10,9 @@
 //!                     symbols ----^        output + symbols + rules -> Measured
 //! ```
 //!
-//! `doctor` says what of this is here already. Receipts, comparison and everything else that can be computed are in
-//! `attribution::exact`; `docs/microscope.md` says what the figures mean. The plugin
-//! has its own folder and licence: it is carried as bytes and loaded by QEMU alone.
+//! `doctor` lists the parts that are here already. `attribution::exact` computes receipts and
+//! comparisons; `docs/microscope.md` has the meaning of the figures. The plugin has a folder
+//! and a licence of its own: nettoll carries it as bytes, and only QEMU loads it.
 #![forbid(unsafe_code)]
 
 mod boot;

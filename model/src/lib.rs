@@ -1,7 +1,6 @@
-//! The words that every room of nettoll speaks.
+//! The types that all crates of nettoll share: units, plans, records and formats.
 //!
-//! Types, units, plans and formats; no clock, no file, no socket. Data flows
-//! through these modules in the order in which they stand here:
+//! It reads no clock, file or socket. Data flows through these modules in this order:
 //!
 //! ```text
 //! plan.toml -> Plan -> [Cell x block] -> Trial -> Command / Reply -> TrialRecord -> run directory

@@ -3,15 +3,15 @@
 //! - [`probe`] asks the kernel by trying, and leaves nothing behind.
 //! - [`sampler`] takes call chains of a running process; [`symbols`] names
 //!   their addresses; [`fold`] makes one [`model::profile::Profile`] of both. [`watch`] does all
-//!   that for a program.
-//! - [`machine`] hands over samples of every CPU while they are taken.
-//! - [`counts`] counts events and calls exactly, by the best way there is.
-//! - [`messages`] counts what a program's sockets take and give.
-//! - [`owners`] tells for whom the work of a sample is done.
-//! - [`waits`] tells where a thread's time off the CPU went.
+//!   three for a program.
+//! - [`machine`] passes on samples of every CPU while they are taken.
+//! - [`counts`] counts events and calls exactly, by the best available mechanism.
+//! - [`messages`] counts the messages of a program's sockets.
+//! - [`owners`] finds the unit for which a sample's work is done.
+//! - [`waits`] divides a thread's time off the CPU by cause.
 //!
-//! A refusal is final and a value ([`model::Refusal`]): no part looks for a way round
-//! it. Whatever the kernel hands out is parsed as foreign bytes.
+//! A refusal is a value ([`model::Refusal`]) and final: no module works around it.
+//! All data of the kernel is parsed as untrusted bytes.
 
 pub mod counts;
 pub mod elsewhere;

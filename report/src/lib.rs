@@ -1,4 +1,4 @@
-//! Turns an analysis into something to read: text, HTML, Markdown, JSON, CSV.
+//! Turns an analysis into text, HTML, Markdown, JSON and CSV.
 //!
 //! Every output is a pure function of one [`analysis::result::Analysis`], or of
 //! one trial ([`oneshot`]), so that it can be tested against a golden file.

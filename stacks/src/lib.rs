@@ -1,6 +1,6 @@
 //! Implementations of transports, each a program that is an end of a trial by the contract of
 //! docs/endpoint.md: transport providers above sockets, and stacks in user space. The engine
-//! links none of them; it starts them as it starts a user's own program.
+//! links none; it starts them like a user's program.
 //!
 //! ```text
 //! harness (engine::external) --environment, lines, page--> contract -> tpi -> a provider -> sockets, or net

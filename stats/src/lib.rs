@@ -1,6 +1,5 @@
-//! The statistics that everything else stands on. Each file is one method and
-//! names its source; none knows a trial, a cell or a file, so that a method is
-//! tested against published tables and by simulation alone.
+//! Statistical methods. Each file is one method and names its source. None knows a trial, a cell
+//! or a file, so that published tables and simulations are enough to test it.
 #![forbid(unsafe_code)]
 
 pub mod batched;
@@ -28,7 +27,7 @@ pub mod resample;
 pub mod trend;
 pub mod welch;
 
-/// Sorts figures, the least first; those that are no number stand at an end.
+/// Sorts figures, the least first; those that are not a number go to an end.
 pub fn sort(values: &mut [f64]) {
     values.sort_unstable_by(f64::total_cmp);
 }

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! runs/2026-11-21T20-14-05Z-quick-7f3a/
-//!   run.json                            what was planned, and how the run stands
-//!   hosts/a.json, hosts/a.after.json    what is known of each host
+//!   run.json                            the plan, and the state of the run
+//!   hosts/a.json, hosts/a.after.json    facts of each host
 //!   trials.jsonl                        one trial a line; the source of truth
-//!   stacks/<cell>.<end>.folded          its call chains, where they were sampled; made from the trials
+//!   stacks/<cell>.<end>.folded          sampled call chains; made from the trials
 //!   slices/<group>.slices               the slices of its woven trials, an instance a block
-//!   report.html                         a view of it
-//!   summary.json                        it in a few figures, for lists of runs
+//!   report.html                         the report as a page
+//!   summary.json                        the run in a few figures, for lists of runs
 //! ```
 //!
 //! An attached run has `attach.json` and `windows.jsonl` in place of `run.json` and `trials.jsonl`.
@@ -18,7 +18,7 @@
 //! A run survives `kill -9` at any point with every finished trial intact, and
 //! a power cut with every finished block: a trial is one `write` of a whole
 //! line, a block ends with [`RunDirectory::sync`], and every other file is
-//! replaced in one step. A reader keeps what is whole and names what is not.
+//! replaced in one step. A reader keeps the readable parts and names the others.
 #![forbid(unsafe_code)]
 
 mod error;

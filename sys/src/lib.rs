@@ -1,4 +1,4 @@
-//! What every room asks of the system, each once.
+//! Services of the kernel that all crates use, each in one place.
 
 pub mod clock;
 pub mod cpu;
