@@ -206,13 +206,13 @@ fn print_json(snapshot: &Snapshot) -> io::Result<bool> {
 }
 
 /// Prints the advice of one window.
-fn print_advice(snapshot: &Snapshot) -> io::Result<()> {
-    output::styled(&::report::top::advice_text(snapshot, output::style()))
+fn print_advice(snapshot: &Snapshot) -> io::Result<bool> {
+    output::styled(&::report::top::advice_text(snapshot, output::style())).map(|()| true)
 }
 
 /// Prints it as a line of JSON.
-fn print_advice_json(snapshot: &Snapshot) -> io::Result<()> {
-    output::write(&::report::top::advice_json(snapshot))
+fn print_advice_json(snapshot: &Snapshot) -> io::Result<bool> {
+    output::write_part(&::report::top::advice_json(snapshot))
 }
 
 /// This machine's name, for titles; empty where it cannot be read.
