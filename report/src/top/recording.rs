@@ -96,7 +96,8 @@ fn who_pays(recorded: &Recorded, all: &Cpus, units: &[UnitToll]) -> Vec<Block> {
         .figures("B/s", |unit| figure(unit.bytes, count))
         .figures("per message", |unit| figure(unit.message_ns, time))
         .table()
-        .labelled("Units", "CPU time of the network by unit, in CPUs, with 95 % intervals");
+        .labelled("Units", "CPU time of the network by unit, in CPUs, with 95 % intervals")
+        .styled("tolls");
     blocks.push(table.into());
     if units.len() > shown.len() {
         blocks.push(Block::Aside(format!("{} more units are in the JSON.", units.len() - shown.len()).into()));
