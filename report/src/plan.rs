@@ -311,7 +311,7 @@ pub fn expected_time(plan: &Plan) -> String {
         let [least, most] =
             [plan.blocks.least, plan.blocks.most].map(|instances| Duration { time: of_instances(plan, instances), at_least: false });
         let from = if plan.blocks.least == plan.blocks.most { String::new() } else { format!("{least} to the first look, ") };
-        return format!("Takes about {from}{most} at most: all that is compared is alive in each instance, taking turns.");
+        return format!("Takes about {from}{most} at most: in each instance all arms or ways take turns.");
     }
     let counts = || plan.cells.iter().filter_map(|cell| cell.count);
     if let (Some(least), Some(most), true) = (counts().min(), counts().max(), plan.cells.iter().all(|cell| cell.count.is_some())) {

@@ -17,11 +17,10 @@ pub struct AdviseArgs {
     /// the one before being @-2
     #[arg(value_name = "RUN", conflicts_with_all = ["LinkArgs", "RemoteArgs", "dry_run"])]
     pub run: Option<PathBuf>,
-    /// Observe the program with this process id, advise what would cost it less, and measure
-    /// what that saves
+    /// Observe the program with this process id, propose changes, and measure their savings
     #[arg(long, value_name = "PID", conflicts_with_all = ["run", "size", "rate", "LinkArgs", "RemoteArgs"])]
     pub pid: Option<u32>,
-    /// Time for which it is observed
+    /// Time of the observation
     #[arg(long, value_name = "TIME", default_value = "10", requires = "pid")]
     pub observe: Nanos,
     /// Size of the messages: 64, 1K (K is 1024); of a run the nearest that it measured
@@ -29,8 +28,8 @@ pub struct AdviseArgs {
     pub size: Option<Bytes>,
     /// Messages of many sizes in place of one: W1 to W5, or a file with the columns
     /// message_bytes,cumulative_fraction, as of `nettoll workload`; or a program's exchanges
-    /// (`nettoll attach --workload FILE.toml`), whose calls the advice is then of. With RUN, the
-    /// workload that the run sent
+    /// (`nettoll attach --workload FILE.toml`), for advice on its calls. With RUN, the workload
+    /// that the run sent
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["pid", "size"])]
     pub workload: Option<String>,
     /// Messages a second, for the CPUs that each way takes: 5000, 200k, 1.5M (k is 1000)
@@ -39,7 +38,7 @@ pub struct AdviseArgs {
     /// Over UDP, over TCP (with TCP_NODELAY), or over both
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "UDP,TCP")]
     pub protocol: Vec<model::Protocol>,
-    /// Say what would be measured or observed, and do nothing of it
+    /// Print the plan and its duration, and measure nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Where runs are
@@ -66,7 +65,7 @@ pub struct AdviseArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct AdviseExtent {
-    /// Measured time of a trial, whereby the ways are compared in turn, or of a replay: 60ms, 2s
+    /// Measured time of a trial, or of a replay: 60ms, 2s. Ways are then compared in turn
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Number of blocks, or of instances where the ways are woven

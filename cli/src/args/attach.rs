@@ -27,7 +27,7 @@ pub struct AttachArgs {
     /// Time of all windows together in seconds; without it, until Ctrl-C
     #[arg(short = 't', long, value_name = "TIME")]
     pub time: Option<Nanos>,
-    /// What counts requests: sends (the program's calls that give data to a socket),
+    /// Source of the number of requests: sends (the program's calls that send data),
     /// redis:ADDRESS, memcached:ADDRESS, log:FILE (lines added), command:PROGRAM (prints a
     /// count that rises)
     #[arg(long, value_name = "SOURCE", default_value = "sends")]

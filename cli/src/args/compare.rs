@@ -50,7 +50,7 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct GateArgs {
-    /// Metrics that the conclusion on arms or runs and the exit code follow from: cpu (of both
+    /// Metrics that decide the conclusion on arms or runs and the exit code: cpu (of both
     /// ends), time, sender-cpu, receiver-cpu, p50, p99 (of round trips)
     #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = DEFAULT_GATE, value_parser = gate)]
     pub gate: Vec<Metric>,

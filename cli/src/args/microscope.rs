@@ -30,9 +30,9 @@ pub struct MicroscopeArgs {
     /// The flags themselves
     #[command(flatten)]
     pub typed: Typed,
-    /// What to do: count what a message executes; diff, what changed between two
-    /// kernels; bisect-step, an answer as `git bisect run` wants it: 0, 1 or 125; cache,
-    /// list what was fetched, or prune it
+    /// count: count the instructions of a message; diff: the changes between two kernels;
+    /// bisect-step: an exit code for `git bisect run`, 0, 1, 125 or 128; cache: list the
+    /// fetched files, or prune them
     // Listed apart they would make a page that mandoc refuses.
     #[arg(value_name = "TASK", value_enum, default_value_t = Task::Count, hide_possible_values = true)]
     pub task: Task,
@@ -54,8 +54,8 @@ pub struct MicroscopeArgs {
     /// A static program of your own, whose messages lie between markers
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
-    /// A run of `study receipt`, in whose place scenarios and sizes stand: its time next to
-    /// instructions, layer by layer, is printed and kept there
+    /// A run of `study receipt`, in place of scenarios and sizes: print its time next to
+    /// instructions, layer by layer, and store it there
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "scenarios", "length", "program"])]
     pub run: Option<PathBuf>,
     /// A file with more scenarios
@@ -73,7 +73,7 @@ pub struct MicroscopeArgs {
     /// Model of the processor, as QEMU names them
     #[arg(long, value_name = "MODEL", default_value = "max")]
     pub cpu: String,
-    /// Words behind the kernel's command line, such as mitigations=off
+    /// Words to append to the kernel's command line, such as mitigations=off
     #[arg(long, value_name = "WORDS", default_value = "", allow_hyphen_values = true)]
     pub append: String,
     /// Print the call tree of each scenario's message as well
@@ -98,7 +98,7 @@ pub struct MicroscopeArgs {
     /// The cache's directory; without it, nettoll/microscope in $XDG_CACHE_HOME or ~/.cache
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// For cache: drop what was used least recently until no more than this is held
+    /// For cache: remove the least recently used files until it has this size
     #[arg(long, value_name = "SIZE")]
     pub prune: Option<Bytes>,
     /// Where runs are

@@ -19,7 +19,7 @@ pub struct RulesArgs {
     /// with nettoll
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
-    /// Print what share of the samples each rule decided
+    /// Print the share of the samples that each rule decided
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub show_rules: bool,
 }
@@ -61,8 +61,8 @@ pub struct ReportArgs {
 /// `nettoll show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// A run to tell of: its directory, any part of its name that no other has,
-    /// latest, or @-1, the one before being @-2; without it, all are listed
+    /// A run: its directory, any part of its name that no other has, latest, or @-1, the
+    /// one before being @-2; without it, all are listed
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// Where runs are

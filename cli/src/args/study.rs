@@ -27,30 +27,29 @@ pub struct StudyArgs {
     /// A plan in TOML instead of a preset
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Go on with a run where it was stopped, with its own plan, order and hosts: by
-    /// its directory, any part of its name that no other has, or @-1, the latest, which
-    /// it is without RUN, the one before being @-2
+    /// Continue a stopped run with its own plan, order and hosts. RUN is its directory, a
+    /// part of its name that no other run has, or @-1 (latest, the default), @-2 (the one
+    /// before)
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     #[arg(conflicts_with_all = ["name", "plan", "dry_run", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub resume: Option<PathBuf>,
-    /// Measure a run again with its own plan and arms, in more blocks (--blocks), of
-    /// some of its sizes alone where --size names them, and pool both. Each look counts
-    /// in the error of a verdict, which stays at 5 % for all of them together
+    /// Measure more blocks (--blocks) of a run, with its plan and arms, of all its sizes or
+    /// those of --size, and pool both. All looks at the verdict together have 5 % of error
     #[arg(long, value_name = "RUN")]
     #[arg(conflicts_with_all = ["name", "plan", "like", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub again: Option<PathBuf>,
-    /// With --resume or --again: carry out the commands and the program that the stored
-    /// plan names, and dial its agents, without asking
+    /// With --resume or --again: run the commands and the program that the stored plan
+    /// names, and dial its agents, without a question
     #[arg(long, requires = "stored")]
     pub yes: bool,
-    /// With --resume or --again: start the programs that the run has as ends of its trials
+    /// With --resume or --again: start the run's programs that are ends of trials
     #[arg(long, requires = "stored")]
     pub allow_exec: bool,
-    /// Say what would be run, and run nothing
+    /// Print the plan and its duration, and run nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: say what earlier runs of the study let expect: how they scatter, the
-    /// cheapest split into blocks and trial lengths, and what arms would show
+    /// With --dry-run: predict from earlier runs of the study: their scatter, the cheapest
+    /// split into blocks and trial lengths, and the difference that arms would show
     #[arg(long, value_name = "RUN,...", value_delimiter = ',', requires = "dry_run")]
     pub like: Vec<PathBuf>,
     /// Where runs are
@@ -126,20 +125,20 @@ pub struct ArmArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Arms")]
 pub struct WeaveArgs {
-    /// Weave the arms, or the ways of sending: all are alive and take turns of milliseconds, so that they share the
-    /// machine's drift. A block is then an instance of each cell, some 0.5 s; without --blocks arms stop
-    /// at the first look, after 8, 16, 24 or 48 of them, that settles every verdict. Arms given by --arm, and the ways
-    /// of `study ways`, are woven where they can be; a line says which way and why
+    /// Weave the arms, or the ways of sending: all run at once and take turns of milliseconds, so that they share the
+    /// machine's drift. A block is then an instance of each cell, some 0.5 s. Without --blocks the study ends at the
+    /// first look, after 8, 16, 24 or 48 instances, that settles every verdict. Arms of --arm, and the ways of
+    /// `study ways`, are woven where they can be; a line of the output has the reason
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub woven: bool,
     /// Compare arms or ways in turn: trials of their own, side by side in each block
     #[arg(long, conflicts_with_all = ["stored", "woven"])]
     pub in_turn: bool,
-    /// Compare the arms the other way as well, in a run of its own, and say whether both agree
+    /// Compare the arms both woven and in turn, in two runs, and say whether both agree
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub check: bool,
-    /// With --dry-run: weave the arms for 5 s, which are stored as a run, so that the smallest difference that 10 s show
-    /// here is known
+    /// With --dry-run: weave the arms for 5 s, store that run, and predict from it the smallest difference that 10 s
+    /// show here
     #[arg(long, requires = "dry_run", conflicts_with = "stored")]
     pub pilot: bool,
 }
@@ -161,8 +160,8 @@ pub struct RemoteArgs {
     /// given for both
     #[arg(long, value_name = "NAME=PLACE", value_parser = parse_host)]
     pub host: Vec<(String, HostPlace)>,
-    /// What happens when an agent vanishes: go-on (the trial at hand is lost;
-    /// --resume measures it again) or stop
+    /// When an agent is lost: go-on (the running trial is lost; --resume measures it
+    /// again) or stop
     #[arg(long, value_name = "WHAT")]
     pub on_loss: Option<OnLoss>,
     /// Port that messages come to, for a firewall that lets only it through
@@ -211,8 +210,8 @@ struct ArrivalArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct ExtentArgs {
-    /// Measured time of a trial: 150ms, 2s. With arms by --arm, a time that 8 instances of each cell fit into is that of
-    /// the whole comparison, which stops earlier where a look settles it
+    /// Measured time of a trial: 150ms, 2s. With --arm, a time with room for 8 instances of each cell bounds the whole
+    /// comparison, which ends at the first look that settles it
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Measured messages of a trial, in place of a time
