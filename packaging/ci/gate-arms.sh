@@ -98,6 +98,8 @@ case $code in
 esac
 # The code was said above.
 nettoll report latest --runs "$out/runs" --markdown "${verdict[@]}" >"$out/comment.md" || true
+# By it a workflow finds its own comment, which it replaces.
+printf '\n<!-- nettoll gate -->\n' >>"$out/comment.md"
 cp "$out"/runs/*/report.html "$out/report.html"
 # As shields.io reads it (endpoint badge).
 printf '{"schemaVersion":1,"label":"nettoll","message":"%s","color":"%s"}\n' "$message" "$color" >"$out/badge.json"

@@ -8,6 +8,7 @@ use crate::support::tool::{self, Answer, Tool};
 use crate::support::{Skip, need_programs};
 
 crate::claims!(
+    a_comment_of_the_gate_alone_is_replaced,
     a_gate_makes_its_baseline_and_compares_with_it,
     a_slower_version_fails_the_workflow_of_its_pull_request,
     an_equal_version_and_two_settings_are_not_worse,
@@ -127,7 +128,7 @@ fn a_slower_version_fails_the_workflow_of_its_pull_request() -> Result<(), Skip>
     let comment = kept("comment.md");
     let first = comment.lines().next().unwrap();
     assert!(first.starts_with("**candidate costs ") && first.contains("more CPU than base"), "{comment}");
-    assert!(comment.contains("Exit 3: worse"), "{comment}");
+    assert!(comment.contains("Exit 3: worse") && comment.ends_with("\n<!-- nettoll gate -->\n"), "{comment}");
     assert!(kept("report.html").contains("<svg") && kept("badge.json").contains("\"message\":\"worse\""));
     assert!(fs::read_to_string(place.join("summary.md")).unwrap().contains(first));
     // The other tree is gone, and git knows of none.
@@ -155,6 +156,42 @@ fn an_equal_version_and_two_settings_are_not_worse() -> Result<(), Skip> {
     // Too few instances for a verdict.
     assert_eq!(settings.code, Some(4), "{settings:?}");
     assert!(fs::read_to_string(tool.path().join("settings/badge.json")).unwrap().contains("open"));
+    Ok(())
+}
+
+/// A stand-in for GitHub's program: it notes its words, and lists stored comments.
+const GH: &str = r#"#!/bin/bash
+echo "$*" >>calls
+for word; do last=$word; done
+[[ "$*" != *--jq* ]] || jq -r "$last" comments.json
+"#;
+
+fn a_comment_of_the_gate_alone_is_replaced() -> Result<(), Skip> {
+    need_programs(&["bash", "jq"])?;
+    let (tool, path) = installed();
+    let workflow = fs::read_to_string(ci("nettoll-gate.yml")).unwrap();
+    let step = steps(&workflow).into_iter().find(|step| step.contains("gh api")).unwrap();
+    tool.write("bin/gh", GH);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(tool.path().join("bin/gh"), mode).unwrap();
+    let calls = |comments: &str| {
+        tool.write("comments.json", comments);
+        tool.write("calls", "");
+        let mut shell = tool.other(Path::new("bash"));
+        shell.args(["-e", "-o", "pipefail", "-c", &step]).env("PATH", &path).env("GITHUB_REPOSITORY", "a/b").env("NUMBER", "7");
+        Answer::from(shell.output().unwrap()).done();
+        fs::read_to_string(tool.path().join("calls")).unwrap()
+    };
+    assert_eq!(calls("[]"), "", "nothing was measured");
+    fs::create_dir(tool.path().join("nettoll-gate")).unwrap();
+    tool.write("nettoll-gate/comment.md", "x");
+    let other = r#"{"id":1,"user":{"login":"github-actions[bot]"},"body":"lint"}"#;
+    let quoted = r#"{"id":2,"user":{"login":"a"},"body":"> <!-- nettoll gate -->"}"#;
+    let own = r#"{"id":3,"user":{"login":"github-actions[bot]"},"body":"worse\n<!-- nettoll gate -->"}"#;
+    let first = calls(&format!("[{other},{quoted}]"));
+    assert!(first.contains("--method POST repos/a/b/issues/7/comments -F body=@nettoll-gate/comment.md"), "{first}");
+    let second = calls(&format!("[{other},{quoted},{own},{other}]"));
+    assert!(second.contains("--method PATCH repos/a/b/issues/comments/3 ") && !second.contains("POST"), "{second}");
     Ok(())
 }
 
