@@ -88,10 +88,12 @@ fleet)
     has manifest || for name in n1 n2 n3; do words+=(--host "$name=cmd:$NETTOLL __serve"); done
     ;;
 top)
-    # A window of 1 s, and no more.
-    has -t || words+=(-t 1)
+    # A window, and no more: 10 s of a recording, else 1 s.
+    window=1
+    has --record && window=10
+    has -t || words+=(-t "$window")
     for place in "${!words[@]}"; do
-        [ "${words[place]}" != -t ] || words[place + 1]=1
+        [ "${words[place]}" != -t ] || words[place + 1]=$window
     done
     ;;
 papers) has --then --runs-from --dry-run || words+=(--dry-run) ;;
