@@ -40,6 +40,8 @@ pub enum Unit {
     PerMessage,
     /// An index between 0 and 1: `_index`.
     Index,
+    /// Bytes of memory: `_bytes`.
+    Bytes,
 }
 
 /// The direction in which a metric is better.
@@ -304,6 +306,14 @@ metrics! {
     CompletionNs { name: "completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until all have arrived", head: "All arrived after", column: ["all", "arrived"],
         value: completion }
+    /// Largest resident memory of the sender's process in the trial, its buffers of messages among it.
+    SenderResidentBytes { name: "sender_resident_bytes", unit: Unit::Bytes, bound: Bound::NotNegative, better: Some(LowerIsBetter),
+        title: "Sender's largest resident memory", head: "Sender memory", column: ["memory", "sender"],
+        value: |trial| resident(&trial.measured.sender) }
+    /// Likewise of the receiver's.
+    ReceiverResidentBytes { name: "receiver_resident_bytes", unit: Unit::Bytes, bound: Bound::NotNegative, better: Some(LowerIsBetter),
+        title: "Receiver's largest resident memory", head: "Receiver memory", column: ["memory", "receiver"],
+        value: |trial| resident(&trial.measured.receiver) }
     /// Payload bits per second for which a link with a rate leaves room, with the
     /// frames and acknowledgements that were counted.
     LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::NotNegative,
@@ -495,6 +505,11 @@ fn retransmits(measured: &Measured, cell: &Cell) -> Option<f64> {
     measured.sender.tcp.map(|tcp| f64::from(tcp.resent_since(measured.sender.tcp_at_start))).or(of_host)
 }
 
+/// `None` of an end that could not be asked.
+fn resident(end: &EndReport) -> Option<f64> {
+    (end.max_resident.get() > 0).then(|| end.max_resident.get() as f64)
+}
+
 /// Jain's index of the messages of each flow in the window; `None` of a number of messages, of which each flow has
 /// the same.
 fn fairness(trial: &Source) -> Option<f64> {
@@ -563,6 +578,7 @@ mod tests {
                 Unit::Count => "s",
                 Unit::PerSecond => "_per_s",
                 Unit::Index => "_index",
+                Unit::Bytes => "_bytes",
                 Unit::BitsPerSecond => "_bit_per_s",
                 Unit::Nanoseconds => "_ns",
                 Unit::Share => "_share",

@@ -20,6 +20,7 @@ pub const fn writer(metric: Metric) -> fn(f64) -> String {
         Unit::BitsPerSecond => number::bits,
         Unit::Nanoseconds => number::time,
         Unit::Share => number::percent,
+        Unit::Bytes => number::bytes,
         Unit::PerMessage | Unit::Index => |value| number::significant(value, 2),
     }
 }

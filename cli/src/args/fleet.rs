@@ -42,6 +42,9 @@ pub struct FleetArgs {
     /// can find, reach the hosts, and measure nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// With --dry-run: reach no host
+    #[arg(long, requires = "dry_run")]
+    pub offline: bool,
     /// Where runs are
     #[command(flatten)]
     pub runs: RunsArgs,

@@ -45,6 +45,9 @@ pub fn run(args: &FleetArgs) -> Result<Exit, Failure> {
     }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let plan = plan(args, started_ms)?;
+    if args.offline {
+        return dry_run(&plan, &[], args);
+    }
     let credentials = args.access.credentials()?;
     let interrupted = signals::listen()?;
     if args.dry_run {

@@ -178,6 +178,7 @@ fn panel(history: &History) -> Panel {
         analysis::result::Unit::BitsPerSecond => "bit/s",
         analysis::result::Unit::PerSecond => "/s",
         analysis::result::Unit::Share => "%",
+        analysis::result::Unit::Bytes => "B",
         analysis::result::Unit::Count | analysis::result::Unit::PerMessage | analysis::result::Unit::Index => "",
     };
     Panel { zero: false, ..Panel::of(history.title, unit).joined(true) }

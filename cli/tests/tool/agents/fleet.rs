@@ -26,6 +26,7 @@ crate::claims!(
     a_fleet_of_other_machines_is_not_gone_on_with,
     history_tells_fleets_apart,
     all_pairs_of_a_round_at_once,
+    a_fleet_of_a_thousand_names_is_planned_without_one_of_them,
     a_dry_run_says_what_can_be_found,
     hosts_that_make_no_fleet_are_refused,
     nodes_of_slurm_and_pods_of_kubernetes_are_found,
@@ -277,6 +278,18 @@ fn history_tells_fleets_apart() -> Result<(), Skip> {
     // Of the same name, but another machine.
     set(&nights[2], "hosts/nc.json", "cpu_model", "Another");
     history().refused_in_json(2, &["host nc of the fleet is not the machine that it was", "--since RUN"]);
+    Ok(())
+}
+
+/// No name of `.invalid` can be reached (RFC 6761), and looking up a thousand would take long.
+fn a_fleet_of_a_thousand_names_is_planned_without_one_of_them() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let names: Vec<String> = (0..1_000).map(|number| format!("n{number}.invalid")).collect();
+    tool.write("hosts", &names.join("\n"));
+    let answer = tool.run(&["fleet", "--hosts-file", "hosts", "--dry-run", "--offline"]).done();
+    answer.says("1,000 hosts in 8 rounds of 500 pairs");
+    assert!(!answer.stderr.contains("not there"), "{}", answer.stderr);
+    tool.run(&["fleet", "--hosts-file", "hosts", "--offline"]).refused(2, &["--dry-run"]);
     Ok(())
 }
 

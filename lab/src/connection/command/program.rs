@@ -12,12 +12,15 @@ use crate::process::THIS_PROGRAM;
 /// Bytes read at a time.
 const PIECE: usize = 256 << 10;
 
-/// Its size in bytes and its SHA-256 in hexadecimal, read once.
+/// Its size in bytes and its SHA-256 in hexadecimal. Read once: of many hosts that ask at the same time one reads, and
+/// the others wait for it.
 pub(super) fn identity() -> io::Result<(u64, String)> {
-    static IDENTITY: OnceLock<(u64, String)> = OnceLock::new();
-    if let Some(known) = IDENTITY.get() {
-        return Ok(known.clone());
-    }
+    static IDENTITY: OnceLock<Result<(u64, String), (io::ErrorKind, String)>> = OnceLock::new();
+    let known = IDENTITY.get_or_init(|| read().map_err(|error| (error.kind(), error.to_string())));
+    known.clone().map_err(|(kind, words)| io::Error::new(kind, words))
+}
+
+fn read() -> io::Result<(u64, String)> {
     let mut file = open()?;
     let (mut context, mut size) = (Context::new(&SHA256), 0);
     let mut piece = vec![0; PIECE];
@@ -34,7 +37,7 @@ pub(super) fn identity() -> io::Result<(u64, String)> {
         // Writing to a string does not fail.
         let _ = write!(digest, "{byte:02x}");
     }
-    Ok(IDENTITY.get_or_init(|| (size, digest)).clone())
+    Ok((size, digest))
 }
 
 /// Opens it: what runs, even where its path has another file by now.
