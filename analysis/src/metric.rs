@@ -296,13 +296,13 @@ metrics! {
             trial.measured.receiver.one_way.as_ref()?;
             Some(trial.measured.clock.map_or(0.0, |clock| clock.error_ns as f64))
         } }
-    /// Jain's index of what arrived of each flow in the measured time: 1 where all have the same share, 1/n where one
+    /// Evenness of the flows, by Jain's index of what arrived of each in the measured time: 1 where all have the same share, 1/n where one
     /// of n has everything; of trials with several flows that end by time.
     FairnessIndex { name: "fairness_index", unit: Unit::Index, bound: Bound::Share, better: Some(HigherIsBetter),
         title: "Fairness of the flows (Jain)", head: "Fairness", column: ["", "fairness"],
         value: fairness }
     /// Time from the first message that was sent to the last that arrived, of cells with a number of messages
-    /// (`count`) whose ends read one clock.
+    /// (`count`) whose ends read one clock, where all arrived.
     CompletionNs { name: "completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until all have arrived", head: "All arrived after", column: ["all", "arrived"],
         value: completion }
@@ -510,19 +510,23 @@ fn resident(end: &EndReport) -> Option<f64> {
     (end.max_resident.get() > 0).then(|| end.max_resident.get() as f64)
 }
 
-/// Jain's index of the messages of each flow in the window; `None` of a number of messages, of which each flow has
+/// Jain's index of the bytes of each flow in the window; `None` of a number of messages, of which each flow has
 /// the same.
 fn fairness(trial: &Source) -> Option<f64> {
     trial.measured.windows?;
     let flows = &trial.measured.receiver.flows;
-    let messages: Vec<f64> = flows.iter().map(|flow| flow.counts.in_window().messages as f64).collect();
-    jain(&messages)
+    let bytes: Vec<f64> = flows.iter().map(|flow| flow.counts.in_window().bytes as f64).collect();
+    jain(&bytes)
 }
 
 /// From the sender's first message to the receiver's last, where a number of them is all that a trial has.
 fn completion(trial: &Source) -> Option<f64> {
     trial.cell.count?;
     let Measured { clock: None, sender, receiver, .. } = trial.measured else { return None };
+    // What is lost is never there: the last that did arrive is not the end.
+    if receiver.total.bytes < sender.total.bytes {
+        return None;
+    }
     let length = receiver.window.end.since(sender.window.start);
     (length.get() > 0).then(|| length.get() as f64)
 }

@@ -125,6 +125,11 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     if !(1..=MOST_FLOWS).contains(&cell.flows) {
         return refuse(format!("{} flows; an endpoint has 1 to {MOST_FLOWS}", cell.flows));
     }
+    let hosts = [model::Role::Sender, model::Role::Receiver].map(|role| cell.hosts(role));
+    let named = if cell.hosts(task.role) > 1 { cell.hosts(task.role) as usize } else { 0 };
+    if hosts.iter().any(|hosts| !(1..=cell.flows).contains(hosts)) || task.hosts.len() != named {
+        return refuse("flows over other hosts than those that were named (a fault of the controller)".to_owned());
+    }
     if task.woven.is_some() && (task.program.is_some() || matches!(task.end, TrialEnd::Messages(_))) {
         return refuse("a woven trial of a user's program or of a number of messages; measure it in turn".to_owned());
     }

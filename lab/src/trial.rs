@@ -129,9 +129,10 @@ pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Lis
     // The wait for a turn is no part of it.
     let end = Instant::now() + limit;
     let outcome = outcome.and_then(|()| Trial { session: &mut *session, spec, cookie, listener, limit, end }.run());
-    let mut outcome = outcome.and_then(|(measured, mut warnings)| {
-        warnings.extend(turn::company(session, &shared)?);
-        Ok(Done { measured, warnings })
+    let mut outcome = outcome.map(|(measured, mut warnings)| {
+        // A host that is lost by now is found lost by the next trial: this one is measured.
+        warnings.extend(turn::company(session, &shared).unwrap_or_default());
+        Done { measured, warnings }
     });
     if let Err(error) = &outcome
         && !error.is_loss_of_host()

@@ -107,8 +107,10 @@ struct Weaver<'a> {
     /// How often a cell could not take part, and the first reason.
     refused: HashMap<Cell, (u32, String)>,
     late: LateMarks,
-    /// Instances in a row that had no slice.
+    /// Blocks in a row in which no instance had a slice.
     empty: u32,
+    /// An instance was measured.
+    worked: bool,
 }
 
 /// Marks of a controller that may not come before the ends.
@@ -204,7 +206,7 @@ impl<'a> Weaver<'a> {
             return Err(StudyError::NotWoven(Unfit::InterruptTime));
         }
         let (refused, late) = (HashMap::new(), LateMarks::default());
-        Ok(Some(Self { plan, listener, board, sessions, arms, groups, refused, late, empty: 0 }))
+        Ok(Some(Self { plan, listener, board, sessions, arms, groups, refused, late, empty: 0, worked: false }))
     }
 
     /// Tries each arm before anything is measured: one that is refused would fail every instance.
@@ -243,11 +245,15 @@ impl<'a> Weaver<'a> {
     }
 
     fn run_blocks(&mut self, rest: &Rest, observer: &mut WovenObserver) -> Result<Status, StudyError> {
+        self.worked = rest.block > 0;
         for number in rest.block..self.plan.blocks.most {
             if self.tell(&Event::BlockStarted { block: number })?.is_break() || self.run_block(number, rest, observer)?.is_break() {
                 return Ok(Status::Interrupted);
             }
             let _ = self.tell(&Event::BlockDone { blocks: number + 1 })?;
+            if !self.worked && number + 1 == self.plan.blocks.most {
+                return Err(StudyError::NothingWorks(NO_SLICE.to_owned()));
+            }
             if observer.is_settled(number + 1) {
                 return Ok(Status::Settled);
             }
@@ -257,7 +263,7 @@ impl<'a> Weaver<'a> {
 
     /// Each group of the rest once: an instance, or its trials in turn.
     fn run_block(&mut self, number: u32, rest: &Rest, observer: &mut WovenObserver) -> Result<ControlFlow<()>, StudyError> {
-        let (mut position, mut works, mut last_failure) = (0, false, None);
+        let (mut position, mut works, mut last_failure, mut by_chance) = (0, false, None, false);
         for group in woven::order(self.plan.seed, u32::MAX, number, self.groups.len()) {
             if rest.has(group, number) {
                 // Whether anything works is not asked of half a block.
@@ -279,7 +285,10 @@ impl<'a> Weaver<'a> {
             }
             for record in &mut records {
                 match &record.outcome {
-                    Outcome::Failed { error, .. } => last_failure = Some(error.clone()),
+                    Outcome::Failed { error, .. } => {
+                        by_chance |= error == NO_SLICE;
+                        last_failure = Some(error.clone());
+                    }
                     Outcome::Measured(_) | Outcome::Skipped { .. } => works = true,
                 }
                 record.position = position;
@@ -291,12 +300,13 @@ impl<'a> Weaver<'a> {
             }
         }
         let Some(error) = last_failure.filter(|_| !works) else {
-            self.empty = 0;
+            (self.empty, self.worked) = (0, self.worked || works);
             return Ok(ControlFlow::Continue(()));
         };
-        // A busy machine may keep an instance from any whole slice: the next begins at another time.
+        // A busy machine may keep an instance from any whole slice, also where another member is left out for good: the
+        // next begins at another time.
         self.empty += 1;
-        match error == NO_SLICE && self.empty < MOST_EMPTY {
+        match by_chance && self.empty < MOST_EMPTY {
             true => Ok(ControlFlow::Continue(())),
             false => Err(StudyError::NothingWorks(error)),
         }
@@ -479,7 +489,7 @@ impl<'a> Weaver<'a> {
 /// Failures of a cell after which it is not tried again.
 const TRIES: u32 = 2;
 
-/// Instances in a row without a slice after which the study gives up.
+/// Blocks in a row without a slice after which the study gives up.
 const MOST_EMPTY: u32 = 8;
 
 /// The error of a trial that has no slice.

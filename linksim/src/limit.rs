@@ -102,9 +102,10 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
         return None;
     }
     let sent = match cell.protocol() {
-        Protocol::Tcp => without_dropped(measured),
+        // The wire counts what it dropped of pairs as well.
+        Protocol::Tcp if cell.conditions.link_load.is_none() => without_dropped(measured),
         // Of datagrams every one counts, with its payload.
-        Protocol::Udp => measured.sender_host.link,
+        Protocol::Tcp | Protocol::Udp => measured.sender_host.link,
     };
     let carried = Carried::from_counters(payload(measured, cell), &sent, &measured.receiver_host.link);
     carried.limit(Medium::of_link(link), link.rate()?)

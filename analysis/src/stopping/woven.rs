@@ -51,7 +51,7 @@ impl WovenObserver {
         }
         let all: Vec<Sides> = self.candidates().map(|arm| sides(arm, &self.table, Some(WovenSide::of(&self.series, arm)))).collect();
         let compared = compare_gate(&all, &self.gate.metrics, &self.options);
-        !compared.is_empty() && compared.iter().all(is_settled)
+        compared.iter().any(|comparison| verdicts(comparison).next().is_some()) && compared.iter().all(is_settled)
     }
 
     /// The widest half of a plain interval of any cell in any arm by the first metric of the gate, as a share. `None`
@@ -73,11 +73,14 @@ impl WovenObserver {
     }
 }
 
+/// The verdicts of cells that have values.
+fn verdicts(comparison: &Comparison) -> impl Iterator<Item = Verdict> {
+    comparison.cells.iter().map(|cell| cell.verdict).filter(|verdict| !matches!(verdict, Verdict::NotEnoughBlocks { blocks: 0, .. }))
+}
+
 /// Returns whether every cell that has values has a verdict.
 fn is_settled(comparison: &Comparison) -> bool {
-    let mut verdicts =
-        comparison.cells.iter().map(|cell| cell.verdict).filter(|verdict| !matches!(verdict, Verdict::NotEnoughBlocks { blocks: 0, .. }));
-    verdicts.all(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Equivalent))
+    verdicts(comparison).all(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Equivalent))
 }
 
 #[cfg(test)]

@@ -105,8 +105,10 @@ fn interval(cpus: f64, row: &Row) -> Cpus {
         return Cpus { cpus, low: 0.0, high: cpus };
     }
     let worth = row.all.cpus / row.samples as f64;
-    let half = Z * (cpus / worth).sqrt() * worth;
-    Cpus { cpus, low: (cpus - half).max(0.0), high: cpus + half }
+    // Softirqs whose owner was not found are shared out, and may all be in this part.
+    let shared = (row.softirq - row.softirq_met).clamp(0.0, cpus);
+    let half = Z * (cpus / worth).sqrt() * worth + shared / 2.0;
+    Cpus { cpus, low: (cpus - half).max(0.0), high: (cpus + half).min(row.all.high.max(cpus)) }
 }
 
 /// Advice replays what a program does in both ways; what lies outside of it attach shows function by function.

@@ -211,9 +211,14 @@ type Change = fn(&mut Task);
 
 #[test]
 fn what_no_endpoint_can_do_is_refused() {
-    let refusals: [(&str, Change); 6] = [
+    let refusals: [(&str, Change); 9] = [
         ("0 flows", |task| task.cell.flows = 0),
         ("1025 flows", |task| task.cell.flows = 1_025),
+        ("other hosts than those that were named", |task| (task.cell.flows, task.cell.conditions.senders) = (4, 4)),
+        ("other hosts than those that were named", |task| task.cell.conditions.receivers = 0),
+        ("other hosts than those that were named", |task| {
+            task.hosts = vec![model::control::FlowHost { pid: 1, local: std::net::Ipv4Addr::LOCALHOST.into() }];
+        }),
         ("only streams", |task| (task.cell.test, task.cell.bidirectional) = (Test::TcpRr, true)),
         ("messages of", |task| task.cell.size = model::Bytes::new(u64::MAX)),
         ("take fewer flows, or smaller messages", |task| {

@@ -218,7 +218,9 @@ impl Controller<'_> {
         let Turn::Has { started, .. } = &mut self.turn else {
             return refuse(way, "start an endpoint: it is not this controller's turn; ask for it first (a fault of the controller)");
         };
-        started.get_or_insert_with(Instant::now);
+        if started.replace(started.unwrap_or_else(Instant::now)).is_none() {
+            self.ticket.begin();
+        }
         way.near.extend_from_slice(frame);
         Ok(())
     }

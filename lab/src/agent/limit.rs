@@ -71,7 +71,8 @@ impl Allowance {
     pub fn apply(&self, task: &mut Task) -> Result<(), LimitRefusal> {
         // A descriptor of the controller's is no open file of this machine.
         task.woven = None;
-        if !task.hosts.is_empty() {
+        let conditions = &task.cell.conditions;
+        if !task.hosts.is_empty() || (conditions.senders, conditions.receivers) != (1, 1) {
             let why = "spread an end over several network namespaces: an agent's ends are in its own";
             return Err(LimitRefusal(why.to_owned()));
         }
@@ -422,6 +423,22 @@ mod tests {
         assert_eq!(port(Test::UdpStream, Role::Receiver, 2), Ok(7_000), "two do not fit behind 7003");
         assert_eq!(port(Test::UdpStream, Role::Receiver, 5), Ok(7_000));
         assert!(port(Test::UdpStream, Role::Receiver, 6).unwrap_err().0.contains("--data-ports"));
+    }
+
+    /// A namespace is this machine's, and so is a listener for each of thousands of hosts.
+    #[test]
+    fn an_end_is_at_one_host() {
+        let allowance = Allowance::new(Limits::default(), Some((7_000, 7_004)));
+        let changes: [fn(&mut Task); 3] = [
+            |task| task.cell.conditions.receivers = 5_000,
+            |task| task.cell.conditions.senders = 0,
+            |task| task.hosts = vec![model::control::FlowHost { pid: 1, local: std::net::Ipv4Addr::LOCALHOST.into() }],
+        ];
+        for change in changes {
+            let mut task = task(Test::TcpStream, Role::Receiver, SECOND);
+            change(&mut task);
+            assert!(allowance.apply(&mut task).unwrap_err().0.contains("network namespaces"));
+        }
     }
 
     fn at(address: &str) -> SocketAddr {

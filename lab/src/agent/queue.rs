@@ -100,7 +100,16 @@ impl Ticket {
         self.queue.at_once() > 1
     }
 
-    /// The most others that had the host at the same time so far.
+    /// Its trial begins: who had the host before counts no more.
+    pub fn begin(&self) {
+        let mut line = self.line();
+        if let Some(position) = self.position(&line) {
+            line[position].others = 0;
+        }
+        self.count(&mut line);
+    }
+
+    /// The most others that had the host at the same time since its trial began.
     pub fn others(&self) -> u32 {
         let line = self.line();
         self.position(&line).map_or(0, |position| line[position].others)
@@ -178,9 +187,14 @@ mod tests {
         tickets[0].leave();
         assert_eq!(tickets.each_ref().map(Ticket::place), [None, Some(0), Some(0), Some(1)]);
         assert!(rung(&tickets[2]) && tickets[2].others() == 1);
+        // A trial that begins now has had those who are there, and no others.
+        tickets[2].begin();
+        assert_eq!(tickets[2].others(), 1);
         // Whoever was there is not forgotten when it has gone.
         tickets[2].leave();
         tickets[3].leave();
         assert_eq!((tickets[1].place(), tickets[1].others()), (Some(0), 1));
+        tickets[1].begin();
+        assert_eq!(tickets[1].others(), 0);
     }
 }

@@ -46,7 +46,8 @@ impl Pair {
         self.swapped = swapped;
         // Any family does: nothing of the trial's own crosses with it.
         let way = self.ways[usize::from(!swapped)].first().cloned();
-        let Some(Way { own: at, device, .. }) = way else { return Ok(()) };
+        let none = || self.hosts[0].endpoint_error("it has no address for other traffic".to_owned());
+        let Way { own: at, device, .. } = way.ok_or_else(none)?;
         let (sender, receiver, flows) = self.ends();
         let sink = BackgroundRequest::Sink { at, device: Some(device.clone()), avoid };
         flows.begin(sender, receiver, sink, |port| how(SocketAddr::new(at.ip(), port), device))

@@ -28,7 +28,7 @@ fn is_one_agent(hosts: &[RemoteHost; 2]) -> bool {
     matches!(agents, [Some(a), Some(b)] if a.id.id == b.id.id)
 }
 
-/// Waits until every agent is free for this trial; returns those that others may have as well. Where one alone is to be waited for, the commands `then` go out with the
+/// Waits until every agent is free for this trial; returns the places of those that others may have as well. Where one alone is to be waited for, the commands `then` go out with the
 /// question, and `sights` questions for its time: the next [`RemoteHost::ask`] finds them sent.
 ///
 /// # Errors
@@ -42,8 +42,8 @@ pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHo
         let ahead = if agents.len() == 1 { &then[*at][..] } else { &[] };
         let mut waiting = |host: &str, place: u32| listener.hear(&Event::Waiting { host, place }).map_err(TrialError::Listener);
         let taken = match host.turn(&mut waiting, ahead, sights) {
-            // It would wait for itself.
-            Ok(Some(false)) if twice => Err(HostError::from(one_agent()).into()),
+            // It would wait for itself, or, where several have it at once, for another that waits for it.
+            Ok(Some(_)) if twice => Err(HostError::from(one_agent()).into()),
             Ok(Some(false)) => Ok(()),
             Ok(Some(true)) => {
                 shared.push(*at);
@@ -65,13 +65,11 @@ pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHo
 /// # Errors
 /// See [`HostError`].
 pub fn company(session: &mut Session, shared: &[usize]) -> Result<Vec<Warning>, HostError> {
-    // Of one agent that is both hosts this controller is one of the others.
-    let own = u32::from(is_one_agent(session.hosts()));
     let mut warnings = Vec::new();
     for at in shared {
         let host = &mut session.hosts()[*at];
         let others = match host.command(&ToHost::Company)? {
-            FromHost::Company { others } => others.saturating_sub(own),
+            FromHost::Company { others } => others,
             other => return Err(host.unexpected("the number of others", &other)),
         };
         warnings.extend((others > 0).then(|| Warning::SharedHost { host: host.name().to_owned(), others }));
@@ -83,7 +81,7 @@ pub fn company(session: &mut Session, shared: &[usize]) -> Result<Vec<Warning>, 
 fn one_agent() -> Refusal {
     Refusal::new(
         "hosts a and b are one agent, which carries out one end of one trial at a time",
-        "start it with --at-once 2, run a second one there on another --port, or leave one of the names out, so that this machine is \
+        "run a second one there on another --port, or leave one of the names out, so that this machine is \
          that host",
         "",
     )

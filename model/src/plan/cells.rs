@@ -110,9 +110,11 @@ fn cross(table: &Levels, arms_send: bool) -> Result<Vec<Cell>, PlanError> {
 }
 
 /// The cell of some levels, one of each factor. They are applied in the order of
-/// the factors: the read size after the message that it may follow from.
+/// the factors, those that may follow from others last.
 fn cell(mut levels: Vec<&Level>, arms_send: bool) -> Result<Cell, LevelError> {
     levels.order();
+    let (derived, given): (Vec<&Level>, Vec<&Level>) = levels.into_iter().partition(|level| level.is_derived());
+    let levels = [given, derived].concat();
     let asked = levels.iter().find_map(|level| match level {
         Level::Receive(receive) => Some(*receive),
         Level::Api(ways) => ways.receiver,
