@@ -91,7 +91,8 @@ fn nothing_measured_is_no_figure_and_no_panic() {
     silent.receiver_host = Default::default();
     let analysis = analyse([record(Test::UdpStream, 64, 0, silent)].into_iter());
     let names: Vec<&Metric> = analysis.cells[0].metrics.keys().collect();
-    assert_eq!(names, [&Metric::SentMessagesPerS, &Metric::SenderBusyShare, &Metric::SenderRunDelayShare]);
+    let of_ends = [&Metric::SenderResidentBytes, &Metric::ReceiverResidentBytes];
+    assert_eq!(names, [&[&Metric::SentMessagesPerS, &Metric::SenderBusyShare, &Metric::SenderRunDelayShare][..], &of_ends].concat());
     assert!(!serde_json::to_string(&analysis).unwrap().contains("NaN"));
 }
 
