@@ -505,7 +505,7 @@ fn retransmits(measured: &Measured, cell: &Cell) -> Option<f64> {
     measured.sender.tcp.map(|tcp| f64::from(tcp.resent_since(measured.sender.tcp_at_start))).or(of_host)
 }
 
-/// `None` of an end that could not be asked.
+/// `None` where `/proc` did not say.
 fn resident(end: &EndReport) -> Option<f64> {
     (end.max_resident.get() > 0).then(|| end.max_resident.get() as f64)
 }

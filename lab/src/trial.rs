@@ -340,7 +340,7 @@ impl Trial<'_> {
             other => Err(other),
         };
         let heard = self.hear_answers(read, "counters");
-        // Every answer is taken before a failure is told.
+        // Every answer is taken before a failure is returned.
         let (swapped, cell) = (self.spec.swapped, self.spec.cell);
         let mut others = |role| -> Vec<Result<HostCounters, HostError>> {
             let answer =

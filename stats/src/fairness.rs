@@ -1,7 +1,7 @@
 //! How evenly a whole is shared.
 
 /// Jain's index: (Σx)² / (n Σx²). 1 where all have the same, 1/n where one has everything; `None` of fewer than two
-/// values, of one below 0, and where nobody has anything.
+/// values, of one below 0, and where all are 0.
 ///
 /// R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discrimination for Resource Allocation in Shared
 /// Computer Systems, DEC-TR-301, 1984, equation 1.

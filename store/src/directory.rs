@@ -180,7 +180,7 @@ impl RunDirectory {
         self.path.join(layout::TRIALS)
     }
 
-    /// Cuts off the trials behind so many bytes, the end of a line.
+    /// Cuts off the trials behind a number of bytes, the end of a line.
     pub(crate) fn cut_to(&mut self, length: u64) -> io::Result<()> {
         if length < self.whole {
             self.trials.set_len(length)?;

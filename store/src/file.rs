@@ -66,7 +66,7 @@ pub fn check_length(file: &File, path: &Path) -> Result<(), StoreError> {
 fn write_new(path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
     let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
     let prefix = format!(".{name}.");
-    // The mode of any file, what the user's umask leaves of it; made here, so that an error does not name this file.
+    // The mode of any file under the user's umask; made here, so that an error does not name this file.
     let make = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o666).open(path);
     let mut builder = tempfile::Builder::new();
     let mut file = builder.prefix(&prefix).suffix(UNFINISHED).make_in(directory_of(path), make)?;

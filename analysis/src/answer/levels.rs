@@ -78,9 +78,9 @@ fn farthest(factor: Factor, series: &SeriesLevels) -> Option<Farthest<'_>> {
 
 /// `load sender:1`, `8 senders`.
 fn level(one: &Farthest) -> String {
-    match one.factor {
-        Factor::Senders | Factor::Receivers => format!("{} {}", one.level, one.factor),
-        factor => format!("{} {}", factor.name().replace('_', " "), one.level),
+    match one.factor.is_of_hosts() {
+        true => format!("{} {}", one.level, one.factor),
+        false => format!("{} {}", one.factor.name().replace('_', " "), one.level),
     }
 }
 
@@ -91,11 +91,11 @@ fn clause(one: &Farthest) -> String {
     let settings = one.series.series.split_once(" (").map_or_else(String::new, |(_, settings)| format!(" ({settings}"));
     let ends = ends(&one.ratio).map(|ends| ends.map(|end| end - 1.0));
     let shown = ends.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
-    let verb = match (shown, one.factor) {
-        (true, Factor::Senders | Factor::Receivers) => "change",
-        (false, Factor::Senders | Factor::Receivers) => "are not shown to change",
-        (true, _) => "changes",
-        (false, _) => "is not shown to change",
+    let verb = match (shown, one.factor.is_of_hosts()) {
+        (true, true) => "change",
+        (false, true) => "are not shown to change",
+        (true, false) => "changes",
+        (false, false) => "is not shown to change",
     };
     let by = if shown { " by" } else { ":" };
     format!("{} {verb} the {what}{settings}{by} {}", level(one), with_span(one.ratio.value - 1.0, ends))

@@ -1,8 +1,8 @@
 //! Units with the most to gain: the part of a unit's work that a change of its program or host can touch, and the
 //! command that measures what the change saves.
 //!
-//! A rule names work that a known change avoids. That work is the most that the change can save: how much of it goes
-//! is for the command to measure.
+//! A rule names work that a known change avoids. That work is the most that the change can save: the
+//! command measures how much of this goes.
 
 use attribution::{Category, Layer};
 use model::choice;
@@ -10,21 +10,20 @@ use model::order::Order;
 use serde::Serialize;
 
 use super::snapshot::{Cpus, Row, RowKind, Snapshot};
+use super::window::Z;
 use crate::answer::next::quoted;
 
 /// Units that are named.
 const MOST: usize = 5;
 /// The least part of a unit's work for the network that is worth a change.
 const LEAST_SHARE: f64 = 0.1;
-/// Below so many messages a second a call each costs little.
+/// Messages a second below which a call for each costs little.
 const LEAST_RATE: f64 = 1_000.0;
 /// Messages up to this size fit a segment several times over: several a call save calls.
 const SMALL: f64 = 1_024.0;
 /// Messages from this size on are worth sending without a copy (the kernel's Documentation/networking/msg_zerocopy.rst
 /// names some 10 KB).
 const LARGE: f64 = 10_000.0;
-/// Two-sided quantile of the normal distribution at 95 %.
-const Z: f64 = 1.96;
 
 choice! {
     /// What a unit can gain from.
@@ -111,7 +110,7 @@ fn interval(cpus: f64, row: &Row) -> Cpus {
     Cpus { cpus, low: (cpus - half).max(0.0), high: (cpus + half).min(row.all.high.max(cpus)) }
 }
 
-/// Advice replays what a program does in both ways; what lies outside of it attach shows function by function.
+/// `advise` replays the program's calls in both ways; `attach` shows the kernel's work function by function.
 fn command(chance: Chance, row: &Row, snapshot: &Snapshot) -> String {
     let of_unit = snapshot.processes.iter().filter(|process| process.unit.as_ref() == Some(&row.name));
     let most = of_unit.max_by(|a, b| a.all.cpus.total_cmp(&b.all.cpus)).and_then(|process| process.pid);

@@ -22,7 +22,7 @@ const MOST_UNITS: usize = 100_000;
 const MOST_REFUSED: usize = 20;
 
 /// Two-sided 95 % of a normal distribution.
-const Z: f64 = 1.96;
+pub(super) const Z: f64 = 1.96;
 
 /// A machine, as its last stretches show it.
 #[derive(Debug)]

@@ -190,7 +190,7 @@ mod tests {
         // A trial that begins now has had those who are there, and no others.
         tickets[2].begin();
         assert_eq!(tickets[2].others(), 1);
-        // Whoever was there is not forgotten when it has gone.
+        // One that was there still counts when it has gone.
         tickets[2].leave();
         tickets[3].leave();
         assert_eq!((tickets[1].place(), tickets[1].others()), (Some(0), 1));

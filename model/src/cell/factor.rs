@@ -530,6 +530,11 @@ fn feature(cell: &Cell, offload: Offload) -> Option<String> {
 }
 
 impl Factor {
+    /// Returns whether its levels are numbers of hosts at one end.
+    pub const fn is_of_hosts(self) -> bool {
+        matches!(self, Self::Senders | Self::Receivers)
+    }
+
     /// Reads the levels of a list, in its order.
     ///
     /// # Errors

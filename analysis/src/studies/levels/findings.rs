@@ -38,7 +38,7 @@ pub fn findings(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
     // inverse of the throughput where nothing is lost, as a round trip is of the rate.
     let is_told = |compared: &Compared| match compared {
         // Of several hosts it is shorter because there are several.
-        Compared::SenderTime => series.test == model::Test::UdpStream && !matches!(factor, Factor::Senders | Factor::Receivers),
+        Compared::SenderTime => series.test == model::Test::UdpStream && !factor.is_of_hosts(),
         Compared::Throughput => series.test.is_stream(),
         // More hosts send more.
         Compared::Completion => false,

@@ -12,11 +12,6 @@ use crate::studies::glance;
 /// Levels of a series on a terminal's first screen.
 const MOST_LEVELS: usize = 4;
 
-/// Returns whether a factor is a number of hosts.
-pub const fn is_of_hosts(factor: Factor) -> bool {
-    matches!(factor, Factor::Senders | Factor::Receivers)
-}
-
 /// One level of a series at one of its sizes.
 struct Row<'a> {
     name: String,
@@ -34,7 +29,7 @@ impl Row<'_> {
 
 /// The medians at some levels of each series, its base among them; empty where no factor is a number of hosts.
 pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
-    let of_hosts = study.factors.iter().filter(|factor| is_of_hosts(factor.factor));
+    let of_hosts = study.factors.iter().filter(|factor| factor.factor.is_of_hosts());
     let rows: Vec<Row> = of_hosts.flat_map(|factor| factor.series.iter().flat_map(|series| rows(factor.factor, series))).collect();
     // Bursts have a time, streams shares of the link: two tables have no empty columns.
     let (bursts, streams): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.figure(Compared::Completion).is_some());

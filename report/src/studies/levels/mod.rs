@@ -28,7 +28,7 @@ const AT_A_GLANCE: [(Compared, &str); 4] = [
 /// What arrives at and from several hosts, and each other level against the base of its series.
 pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
     let mut blocks = hosts::at_a_glance(study);
-    if study.factors.iter().any(|factor| !hosts::is_of_hosts(factor.factor)) {
+    if study.factors.iter().any(|factor| !factor.factor.is_of_hosts()) {
         blocks.extend(against_base(study));
     }
     blocks
