@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
+use lab::agent::MOST_CONTROLLERS;
 use lab::agent::capabilities::KeptCapability;
 use lab::connection::TlsFiles;
 use model::plan::{AGENT_PORT, CommandHost, HostPlace};
@@ -21,7 +22,7 @@ pub struct AgentArgs {
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = AGENT_PORT, allow_hyphen_values = true)]
     pub port: u16,
     /// Controllers whose trials may run at once; their records say how many did
-    #[arg(long, value_name = "NUMBER", default_value_t = NonZeroU32::MIN, allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", default_value_t = NonZeroU32::MIN, value_parser = parse_at_once, allow_hyphen_values = true)]
     pub at_once: NonZeroU32,
     /// Longest trial, from its preparation to its report
     #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true, help_heading = "Limits")]
@@ -99,6 +100,11 @@ fn parse_endpoint(word: &str) -> Result<(String, Program), String> {
     let (name, command) =
         word.split_once('=').filter(|(name, _)| named(name)).ok_or("write NAME=PROGRAM; a name has letters, digits, - _ and .")?;
     Program::new(command).map(|program| (name.to_owned(), program)).map_err(|error| error.to_string())
+}
+
+fn parse_at_once(word: &str) -> Result<NonZeroU32, String> {
+    let number = word.parse::<NonZeroU32>().ok().filter(|number| number.get() as usize <= MOST_CONTROLLERS);
+    number.ok_or_else(|| format!("'{word}' is no number of trials at once: 1 to {MOST_CONTROLLERS}, as many as an agent serves"))
 }
 
 fn parse_ports(word: &str) -> Result<(u16, u16), String> {

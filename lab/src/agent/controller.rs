@@ -1,7 +1,7 @@
 //! The agent's own part in the talk between a controller and its
 //! host process: whose turn it is, and what is allowed. All else is passed on.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::limit::{Allowance, LimitRefusal, Origin, TRIAL_SLACK, check_local, check_peers};
 use super::machine::MachineTurn;
+use super::ports::PortLease;
 use super::queue::{Bell, Ticket};
 use super::served::{IDLE, Presence, Served};
 use crate::connection::pump::{End, Middle, Way};
@@ -50,6 +51,8 @@ pub struct Controller<'a> {
     pub ending: Arc<AtomicBool>,
     /// Limits of each trial.
     pub allowance: &'a Allowance,
+    /// Ports of its trial.
+    pub ports: Option<PortLease<'a>>,
     /// Where it is: from here it may aim at loopback.
     pub origin: Origin,
     /// Whether it asks for anything, for the agent to see.
@@ -191,9 +194,14 @@ impl Controller<'_> {
         }
     }
 
-    fn check_task(&self, task: &mut Task) -> Result<(), LimitRefusal> {
+    fn check_task(&mut self, task: &mut Task) -> Result<(), LimitRefusal> {
         check_local(task.local, self.origin)?;
-        self.allowance.apply(task)
+        for address in task.cell.xbind.iter().flat_map(|addresses| addresses.all()) {
+            check_local(SocketAddr::new(*address, task.local.port()), self.origin)?;
+        }
+        self.ports = None;
+        self.ports = self.allowance.apply(task)?;
+        Ok(())
     }
 
     /// Notes whether it is busy.
@@ -211,6 +219,7 @@ impl Controller<'_> {
             machine.give_back();
         }
         self.ticket.leave();
+        self.ports = None;
         self.turn = Turn::Away;
     }
 
@@ -384,6 +393,7 @@ pub fn passed_on(commands: &[ToHost], near: bool) -> Vec<ToHost> {
         bell,
         ending: Arc::default(),
         allowance: &Allowance::new(model::control::Limits::default(), None),
+        ports: None,
         origin: if near { Origin::Here } else { Origin::Elsewhere },
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
@@ -443,6 +453,7 @@ mod tests {
             bell,
             ending: Arc::default(),
             allowance: &allowance,
+            ports: None,
             origin: Origin::Here,
             presence: place.presence(),
             budget: Budget::new(Instant::now()),
@@ -474,6 +485,7 @@ mod tests {
             bell,
             ending: Arc::default(),
             allowance: &allowance,
+            ports: None,
             origin: Origin::Here,
             presence: place.presence(),
             budget: Budget::new(Instant::now()),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use model::control::{Limits, Task};
 use model::plan::TrialEnd;
 use model::{Bytes, Nanos, Program, Protocol};
+
+use super::ports::{PortLease, Ports};
 
 /// Time of a trial next to that in which messages flow: both ends are
 /// joined before, and drained and counted afterwards. Its endpoint counts from
@@ -40,15 +41,6 @@ pub enum Programs {
     Any,
 }
 
-/// The ports that others reach endpoints at.
-#[derive(Debug)]
-struct Ports {
-    first: u16,
-    count: u32,
-    /// Number of them before the next trial's.
-    next: Mutex<u32>,
-}
-
 /// Reason why a trial is not allowed, and what to do.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LimitRefusal(pub String);
@@ -56,8 +48,7 @@ pub struct LimitRefusal(pub String);
 impl Allowance {
     /// `ports` is the first and the last; `None`: the kernel chooses.
     pub fn new(limits: Limits, ports: Option<(u16, u16)>) -> Self {
-        let ports = ports.map(|(first, last)| Ports { first, count: u32::from(last.saturating_sub(first)) + 1, next: Mutex::new(0) });
-        Self { limits, ports, programs: Programs::Listed(BTreeMap::new()) }
+        Self { limits, ports: ports.map(|(first, last)| Ports::new(first, last)), programs: Programs::Listed(BTreeMap::new()) }
     }
 
     /// The same, with programs.
@@ -67,8 +58,8 @@ impl Allowance {
     }
 
     /// Refuses a task that is planned to take more than is allowed, has the
-    /// endpoint keep the limits in any case, and gives it its ports.
-    pub fn apply(&self, task: &mut Task) -> Result<(), LimitRefusal> {
+    /// endpoint keep the limits in any case, and gives it its ports for as long as the lease is kept.
+    pub fn apply(&self, task: &mut Task) -> Result<Option<PortLease<'_>>, LimitRefusal> {
         // A descriptor of the controller's is no open file of this machine.
         task.woven = None;
         let conditions = &task.cell.conditions;
@@ -84,13 +75,17 @@ impl Allowance {
         let time = self.limits.time.map(|limit| limit + Nanos::from(TRIAL_SLACK));
         task.limits = smaller(task.limits, Limits { time, ..self.limits });
         match &self.ports {
-            Some(ports) if task.cell.protocol() == Protocol::Udp || task.cell.test.listener() == task.role => ports.give(task),
+            Some(ports) if task.cell.protocol() == Protocol::Udp || task.cell.test.listener() == task.role => {
+                let lease = ports.take(ways(task)).map_err(LimitRefusal)?;
+                task.local.set_port(lease.first());
+                Ok(Some(lease))
+            }
             // Who connects over TCP is answered wherever it comes from, and takes no port that is another's.
             Some(_) => {
                 task.local.set_port(0);
-                Ok(())
+                Ok(None)
             }
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 
@@ -180,24 +175,6 @@ fn check_congestion_control(task: &Task, available: &str) -> Result<(), LimitRef
 /// Returns the number of flows, each way counted.
 fn ways(task: &Task) -> u32 {
     task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 })
-}
-
-impl Ports {
-    /// As many in a row as the task may need, after those of the trial before,
-    /// so that one just closed has time to rest.
-    fn give(&self, task: &mut Task) -> Result<(), LimitRefusal> {
-        let wanted = ways(task);
-        if wanted > self.count {
-            let (first, count) = (self.first, self.count);
-            let remedy = "start the agent with more of them (--data-ports)";
-            return Err(LimitRefusal(format!("{wanted} flows need a port each, but the agent has {count}, from {first}: {remedy}")));
-        }
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = if *next + wanted > self.count { 0 } else { *next };
-        *next = start + wanted;
-        task.local.set_port(self.first + start as u16);
-        Ok(())
-    }
 }
 
 fn smaller(theirs: Limits, ours: Limits) -> Limits {
@@ -332,7 +309,7 @@ mod tests {
             task.cell.api = model::Api::External(Program::new(name).unwrap());
             task.cell.receive = Some(model::Receive::Recv);
             task.program = Some(Program::new("/bin/evil").unwrap());
-            allowance.apply(&mut task).map(|()| task.program.map(Program::command)).map_err(|refused| refused.0)
+            allowance.apply(&mut task).map(|_| task.program.map(Program::command)).map_err(|refused| refused.0)
         };
         let allowance = Allowance::new(Limits::default(), None).with(listed());
         assert_eq!(apply(&allowance, Role::Sender, "fast"), Ok(Some("/opt/fast -x")));
@@ -382,7 +359,7 @@ mod tests {
             let mut task = task(Test::TcpStream, Role::Sender, SECOND);
             (task.cell.flows, task.cell.bidirectional) = (flows, bidirectional);
             (task.cell.size, task.cell.read_size) = (Bytes::new(size), Bytes::new(size));
-            allowance.apply(&mut task).map_err(|refused| refused.0)
+            allowance.apply(&mut task).map(drop).map_err(|refused| refused.0)
         };
         assert_eq!(with(1_024, false, 2 << 20), Ok(()));
         let error = with(1_024, true, 2 << 20).unwrap_err();
@@ -410,7 +387,7 @@ mod tests {
         let port = |test, role, flows| {
             let mut task = task(test, role, SECOND);
             task.cell.flows = flows;
-            allowance.apply(&mut task).map(|()| task.local.port())
+            allowance.apply(&mut task).map(|_| task.local.port())
         };
         assert_eq!(port(Test::TcpStream, Role::Receiver, 1), Ok(7_000));
         assert_eq!(port(Test::TcpStream, Role::Sender, 1), Ok(0), "who connects needs none");

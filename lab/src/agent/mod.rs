@@ -22,6 +22,7 @@ mod log;
 mod machine;
 mod pending;
 pub mod pipes;
+mod ports;
 mod queue;
 mod served;
 
@@ -53,6 +54,7 @@ use limit::{Allowance, Origin, Programs};
 use log::Log;
 use pending::Terms;
 use queue::{Bell, Queue, Ticket};
+pub use served::MOST_CONTROLLERS;
 use served::{Place, Served};
 
 /// Time that whoever is turned away has to hear why.
@@ -312,6 +314,7 @@ fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc
         bell,
         ending: Arc::clone(&service.ending),
         allowance: &service.allowance,
+        ports: None,
         origin: match (is_this_machine(peer), service.loopback_is_near) {
             (true, true) => Origin::Here,
             (true, false) => Origin::Loopback,

@@ -71,6 +71,7 @@ pub fn serve() -> io::Result<()> {
         bell,
         ending: Arc::default(),
         allowance: &Allowance::new(Limits::default(), None).with(Programs::Any),
+        ports: None,
         // With this user's rights it could aim at loopback anyway.
         origin: Origin::Here,
         presence: place.presence(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::queue::Bell;
 
 /// Number of controllers served at once, waiting ones included.
-const MOST_CONTROLLERS: usize = 32;
+pub const MOST_CONTROLLERS: usize = 32;
 /// Number of these that may come from one source. The other places stay free for others,
 /// since whoever waits for a turn keeps its place.
 const MOST_OF_ONE_SOURCE: usize = 24;

@@ -57,7 +57,7 @@ fn whoever_waits_is_told_its_place() -> Result<(), Skip> {
 fn clients_at_once_are_told_of_each_other_and_keep_their_own_figures() -> Result<(), Skip> {
     let (net, tools) = (Net::new()?, [(); 4].map(|()| Tool::new()));
     let secrets = tools.each_ref().map(secret);
-    let agent = Agent::start(&net.b, &tools[0], &[&secrets[0][..], &["--at-once", "3"]].concat());
+    let agent = Agent::start(&net.b, &tools[0], &[&secrets[0][..], &["--at-once", "3", "--data-ports", "11000-11002"]].concat());
     let places = [&net.a, &net.c, &net.router];
     // Messages of 1,000 B: 125, 250 and 500 of them a second.
     let begin = |at: usize| {
