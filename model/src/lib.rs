@@ -7,6 +7,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod api;
 pub mod over;
 pub mod program;
@@ -69,6 +70,7 @@ const fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
+pub use addresses::Addresses;
 pub use api::Api;
 pub use arm::Arm;
 pub use cell::Cell;

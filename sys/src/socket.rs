@@ -17,6 +17,19 @@ pub fn set_int(socket: RawFd, level: libc::c_int, option: libc::c_int, value: li
     }
 }
 
+/// Sets an option to these bytes.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn set(socket: RawFd, level: libc::c_int, option: libc::c_int, value: &[u8]) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
+    // SAFETY: the kernel reads as many bytes as there are, which outlive the call.
+    match unsafe { libc::setsockopt(socket, level, option, value.as_ptr().cast(), length) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Reads an option that is a number.
 ///
 /// # Errors

@@ -33,7 +33,8 @@ impl FactorArgs {
 }
 
 /// Factors of one trial that iperf3 has no letter for, and the type of service.
-const OF_ONE_TRIAL: [Factor; 6] = [Factor::Tos, Factor::Api, Factor::Receive, Factor::Waiting, Factor::Batch, Factor::Work];
+const OF_ONE_TRIAL: [Factor; 8] =
+    [Factor::Tos, Factor::Api, Factor::Receive, Factor::Waiting, Factor::Batch, Factor::Work, Factor::Nstreams, Factor::Xbind];
 
 /// Flags that set a level of a factor for one trial.
 #[derive(Debug)]
@@ -122,7 +123,12 @@ impl Args for TrialFactorArgs {
 
 impl FromArgMatches for TrialFactorArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        Ok(Self(FactorArgs { words: words(matches, &OF_ONE_TRIAL) }))
+        let one = |(factor, words): (Factor, Vec<String>)| match factor {
+            // iperf3 takes one address at a time, as often as there are.
+            Factor::Xbind => (factor, vec![words.join("+")]),
+            _ => (factor, words),
+        };
+        Ok(Self(FactorArgs { words: words(matches, &OF_ONE_TRIAL).into_iter().map(one).collect() }))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

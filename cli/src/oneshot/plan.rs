@@ -348,6 +348,9 @@ mod tests {
         let api = |line: &str| asked(line).cell.api;
         assert_eq!([api("-c h4 -4 -Z"), api("-c h4 -4 -m"), api("-c h4 -4 --sctp")], [Api::Sendfile, Api::Mptcp, Api::Sctp]);
         assert_eq!(asked("-c h4 -4 --sctp").cell.size, Bytes::new(64 << 10));
+        let association = asked("-c h4 -4 --sctp --nstreams 10 -X 192.0.2.1 -X 198.51.100.1").cell;
+        let addresses = association.xbind.map(|addresses| addresses.to_string());
+        assert_eq!((association.nstreams, addresses.as_deref()), (Some(10), Some("192.0.2.1+198.51.100.1")));
         assert_eq!(asked("-c h4 -4 --dscp ef").cell.tos, asked("-c h4 -4 --tos 184").cell.tos);
         // No number fits what the kernel reads late.
         assert!(!asked("-c h4 -4 -u --api zerocopy").cell.stamp);

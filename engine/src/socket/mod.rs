@@ -6,6 +6,7 @@ pub mod cookie;
 pub mod ktls;
 mod options;
 mod passed;
+mod sctp;
 mod stay;
 mod udp;
 mod unproven;
@@ -141,7 +142,9 @@ fn open_at(task: &Task, number: u32, mut local: SocketAddr) -> Result<Socket, So
         local.set_port(port.map_err(none_left)?);
         reuse(&socket, protocol)?;
     }
-    if local.port() == 0 && task.cell.is_unconnected() {
+    if let (Some(addresses), false) = (&task.cell.xbind, listens(task)) {
+        sctp::bind(&socket, addresses.all(), local.port())?;
+    } else if local.port() == 0 && task.cell.is_unconnected() {
         bind_to_stay(&socket, domain, local)?;
     } else {
         bind(&socket, local)?;

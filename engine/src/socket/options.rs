@@ -8,7 +8,7 @@ use model::end::{OptionValue, SocketOption};
 use model::{Family, Over, Protocol, Receive, Role, Waiting};
 use socket2::{SockRef, Socket};
 
-use super::{ktls, role_of};
+use super::{ktls, listens, role_of, sctp};
 use crate::api::{self, Passed};
 use crate::error::SocketError;
 
@@ -31,6 +31,9 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     if let Some(tos) = cell.tos {
         let (level, option, name) = tos_option(cell.family);
         set(name, api::set_int(socket.as_raw_fd(), level, option, tos.byte().into()))?;
+    }
+    if let Some(streams) = cell.nstreams {
+        set("SCTP_INITMSG", sctp::set_streams(socket, streams))?;
     }
     let receive = cell.receive();
     api::prepare(receive, socket.as_fd()).map_err(|answer| SocketError::new(format!("ready the socket for {receive}"), answer))?;
@@ -154,6 +157,7 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
         options.push(option("TCP_CONGESTION", cell.cc.clone().map(OptionValue::Text), name(socket.tcp_congestion())));
         options.push(option("TCP_MAXSEG", None, number(socket.tcp_mss().map(|mss| mss as usize))));
     }
+    options.extend(sctp::options(&socket, task, !listens(task)));
     options
 }
 
@@ -165,11 +169,11 @@ pub fn with_end(mut options: Vec<SocketOption>, at_end: Vec<SocketOption>) -> Ve
     options
 }
 
-fn option(name: &str, asked: Option<OptionValue>, set: OptionValue) -> SocketOption {
+pub(super) fn option(name: &str, asked: Option<OptionValue>, set: OptionValue) -> SocketOption {
     SocketOption { name: name.into(), asked, got: set.clone(), set }
 }
 
-fn number(answer: io::Result<usize>) -> OptionValue {
+pub(super) fn number(answer: io::Result<usize>) -> OptionValue {
     answer.map_or_else(|error| OptionValue::Text(error.to_string()), |value| OptionValue::Number(value as i64))
 }
 

@@ -250,6 +250,8 @@ pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
         Factor::Sndbuf => *option == OptionName::Sndbuf,
         Factor::Rcvbuf => *option == OptionName::Rcvbuf,
         Factor::Tos => ["IP_TOS", "IPV6_TCLASS"].contains(&option.as_str()),
+        Factor::Nstreams => option.as_str() == "SCTP_STATUS",
+        Factor::Xbind => option.as_str() == "SCTP_GET_LOCAL_ADDRS",
         _ => false,
     };
     arm.settings.iter().find_map(|setting| {

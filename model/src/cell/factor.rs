@@ -9,6 +9,7 @@
 
 use super::Cell;
 use super::level::{LevelType, Value};
+use crate::addresses::Addresses;
 use crate::api::Api;
 use crate::choice::choice;
 use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
@@ -459,6 +460,22 @@ factors! {
         place: option(tos),
         words: |cell| cell.tos.map(|tos| format!("tos {tos}")),
     }
+    /// Streams of an SCTP association.
+    Nstreams: u32 = "nstreams" {
+        /// the kernel's | streams that each end of an SCTP association offers for sending (SCTP_INITMSG), 1 to 65,535;
+        /// one of them carries the messages. The api `sctp` only
+        flag: Some(Flag::numbers("Streams that each end of an SCTP association offers; one carries the messages")),
+        place: option(nstreams),
+        words: |cell| cell.nstreams.map(|streams| format!("{streams} streams")),
+    }
+    /// Addresses of the end that connects an SCTP association.
+    Xbind: Addresses = "xbind" {
+        /// the one that messages go from | addresses that the end that connects has in an SCTP association, as
+        /// sctp_bindx(3) sets them: `"192.0.2.1+198.51.100.1"`, 1 to 8 of the cell's family. The api `sctp` only
+        flag: Some(Flag::list("Addresses of the end that connects an SCTP association: 192.0.2.1+198.51.100.1").short('X')),
+        place: option(xbind),
+        words: |cell| cell.xbind.as_ref().map(|addresses| format!("from {addresses}")),
+    }
     /// Hosts that send to one receiver at once.
     Senders: u32 = "senders" {
         /// 1 | hosts that the sender's flows come from, in turn, each with a device of its own on the link; 1 to 32.
@@ -643,6 +660,8 @@ mod tests {
             ("offload.gro", "off"),
             ("arrivals", "poisson"),
             ("tos", "ef"),
+            ("nstreams", "10"),
+            ("xbind", "192.0.2.1+198.51.100.1"),
             ("senders", "4"),
             ("receivers", "4"),
         ] {

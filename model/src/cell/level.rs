@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::addresses::Addresses;
 use crate::api::Api;
 use crate::condition::{EndLevel, LinkLoad, PerEnd, Placement};
 use crate::link::LinkKind;
@@ -113,7 +114,7 @@ level_types! {
 }
 
 level_types! { choice Test, Receive, Arrivals, Pacing, Waiting, Placement }
-level_types! { text Family, LinkKind, LinkLoad, String }
+level_types! { text Addresses, Family, LinkKind, LinkLoad, String }
 
 impl<T: EndLevel> LevelType for PerEnd<T> {
     fn read(word: &str) -> Result<Vec<Self>, String> {

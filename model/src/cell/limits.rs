@@ -1,7 +1,10 @@
 //! Cells that can be carried out: the limits of each level, and levels that do
 //! not go together.
 
+use std::net::IpAddr;
+
 use super::{Cell, Factor, LevelError, STAMP};
+use crate::addresses::Addresses;
 use crate::api::{Api, MOST_BATCH};
 use crate::condition::{MOST_BULK, MOST_PAIRS, MOST_UNITS};
 use crate::over::Over;
@@ -13,6 +16,8 @@ use crate::traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};
 const MOST_FLOWS: u32 = 1_024;
 /// Beyond it a trial would not end when it should: work is not broken off.
 const MOST_WORK: Nanos = Nanos::from_millis(10);
+/// The most addresses of an association's end: a host has some paths, and a task stays small.
+const MOST_ADDRESSES: usize = 8;
 /// The most bytes of a message, and of a read.
 const LARGEST_MESSAGE: u64 = 1 << 30;
 
@@ -67,6 +72,7 @@ impl Cell {
             let reason = format!("{} carries the messages of {}, where the kernel sets no header of IP", self.api.over(), self.api);
             return refused(Factor::Tos, &reason);
         }
+        self.check_association()?;
         self.check_receive()?;
         self.check_waiting()?;
         self.check_external()?;
@@ -127,6 +133,27 @@ impl Cell {
             return refused(format!(
                 "a {test} over {api} received by {receive} cannot be: an end has one socket, and the two disagree on whether it is connected; sendto goes with recvfrom"
             ));
+        }
+        Ok(())
+    }
+
+    /// Checks that streams and addresses of an association are those of one.
+    fn check_association(&self) -> Result<(), LevelError> {
+        let refused = |factor, reason: String| Err(LevelError { factor, reason });
+        let factor = if self.nstreams.is_some() { Factor::Nstreams } else { Factor::Xbind };
+        if (self.nstreams.is_some() || self.xbind.is_some()) && self.api.over() != Over::Sctp {
+            return refused(factor, format!("{} makes no association of SCTP: take --api sctp", self.api));
+        }
+        if let Some(streams) = self.nstreams.filter(|streams| !(1..=u16::MAX.into()).contains(streams)) {
+            return refused(Factor::Nstreams, format!("{streams} streams: 1 to {}", u16::MAX));
+        }
+        let Some(addresses) = self.xbind.as_ref().map(Addresses::all) else { return Ok(()) };
+        let is_of_family = |address: &IpAddr| address.is_ipv6() == (self.family == Family::V6);
+        if let Some(other) = addresses.iter().find(|address| !is_of_family(address) || address.is_unspecified()) {
+            return refused(Factor::Xbind, format!("{other} is no address of {} that an end can have", self.family));
+        }
+        if addresses.len() > MOST_ADDRESSES {
+            return refused(Factor::Xbind, format!("{} addresses: 1 to {MOST_ADDRESSES}", addresses.len()));
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::addresses::Addresses;
 use crate::api::Api;
 use crate::condition::Conditions;
 use crate::link::Offload;
@@ -98,6 +99,12 @@ pub struct Cell {
     /// Type of service in the header of IP, at both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tos: Option<Tos>,
+    /// Streams that each end of an SCTP association offers for sending; one of them carries the messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nstreams: Option<u32>,
+    /// Addresses of the end that connects an SCTP association; `None`: the one that it is reached at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xbind: Option<Addresses>,
     /// Conditions that it is run under.
     #[serde(default, skip_serializing_if = "Conditions::is_usual")]
     pub conditions: Conditions,
@@ -139,6 +146,8 @@ impl Cell {
             mix: None,
             count: None,
             tos: None,
+            nstreams: None,
+            xbind: None,
             conditions: Conditions::USUAL,
         }
     }

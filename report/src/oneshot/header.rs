@@ -77,6 +77,8 @@ fn asked(setting: &TrialFacts, cell: &Cell) -> String {
         }
     });
     parts.extend(cell.tos.map(|tos| format!("type of service {tos}")));
+    parts.extend(cell.nstreams.map(|streams| format!("{streams} streams offered")));
+    parts.extend(cell.xbind.as_ref().map(|addresses| format!("from {addresses}")));
     if cell.flows > 1 {
         parts.push(format!("{}, each with a thread", plural(u64::from(cell.flows), "flow")));
         if cell.protocol() == Protocol::Tcp && setting.plan.progress.is_some() {

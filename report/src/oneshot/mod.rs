@@ -87,6 +87,8 @@ impl TrialFacts<'_> {
         flags.extend((cell.waiting != Waiting::Block).then(|| format!("--waiting {}", cell.waiting)));
         flags.extend((cell.work.get() > 0).then(|| format!("--work {}", bare(&cell.work))));
         flags.extend(cell.tos.map(|tos| format!("--tos {tos}")));
+        flags.extend(cell.nstreams.map(|streams| format!("--nstreams {streams}")));
+        flags.extend(cell.xbind.as_ref().map(|addresses| format!("--xbind {addresses}")));
         flags.extend(cell.stamp.then(|| "--stamp".to_owned()));
         let mut lines = vec![format!("nettoll study quick --host b={}", self.remote)];
         let mut line = String::from(" ");
