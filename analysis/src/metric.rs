@@ -5,7 +5,7 @@ pub mod bounds;
 
 use std::fmt;
 
-use model::end::{Counts, EndReport};
+use model::end::{Counts, EndReport, FlowReport};
 use model::plan::LinkKind;
 use model::trial::Measured;
 use model::{Cell, Over, Pacing, Protocol, Role, Test};
@@ -306,6 +306,11 @@ metrics! {
     CompletionNs { name: "completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until all have arrived", head: "All arrived after", column: ["all", "arrived"],
         value: completion }
+    /// Time from the first message that was sent until half of the flows had all of theirs, likewise of a cell with
+    /// several flows: their median completion time.
+    FlowCompletionNs { name: "flow_completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
+        title: "Time until half of the flows have arrived", head: "Half of the flows after", column: ["half", "arrived"],
+        value: flow_completion }
     /// Largest resident memory of the sender's process in the trial, its buffers of messages among it.
     SenderResidentBytes { name: "sender_resident_bytes", unit: Unit::Bytes, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Sender's largest resident memory", head: "Sender memory", column: ["memory", "sender"],
@@ -529,6 +534,14 @@ fn completion(trial: &Source) -> Option<f64> {
     }
     let length = receiver.window.end.since(sender.window.start);
     (length.get() > 0).then(|| length.get() as f64)
+}
+
+/// The median of what `completion` is the most of.
+fn flow_completion(trial: &Source) -> Option<f64> {
+    completion(trial)?;
+    let Measured { sender, receiver, .. } = trial.measured;
+    let after = |flow: &FlowReport| flow.done.map(|done| done.since(sender.window.start).get() as f64);
+    stats::median::median(&receiver.flows.iter().map(after).collect::<Option<Vec<f64>>>()?)
 }
 
 /// The limit of the link, where it is a wire of a rate.

@@ -121,6 +121,7 @@ mod tests {
             counts: Counts::default(),
             total: Counts::default(),
             switches: Switches::default(),
+            done: None,
             tcp: None,
             tcp_at_start: None,
         };

@@ -141,6 +141,7 @@ fn each(task: &Task, traffic: &[Traffic]) -> Vec<FlowReport> {
         counts: flow.counts,
         total: flow.total,
         switches: flow.usage.switches,
+        done: matches!(task.end, TrialEnd::Messages(_)).then_some(flow.usage.window.end),
         tcp: flow.tcp,
         tcp_at_start: flow.tcp_at_start,
     };

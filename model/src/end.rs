@@ -153,6 +153,9 @@ pub struct FlowReport {
     pub total: Counts,
     /// Context switches of its thread within the window.
     pub switches: Switches,
+    /// Time of its last message, of a trial of a number of messages; `None` of other trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<Nanos>,
     /// TCP's own account at the end of the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,

@@ -102,6 +102,9 @@ fn a_burst_is_over_when_all_have_arrived() -> Result<(), Skip> {
         let of = |name| metric(&analysis, name, Test::TcpStream, "senders", senders);
         assert!(of("completion_ns").is_some() && of("fairness_index").is_none());
         assert!(of("limit_share").unwrap() <= 1.02);
+        let half = of("flow_completion_ns");
+        assert_eq!(half.is_some(), senders > 1);
+        assert!(half.is_none_or(|half| half > 0.0 && half <= of("completion_ns").unwrap()), "{half:?}");
     }
     let levels = analysis["levels"].to_string();
     assert!(levels.contains("\"senders\"") && levels.contains("\"completion\""), "{levels}");

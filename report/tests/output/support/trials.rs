@@ -128,6 +128,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         counts: counts(cell, messages / u64::from(cell.flows)),
         total: counts(cell, messages / u64::from(cell.flows)),
         switches: Switches::default(),
+        done: None,
         tcp: is_tcp.then(|| tcp(at)),
         tcp_at_start: None,
     };
