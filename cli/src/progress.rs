@@ -57,7 +57,7 @@ impl Progress {
                 between.iter().for_each(|pair| self.say(&found(*pair)));
                 self.say(&format!("the hosts are {} away; what a trial sent is waited for up to {}", path.rtt, path.silence));
             }
-            Event::Opened { .. } | Event::Progress { .. } | Event::Tick => {}
+            Event::Opened { .. } | Event::Connected { .. } | Event::Progress { .. } | Event::Tick => {}
             Event::Reaching { done, of } => self.bar.set_message(format!("{done} of {of} hosts have answered")),
             Event::Slices { group, instance, slices } => {
                 if let Some(woven) = self.woven.as_mut().filter(|_| !self.bar.is_hidden()) {

@@ -105,7 +105,7 @@ impl Listener for Recorder {
                 run.proof = None;
                 directory.write_run(run)?;
             }
-            Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
+            Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Connected { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
             Event::Reaching { .. } | Event::Tick => {}
             Event::Trial(record) => self.place.directory()?.0.append_trial(record)?,
             Event::Slices { group, instance, slices } => {

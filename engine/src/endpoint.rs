@@ -90,13 +90,14 @@ fn serve(control: &mut Receiver<ToEndpoint>, output: &Output, files: Files) -> R
     };
     let flows = socket::join(opened, &task, &peers, control, &deadline)?;
     let options = flows.first().map(|flow| socket::options(&flow.socket, &task)).unwrap_or_default();
-    tell(output, &FromEndpoint::Connected)?;
+    let addresses = socket::addresses_of_flows(&flows, &task);
+    tell(output, &FromEndpoint::Connected { addresses: addresses.clone() })?;
     match socket::greet(&flows, &task, control, &deadline)? {
         ToEndpoint::Go => socket::forget_greetings(&flows, &task),
         _ => return Err(EndpointError::OutOfTurn { expected: "go" }),
     }
     let watched = Watched::for_flows(&task, &flows);
-    let (addresses, begun) = (socket::addresses_of_flows(&flows, &task), Modes::of_process());
+    let begun = Modes::of_process();
     let mut threads = FlowThreads::start(&task, flows, output, files)?;
     scheduling::free_main_thread(free);
     // After that: it is not to run where the traffic does.

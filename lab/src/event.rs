@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use model::end::Progress;
+use model::end::{FlowAddresses, Progress};
 use model::host::HostFacts;
 use model::run::Status;
 use model::trial::ControlPath;
@@ -51,6 +51,13 @@ pub enum Event<'a> {
         host: &'a str,
         /// Number of trials before this one.
         place: u32,
+    },
+    /// Both ends of a trial are joined; messages do not flow yet.
+    Connected {
+        /// Addresses of the sender's flows; empty where they have none.
+        sender: &'a [FlowAddresses],
+        /// Addresses of the receiver's flows.
+        receiver: &'a [FlowAddresses],
     },
     /// Progress of an end, where the plan asks for it. Told while messages
     /// flow: whoever hears it takes CPU time from the trial.

@@ -25,7 +25,7 @@ use model::{Cell, Nanos, Pass, Plan, Role};
 
 use crate::clock::{self, ClockWatch};
 use crate::error::TrialError;
-use crate::event::Listener;
+use crate::event::{Event, Listener};
 use crate::refusal::{Refusal, refused};
 use crate::remote::{self, EndpointMessage, HostError, RemoteHost};
 use crate::session::{EndCpus, Session, turn};
@@ -477,9 +477,14 @@ impl Trial<'_> {
         };
         let peers = Both { sender: peers_of(Role::Sender)?, receiver: peers_of(Role::Receiver)? };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Connect { peers: peers.of(role).clone() }))?;
-        let connected = |heard| if matches!(heard, EndpointMessage::Said(FromEndpoint::Connected)) { Ok(()) } else { Err(heard) };
+        let connected = |heard| match heard {
+            EndpointMessage::Said(FromEndpoint::Connected { addresses }) => Ok(addresses),
+            other => Err(other),
+        };
         let deadline = Instant::now() + self.step_limit();
-        self.hear_both(deadline, "the connection", connected).map(drop).map_err(|error| self.not_joined(error))
+        let Both { sender, receiver } = self.hear_both(deadline, "the connection", connected).map_err(|error| self.not_joined(error))?;
+        let joined = Event::Connected { sender: &sender, receiver: &receiver };
+        turn::heed(self.listener.hear(&joined).map_err(TrialError::Listener)?)
     }
 
     /// Between machines nothing that comes through has a likely cause. What an

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::adjust::{ArmReply, ArmRequest};
 use crate::cell::Cell;
 use crate::condition::{BackgroundReply, BackgroundRequest};
-use crate::end::{EndReport, Progress, Window};
+use crate::end::{EndReport, FlowAddresses, Progress, Window};
 use crate::host::HostFacts;
 use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
@@ -242,7 +242,11 @@ pub enum FromEndpoint {
         program: Option<u32>,
     },
     /// Both ends are joined.
-    Connected,
+    Connected {
+        /// The addresses of each flow, as in [`EndReport::addresses`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        addresses: Vec<FlowAddresses>,
+    },
     /// Every flow of this end has moved a message, in a trial that ends after some time.
     Flowing,
     /// Progress, as often as the task asked for it.

@@ -135,14 +135,14 @@ mod tests {
     fn a_message_arrives_in_any_pieces() {
         let hello = FromEndpoint::Hello { version: CONTROL_VERSION };
         let mut bytes = encode(&hello).unwrap();
-        bytes.extend(encode(&FromEndpoint::Connected).unwrap());
+        bytes.extend(encode(&FromEndpoint::Connected { addresses: Vec::new() }).unwrap());
         let mut decoder = Decoder::<FromEndpoint>::default();
         let mut messages = Vec::new();
         for byte in bytes {
             decoder.push(&[byte]);
             messages.extend(decoder.take().unwrap());
         }
-        assert_eq!(messages, [hello, FromEndpoint::Connected]);
+        assert_eq!(messages, [hello, FromEndpoint::Connected { addresses: Vec::new() }]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::study::StudyError;
 use lab::{Event, Listener};
-use model::end::{EndReport, Progress};
+use model::end::{EndReport, FlowAddresses, Progress};
 use model::host::HostFacts;
 use model::trial::Outcome;
 use model::{Role, TrialRecord, Warning};
@@ -205,17 +205,20 @@ impl<'a> TrialPrinter<'a> {
         self.warnings = warnings.to_vec();
         match self.output {
             Output::Lines => {}
-            Output::Json => return Ok(()),
-            Output::Stream { .. } => {
-                let record = self.asked.unfinished(self.started_ms, "");
-                return output::write(&oneshot::json::stream::begin(&self.setting(), &record));
-            }
+            Output::Json | Output::Stream { .. } => return Ok(()),
         }
         output::show(&oneshot::header(&self.setting()), self.verbose)?;
         match self.asked.plan.progress {
             Some(_) => output::write(&format!("\n{}", self.intervals.head())),
             None => Ok(()),
         }
+    }
+
+    /// The first event, as iperf3 has it: once both ends are joined.
+    fn joined(&self, sender: &[FlowAddresses], receiver: &[FlowAddresses]) -> std::io::Result<()> {
+        let Output::Stream { .. } = self.output else { return Ok(()) };
+        let (setting, record) = (self.setting(), self.asked.unfinished(self.started_ms, ""));
+        output::write(&oneshot::json::stream::begin(&setting, &record, [sender, receiver]))
     }
 
     /// Said on standard error once for each place, for it is no result.
@@ -235,6 +238,7 @@ impl Listener for TrialPrinter<'_> {
         match event {
             Event::Opened { hosts, warnings, .. } => self.opened(hosts, warnings)?,
             Event::Waiting { host, place } => self.waits(host, *place),
+            Event::Connected { sender, receiver } => self.joined(sender, receiver)?,
             Event::Progress { role, progress } => self.progress(*role, **progress)?,
             Event::Trial(record) => self.record = Some((*record).clone()),
             Event::Closed { warnings, .. } => self.warnings = warnings.to_vec(),

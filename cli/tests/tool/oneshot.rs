@@ -151,10 +151,10 @@ fn a_hint_is_given_for_what_only_iperf3_has() -> Result<(), Skip> {
     let hints = [
         ("-c h --skip-rx-copy", "--receive trunc"),
         ("-c h --gsro", "--api gso"),
-        ("-c h --sctp --nstreams 4", "one stream"),
         ("-c h --cntl-ka=1", "limits of time are built in"),
         ("-s -t 3", "the client says it"),
         ("-s -S 184", "the client says it"),
+        ("-s --nstreams 4", "the client says it"),
     ];
     for (line, hint) in hints {
         tool.run(&line.split(' ').collect::<Vec<_>>()).refused(2, &["iperf3's; here: ", hint]);
@@ -188,6 +188,10 @@ fn what_cannot_be_asked_is_told_with_what_can() -> Result<(), Skip> {
         (&["-c", "h", "--tos", "0", "--dscp", "ef"], "cannot be used with"),
         (&["-c", "h", "--api", "unix-stream", "--tos", "8"], "no header of IP"),
         (&["-c", "h", "--json-stream-full-output"], "--json-stream"),
+        (&["-c", "h", "--nstreams", "4"], "--api sctp"),
+        (&["-c", "h", "--sctp", "--nstreams", "65536"], "1 to 65535"),
+        (&["-c", "h", "-4", "--sctp", "-X", "2001:db8::7"], "no address of ipv4"),
+        (&["-c", "h", "--sctp", "-X", "h"], "no address of IP"),
         (&["-c", "h", "-B", "192.0.2.1"], "data=ADDRESS"),
         (&["-c", "h", "--length", "1K"], "-l SIZE"),
         (&["-c", "h", "-b", "10M/16"], "bursts"),
@@ -348,7 +352,10 @@ fn events_of_a_stream_are_iperf3s_and_those_of_the_document() -> Result<(), Skip
         assert!(first.into_iter().chain(pairs).all(|[data, interval]| data == interval), "{flags}");
         let [(_, own), (_, end)] = &events[events.len() - 2..] else { panic!("{names:?}") };
         assert_eq!((end, own), (&document["end"], &document["nettoll"]), "{flags}");
-        assert_eq!(events[0].1["test_start"], document["start"]["test_start"], "{flags}");
+        for key in ["connected", "test_start"] {
+            assert_eq!(events[0].1[key], document["start"][key], "{flags}");
+        }
+        assert!(events[0].1["connected"][0]["local_port"].is_u64(), "{flags}");
     }
     // A reader of iperf3's streams.
     let tool = Tool::new();

@@ -145,7 +145,7 @@ impl Harness<'_> {
             let due = format!("`connected`, followed by at most {MOST_COUNTERS} names of counters (a-z, 0-9, -)");
             self.program.fault(format!("said {}, where {due}, was due", program::quoted(&format!("connected {answer}"))))
         })?;
-        tell(self.output, &FromEndpoint::Connected)?;
+        tell(self.output, &FromEndpoint::Connected { addresses: Vec::new() })?;
         match self.host("go")? {
             ToEndpoint::Go => Ok(()),
             _ => Err(EndpointError::OutOfTurn { expected: "go" }),

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use engine::cookie::{Proof, SHOWN as LENGTH, Word};
-use model::control::{Cookie, FromEndpoint, ToEndpoint};
+use model::control::{Cookie, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
 
@@ -80,7 +80,7 @@ fn half_an_answer_is_waited_for() {
     stream.set_read_timeout(Some(Duration::from_millis(60))).unwrap();
     assert!(stream.read(&mut [0]).is_err(), "nothing is sent meanwhile");
     stream.write_all(&answer[LENGTH - 1..]).unwrap();
-    assert_eq!(endpoint.hear(), FromEndpoint::Connected);
+    endpoint.hear_joined();
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn datagrams_that_come_back_do_not_join() {
     for _ in 0..5 {
         echo.send_to(&SHOWN.bytes(Word::Answer), from).unwrap();
     }
-    assert_eq!(sender.hear(), FromEndpoint::Connected);
+    sender.hear_joined();
 }
 
 /// All flows connect and ask before the first is answered: a long path costs
@@ -144,7 +144,7 @@ fn flows_join_at_the_same_time() {
     for (stream, flow) in streams.iter_mut().rev() {
         stream.write_all(&Proof { flow: *flow, ..SHOWN }.bytes(Word::Answer)).unwrap();
     }
-    assert_eq!(sender.hear(), FromEndpoint::Connected);
+    sender.hear_joined();
     let mut flows: Vec<u32> = streams.iter().map(|(_, flow)| *flow).collect();
     flows.sort_unstable();
     assert!(flows.into_iter().eq(0..FLOWS));

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::cookie::{Proof, SHOWN as LENGTH, Word};
-use model::control::{Cookie, FromEndpoint, Sent, ToEndpoint};
+use model::control::{Cookie, Sent, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
 
@@ -71,7 +71,8 @@ fn silent_and_garbage_connections_do_not_hold_up_the_right_ones() {
         drop(say(b""));
         receiver.tell(&ToEndpoint::Connect { peers: from });
         sender.tell(&ToEndpoint::Connect { peers: to });
-        assert_eq!((receiver.hear(), sender.hear()), (FromEndpoint::Connected, FromEndpoint::Connected), "{test}");
+        receiver.hear_joined();
+        sender.hear_joined();
         assert_eq!(finish(&mut sender, &mut receiver), 10 * u64::from(FLOWS), "{test}");
         let came_back: usize = strangers.into_iter().map(comes_back).sum();
         assert_eq!(came_back, 0, "{test}: bytes to those who did not show the cookie");
@@ -115,7 +116,7 @@ fn forged_datagrams_are_not_answered_and_not_counted() {
         }
         thread::sleep(Duration::from_millis(20));
         show_cookie(&ours, address);
-        assert_eq!(receiver.hear(), FromEndpoint::Connected);
+        receiver.hear_joined();
         // Bound to its peer, it does not hear others, not even with the cookie.
         for datagram in forged().into_iter().chain([SHOWN.bytes(Word::Ask).to_vec()]) {
             after.send_to(&datagram, address).unwrap();
@@ -139,7 +140,7 @@ fn the_cookie_shown_again_is_answered_and_is_no_message() {
     let (mut receiver, address) = waiting(Test::UdpStream);
     let ours = stranger();
     show_cookie(&ours, address);
-    assert_eq!(receiver.hear(), FromEndpoint::Connected);
+    receiver.hear_joined();
     let mut room = [0; 64];
     for _ in 0..3 {
         ours.send(&SHOWN.bytes(Word::Ask)).unwrap();
@@ -169,5 +170,5 @@ fn who_is_not_answered_asks_again() {
     // Answers that are none, and then one to each that was asked.
     peer.send_to(&SHOWN.bytes(Word::Ask), address).unwrap();
     (0..3).for_each(|_| assert_eq!(peer.send_to(&SHOWN.bytes(Word::Answer), address).unwrap(), LENGTH));
-    assert_eq!(sender.hear(), FromEndpoint::Connected);
+    sender.hear_joined();
 }

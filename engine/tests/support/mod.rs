@@ -155,6 +155,12 @@ impl Endpoint {
         }
     }
 
+    /// It is joined to its other end.
+    pub fn hear_joined(&mut self) {
+        let heard = self.hear();
+        assert!(matches!(heard, FromEndpoint::Connected { .. }), "expected to be joined, got {heard:?}");
+    }
+
     pub fn hear_done(&mut self) -> EndReport {
         match self.hear() {
             FromEndpoint::Done(report) => *report,
@@ -174,7 +180,7 @@ impl Endpoint {
     /// Joins it to what is bound at `peer`.
     pub fn connect(&mut self, peer: SocketAddr) {
         self.tell(&ToEndpoint::Connect { peers: vec![peer] });
-        assert_eq!(self.hear(), FromEndpoint::Connected);
+        self.hear_joined();
     }
 
     /// Joins it to the test, which plays the other end of its only flow.
@@ -182,7 +188,7 @@ impl Endpoint {
         self.tell(&ToEndpoint::Connect { peers: vec![listener.local_addr().unwrap()] });
         let stream = listener.accept().unwrap().0;
         take_cookie(&stream);
-        assert_eq!(self.hear(), FromEndpoint::Connected);
+        self.hear_joined();
         stream
     }
 
@@ -194,7 +200,7 @@ impl Endpoint {
             Role::Sender => assert_eq!(answer_cookie(socket), address),
             Role::Receiver => show_cookie(socket, address),
         }
-        assert_eq!(self.hear(), FromEndpoint::Connected);
+        self.hear_joined();
     }
 
     /// What a sender announces when it has sent its last message.
@@ -289,7 +295,8 @@ pub fn trial_between(sender: &mut Endpoint, receiver: &mut Endpoint, cell: &Cell
     let (from, to) = (sender.prepare(task(Role::Sender, cell, end, warmup)), receiver.prepare(task(Role::Receiver, cell, end, warmup)));
     receiver.tell(&ToEndpoint::Connect { peers: vec![from] });
     sender.tell(&ToEndpoint::Connect { peers: vec![to] });
-    assert_eq!((receiver.hear(), sender.hear()), (FromEndpoint::Connected, FromEndpoint::Connected));
+    receiver.hear_joined();
+    sender.hear_joined();
     let_flow(sender, receiver, end);
     let (messages, bytes) = sender.hear_sent();
     for endpoint in [&mut *sender, &mut *receiver] {

@@ -86,7 +86,7 @@ impl Played {
                 self.role = task.role;
                 vec![said(FromEndpoint::Ready { addresses: vec![SocketAddr::new(self.own, 9)], not_bound: None, program: None })]
             }
-            ToHost::Endpoint(ToEndpoint::Connect { .. }) => vec![said(FromEndpoint::Connected)],
+            ToHost::Endpoint(ToEndpoint::Connect { .. }) => vec![said(FromEndpoint::Connected { addresses: Vec::new() })],
             ToHost::Counters { .. } => vec![FromHost::Counters(Box::default())],
             ToHost::Endpoint(ToEndpoint::Go) => vec![said(FromEndpoint::Flowing)],
             ToHost::Endpoint(ToEndpoint::Measure { .. }) if self.role == Role::Sender => vec![said(FromEndpoint::Sent(Sent::one(9, 9)))],

@@ -8,8 +8,9 @@ mod start;
 pub mod stream;
 
 use analysis::single::{Single, single};
-use model::TrialRecord;
+use model::end::FlowAddresses;
 use model::host::HostFacts;
+use model::{Role, TrialRecord};
 use serde_json::{Map, Value, json};
 
 use super::{Row, TrialFacts};
@@ -22,7 +23,7 @@ const FORMAT: u32 = 1;
 /// has `error`, as iperf3's has.
 pub fn render(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> String {
     let mut all = Map::new();
-    all.insert("start".to_owned(), start::start(setting, record));
+    all.insert("start".to_owned(), start::start(setting, record, flows(setting, record)));
     all.insert("intervals".to_owned(), intervals::intervals(setting, rows));
     let figures = single(record);
     all.insert("end".to_owned(), end_of(setting, record, figures.as_ref()));
@@ -31,6 +32,14 @@ pub fn render(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> Strin
     }
     all.insert("nettoll".to_owned(), own(setting, rows, record, figures));
     pretty(&Value::Object(all))
+}
+
+/// The flows of the end on this machine; none where nothing was measured.
+fn flows<'a>(setting: &TrialFacts, record: &'a TrialRecord) -> &'a [FlowAddresses] {
+    let addresses = |measured: &'a model::trial::Measured| {
+        if setting.is_here(Role::Sender) { &measured.sender.addresses } else { &measured.receiver.addresses }
+    };
+    record.measured().map_or(&[], |measured| addresses(measured))
 }
 
 /// A failure before there was a trial. `kind` is `failed` or `misuse`.
@@ -59,7 +68,7 @@ fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord, figures: Option
         "plan": setting.plan,
         "hosts": hosts,
         "warnings": setting.warnings,
-        "sender_is_here": setting.is_here(model::Role::Sender),
+        "sender_is_here": setting.is_here(Role::Sender),
         "intervals": rows,
         "figures": figures,
         "trial": record,

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use model::end::{EndReport, FlowAddresses, OptionValue, SocketOption};
+use model::end::{FlowAddresses, OptionValue, SocketOption};
 use model::plan::{HostPlace, PlanEnd};
 use model::{OfferedRate, Role, TrialRecord};
 use serde_json::{Value, json};
@@ -16,13 +16,14 @@ pub fn version(tool: &str) -> String {
     format!("nettoll {tool}")
 }
 
-pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
+/// `flows` are those of the end on this machine; none of a trial that was not joined.
+pub fn start(setting: &TrialFacts, record: &TrialRecord, flows: &[FlowAddresses]) -> Value {
     let here = if setting.is_here(Role::Sender) { Role::Sender } else { Role::Receiver };
     let system = setting.facts(here).map(|facts| format!("Linux {} {} {}", facts.kernel, facts.kernel_build, facts.architecture));
     let end = record.measured().map(|measured| if here == Role::Sender { &measured.sender } else { &measured.receiver });
     let buffer = |name: &str| number(&end?.options, name).map(Value::from);
     let start = known([
-        ("connected", Some(connected(setting, record, end))),
+        ("connected", Some(connected(setting, record, flows))),
         ("version", Some(json!(version(setting.tool)))),
         ("system_info", system.map(Value::from)),
         ("timestamp", Some(timestamp(record.started_ms))),
@@ -48,8 +49,8 @@ fn timestamp(ms: u64) -> Value {
 
 /// One entry a flow, those of the way back last, by what the kernel of this machine says of
 /// its socket; of a trial that has no report, by what was asked for.
-fn connected(setting: &TrialFacts, record: &TrialRecord, end: Option<&EndReport>) -> Value {
-    if let Some(flows) = end.map(|end| &end.addresses).filter(|flows| !flows.is_empty()) {
+fn connected(setting: &TrialFacts, record: &TrialRecord, flows: &[FlowAddresses]) -> Value {
+    if !flows.is_empty() {
         let one = |(at, flow): (usize, &FlowAddresses)| {
             json!({
                 "socket": at + 1,

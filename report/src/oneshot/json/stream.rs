@@ -2,18 +2,19 @@
 //! before its last event one with our own fields, which its readers pass over.
 
 use analysis::single::single;
-use model::TrialRecord;
+use model::end::FlowAddresses;
 use model::trial::Outcome;
+use model::{Role, TrialRecord};
 use serde_json::{Value, json};
 
 use super::super::{Row, TrialFacts};
 use super::{end_of, intervals, own, start};
 use crate::sinks::json::for_terminal;
 
-/// The first event. `record` stands for the trial, which has not begun: ports and the buffers that the
-/// kernel gave are those of [`super::render`].
-pub fn begin(setting: &TrialFacts, record: &TrialRecord) -> String {
-    event("start", &start::start(setting, record))
+/// The first event. `record` stands for the trial, which has not begun, `flows` are the sender's and the
+/// receiver's: the buffers that the kernel gave are those of [`super::render`].
+pub fn begin(setting: &TrialFacts, record: &TrialRecord, flows: [&[FlowAddresses]; 2]) -> String {
+    event("start", &start::start(setting, record, flows[usize::from(!setting.is_here(Role::Sender))]))
 }
 
 /// The event of the last row; `None` where the end on this machine gave no account of it.
