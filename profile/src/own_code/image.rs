@@ -6,10 +6,13 @@ use std::cell::Cell;
 use std::io::{Read, Seek};
 use std::ops::{Range, RangeInclusive};
 
-use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC};
+use object::elf::{
+    ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID, PT_LOAD, SHF_ALLOC, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB, STT_FUNC,
+    STT_GNU_IFUNC,
+};
 use object::read::StringTable;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
-use object::{Endianness, FileKind, ReadCache, ReadRef};
+use object::{Endian, Endianness, FileKind, ReadCache, ReadRef};
 
 /// The most parts of a file that are mapped.
 const SEGMENTS: usize = 4096;
@@ -17,6 +20,12 @@ const SEGMENTS: usize = 4096;
 pub const BYTES: u64 = 40 << 20;
 /// Bytes of a build id.
 const BUILD_ID: RangeInclusive<usize> = 2..=64;
+/// Name of the section that says which file has the symbols.
+const DEBUG_LINK: &[u8] = b".gnu_debuglink\0";
+/// Bytes of that section: a name, zeros up to a multiple of four, a checksum.
+const LINK_BYTES: RangeInclusive<u64> = 8..=512;
+/// The most sections of such a length that are looked at.
+const SECTIONS: usize = 64;
 /// Reach of a symbol that says no size, where no other follows.
 const UNSIZED: u64 = 4096;
 
@@ -27,8 +36,17 @@ pub struct Image {
     segments: Vec<[u64; 3]>,
     /// By their first addresses, no two of them alike.
     functions: Vec<Function>,
-    /// Its build id; `None` where it has a symbol table of its own.
-    stripped: Option<Vec<u8>>,
+    /// Where its symbols are: nothing where it has a symbol table of its own.
+    elsewhere: Elsewhere,
+}
+
+/// Which file has the symbols that were taken off another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Both files' build id.
+    pub build_id: Option<Vec<u8>>,
+    /// The file's name and its checksum.
+    pub link: Option<(String, u32)>,
 }
 
 /// A function of a file.
@@ -68,9 +86,9 @@ impl Image {
         if short.get() { Err(Without::Room) } else { read }
     }
 
-    /// The build id of a file whose symbol table was taken off.
-    pub fn stripped(&self) -> Option<&[u8]> {
-        self.stripped.as_deref()
+    /// Where the symbols are that were taken off.
+    pub const fn elsewhere(&self) -> &Elsewhere {
+        &self.elsewhere
     }
 
     /// Takes the functions of the file that has its symbols, if it has any.
@@ -110,7 +128,7 @@ fn elf<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R, room: us
         })
         .take(SEGMENTS)
         .collect();
-    // Their own names are not asked for, nor is a debug link, which has one.
+    // Of their own names only that of the debug link is asked for.
     let sections: SectionTable<'a, E, R> = SectionTable::new(header.section_headers(endian, data).map_err(none)?, StringTable::default());
     let (mut functions, mut whole) = (Vec::new(), false);
     for kind in [SHT_DYNSYM, SHT_SYMTAB] {
@@ -137,8 +155,36 @@ fn elf<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R, room: us
     functions.sort_by_key(|function| function.start);
     functions.dedup_by_key(|function| function.start);
     functions.shrink_to_fit();
-    let stripped = if whole { None } else { build_id(header, endian, data) };
-    if functions.is_empty() && stripped.is_none() { Err(Without::Functions) } else { Ok(Image { segments, functions, stripped }) }
+    let elsewhere = if whole {
+        Elsewhere::default()
+    } else {
+        Elsewhere { build_id: build_id(header, endian, data), link: debug_link(header, endian, data, &sections) }
+    };
+    let any = !functions.is_empty() || elsewhere != Elsewhere::default();
+    any.then_some(Image { segments, functions, elsewhere }).ok_or(Without::Functions)
+}
+
+fn debug_link<'a, E, R>(header: &E, endian: Endianness, data: R, sections: &SectionTable<'a, E, R>) -> Option<(String, u32)>
+where
+    E: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let names: u64 = sections.section(header.section_strings_index(endian, data).ok()?).ok()?.sh_offset(endian).into();
+    let possible = sections.iter().filter(|section| {
+        let loaded = section.sh_flags(endian).into() & u64::from(SHF_ALLOC) != 0;
+        section.sh_type(endian) == SHT_PROGBITS && !loaded && LINK_BYTES.contains(&section.sh_size(endian).into())
+    });
+    let named = |section: &&E::SectionHeader| {
+        let place = names.saturating_add(section.sh_name(endian).into());
+        data.read_bytes_at(place, DEBUG_LINK.len() as u64) == Ok(DEBUG_LINK)
+    };
+    let bytes = possible.take(SECTIONS).find(named)?.data(endian, data).ok()?;
+    let length = bytes.iter().position(|byte| *byte == 0)?;
+    let name = std::str::from_utf8(&bytes[..length]).ok()?;
+    let sum = bytes.get((length + 1).next_multiple_of(4)..)?.first_chunk()?;
+    let sum = if endian.is_big_endian() { u32::from_be_bytes(*sum) } else { u32::from_le_bytes(*sum) };
+    // A name alone: a path would lead out of the folders that are searched.
+    (!matches!(name, "" | "." | "..") && !name.contains('/')).then(|| (name.to_owned(), sum))
 }
 
 fn build_id<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(header: &E, endian: Endianness, data: R) -> Option<Vec<u8>> {

@@ -10,7 +10,7 @@ pub mod map;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use crate::sampler::record::Record;
 use crate::sampler::{Recording, Tasks};
 use crate::symbols::code::{self, Line};
 use crate::symbols::file::{self, Identity};
-use image::{Image, Without};
+use image::{Elsewhere, Image, Without};
 
 /// The longest list of mappings, in bytes.
 const LIST: u64 = 4 << 20;
@@ -36,8 +36,8 @@ const MAPPINGS: usize = 4096;
 const NAME: usize = 200;
 /// The most processes whose files are looked at.
 const PROCESSES: usize = 64;
-/// Where distributions put symbols that they take off their files, by build id.
-const SYMBOLS: &str = "usr/lib/debug/.build-id";
+/// Where distributions put symbols that they take off their files.
+const SYMBOLS: &str = "usr/lib/debug";
 /// Functions that are kept apart.
 const KEPT: usize = 64;
 
@@ -210,7 +210,10 @@ impl<'a> Names<'a> {
             // Another file may stand in its place by now.
             let opened = file::open(&seen_from_here(mapping, pid), |data| data.ino() == mapping.inode);
             let room = self.bounds.functions - self.functions;
-            let read = opened.map(|(file, identity)| Image::read(file, room).map(|image| self.known(pid, image, identity)));
+            let read = opened.map(|(file, identity)| {
+                let image = Image::read(file, room)?;
+                Ok(self.known(pid, mapping.path, image, identity, naming))
+            });
             if let Some(Err(Without::Room)) = read {
                 let most = [self.bounds.functions as u64, image::BYTES >> 20];
                 naming.leave_out(format!("more than {} functions in its files, or {} MiB of symbols in one", most[0], most[1]));
@@ -222,23 +225,50 @@ impl<'a> Names<'a> {
         self.images.get(&key)?.as_ref()
     }
 
-    /// A file with the names of its distribution's, where its own were taken off.
-    fn known(&self, pid: u32, mut image: Image, identity: Identity) -> NamedImage {
+    /// A file with the names of the one that has its symbols, where its own were taken off.
+    fn known(&self, pid: u32, path: &str, mut image: Image, identity: Identity, naming: &mut Naming) -> NamedImage {
         let room = self.bounds.functions - self.functions;
-        let symbols = image.stripped().and_then(|id| {
-            let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-            let path = self.symbols.join(&digits[..2]).join(format!("{}.debug", &digits[2..]));
-            let (file, identity) = file::open(&below_root(pid, &path), |_| true)?;
-            // The path says whose it is; the file, that it holds symbols.
-            Some((Image::read(file, room).ok()?, path, identity))
-        });
-        if let Some((symbols, path, identity)) = symbols
-            && image.take_functions(symbols)
-        {
-            return NamedImage { image, names: Some(path), identity };
+        for (path, sum) in self.debug_files(path, image.elsewhere()) {
+            let Some((mut file, identity)) = file::open(&below_root(pid, &path), |_| true) else { continue };
+            // A build id in its path says whose it is, else its checksum; the file, that it holds symbols.
+            let its_own = sum.is_none_or(|sum| checksum(&mut file, naming) == Some(sum));
+            if its_own && Image::read(file, room).is_ok_and(|symbols| image.take_functions(symbols)) {
+                return NamedImage { image, names: Some(path), identity };
+            }
         }
         NamedImage { image, names: None, identity }
     }
+
+    /// Files that may have the symbols of the one at `path`, as debuggers look for them, each with the checksum that it
+    /// has to have.
+    fn debug_files(&self, path: &str, elsewhere: &Elsewhere) -> Vec<(PathBuf, Option<u32>)> {
+        let by_id = elsewhere.build_id.as_ref().map(|id| {
+            let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            (self.symbols.join(".build-id").join(&digits[..2]).join(format!("{}.debug", &digits[2..])), None)
+        });
+        let folder = Path::new(path.trim_start_matches('/')).parent().unwrap_or(Path::new(""));
+        let by_name = elsewhere.link.iter().flat_map(|(name, sum)| {
+            [folder.to_owned(), folder.join(".debug"), self.symbols.join(folder)].map(|folder| (folder.join(name), Some(*sum)))
+        });
+        by_id.into_iter().chain(by_name).collect()
+    }
+}
+
+/// The checksum of a debug link over a file; `None` if it was not read to its end. The file is at its beginning again.
+fn checksum(file: &mut File, naming: &mut Naming) -> Option<u32> {
+    let (mut sum, mut part) = (crc32fast::Hasher::new(), vec![0; 1 << 16]);
+    loop {
+        if naming.over() {
+            naming.leave_out("not time enough");
+            return None;
+        }
+        match file.read(&mut part).ok()? {
+            0 => break,
+            length => sum.update(&part[..length]),
+        }
+    }
+    file.rewind().ok()?;
+    Some(sum.finalize())
 }
 
 /// A path below the root of a process, as this process sees it.

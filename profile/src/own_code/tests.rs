@@ -106,7 +106,7 @@ fn symbols_that_were_taken_off_are_found_by_their_build_id() {
     let place = std::env::temp_dir().join(format!("nettoll-symbols-{}", std::process::id()));
     let made = elf::with_functions(3, b"taken_off");
     let id: String = elf::BUILD_ID.iter().map(|byte| format!("{byte:02x}")).collect();
-    let (program, symbols) = (place.join("program"), place.join(&id[..2]).join(format!("{}.debug", &id[2..])));
+    let (program, symbols) = (place.join("program"), place.join(".build-id").join(&id[..2]).join(format!("{}.debug", &id[2..])));
     std::fs::create_dir_all(symbols.parent().unwrap()).unwrap();
     elf::with_functions(3, b"taken_off").stripped().write(&program);
     let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&program).unwrap());
@@ -127,6 +127,20 @@ fn symbols_that_were_taken_off_are_found_by_their_build_id() {
     assert_eq!(place_of_name(false), None);
     std::fs::remove_dir_all(&place).unwrap();
     assert_eq!(name.as_deref(), Some("taken_off"));
+}
+
+#[test]
+fn a_checksum_is_of_the_whole_file_or_none() {
+    let place = std::env::temp_dir().join(format!("nettoll-sum-{}", std::process::id()));
+    std::fs::write(&place, "123456789").unwrap();
+    let sum = |time| {
+        let mut naming = Naming { stop: &GO_ON, until: Instant::now() + time, maps: 0, left_out: None };
+        (super::checksum(&mut std::fs::File::open(&place).unwrap(), &mut naming), naming.left_out.as_deref() == Some("not time enough"))
+    };
+    let sums = [sum(BOUNDS.time), sum(Duration::ZERO)];
+    std::fs::remove_file(&place).unwrap();
+    // The check value of CRC-32.
+    assert_eq!(sums, [(Some(0xcbf4_3926), false), (None, true)]);
 }
 
 /// The file of a million symbols that share one name of 4,096 bytes, and one whose table is larger than may

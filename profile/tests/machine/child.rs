@@ -38,6 +38,7 @@ pub fn run(kind: &str) {
         "reader" => reader(),
         "outside" => crate::outside::child(),
         "pairs" => crate::owning::child(first),
+        "spin" => crate::naming::child(first),
         "namespace" => crate::counting::child_in_namespace(first),
         "nobody" => crate::refusing::child(),
         other => panic!("{other}"),

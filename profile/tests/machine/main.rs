@@ -9,6 +9,7 @@
 
 mod child;
 mod counting;
+mod naming;
 mod observed;
 mod outside;
 mod owning;
@@ -42,6 +43,7 @@ const ALL: Claims = &[
     ("a_socket_is_found_with_its_process_descriptor_and_inode", owning::of_a_socket),
     ("samples_name_the_sockets_that_their_work_is_for", owning::of_samples),
     ("messages_of_a_process_are_counted_exactly", owning::of_messages),
+    ("symbols_are_found_by_a_debug_link", naming::by_a_debug_link),
     ("an_ordinary_user_gets_refusals_with_remedies", refusing::to_an_ordinary_user),
 ];
 

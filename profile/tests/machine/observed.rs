@@ -1,6 +1,7 @@
 //! A process that is watched: what it does is [`crate::child`]'s.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use model::Nanos;
@@ -36,7 +37,12 @@ pub struct Report {
 impl Observed {
     /// Starts a process that will do `what`, and waits until it is ready.
     pub fn start(what: &str) -> Result<Self, Skip> {
-        let mut process = Command::new("/proc/self/exe").env(KIND, what).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Self::start_program("/proc/self/exe".as_ref(), what)
+    }
+
+    /// The same of another file of this program.
+    pub fn start_program(program: &Path, what: &str) -> Result<Self, Skip> {
+        let mut process = Command::new(program).env(KIND, what).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
         let mut observed = Self { process, input, output };
         match observed.line().as_str() {
