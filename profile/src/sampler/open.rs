@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use model::profile::SampleSource;
 
-use super::ring::Ring;
-use super::settings::{RING_LEAST, Settings, Target};
+use super::ring::{self, Ring};
+use super::settings::{Settings, Target};
 use crate::perf::{self, Attributes};
 use model::Refusal;
 use sys::cpu::online;
@@ -215,7 +215,7 @@ fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring,
                 }
                 return Ok(ring);
             }
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > RING_LEAST => bytes /= 2,
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > ring::LEAST => bytes /= 2,
             Err(error) => {
                 let remedy = "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or run as root";
                 return Err(refused_call("memory for samples", &format!("mmap of {} KiB", bytes >> 10), &error, remedy));

@@ -10,6 +10,20 @@ use sys::{Access, Mapping, page_size};
 const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;
 
+/// The most memory of all rings of one kind together. The rings of one bound thread rarely need a tenth of it.
+pub(super) const ALL: usize = 256 << 20;
+/// The most memory of one ring.
+pub(super) const MOST: usize = 64 << 20;
+/// The least: room for 128 samples of the usual size.
+pub(super) const LEAST: usize = 64 << 10;
+
+/// Bytes of each of some `rings` of which each may fill up to `wanted`: a power of two.
+pub(super) fn bytes(wanted: usize, rings: usize) -> usize {
+    let most = MOST.min(ALL / rings.max(1)).max(LEAST);
+    // The largest power of two that is not above `most`.
+    wanted.clamp(LEAST, 1 << most.ilog2()).next_power_of_two()
+}
+
 /// A ring shared with the kernel: one page of account, then the data.
 #[derive(Debug)]
 pub struct Ring {

@@ -3,6 +3,8 @@
 use model::Nanos;
 use model::profile::SampleSource;
 
+use super::ring;
+
 /// The usual distance of two samples, in ns of CPU time.
 pub const PERIOD: u64 = model::plan::receipt::PERIOD.get();
 
@@ -10,13 +12,6 @@ pub const PERIOD: u64 = model::plan::receipt::PERIOD.get();
 /// ones, and throttles them.
 const FLOOR: u64 = 10_000;
 
-/// The most memory of all rings of all samplers together. The rings of one bound thread rarely
-/// need a tenth of it.
-pub(super) const ALL_RINGS: usize = 256 << 20;
-/// The most memory of one ring.
-pub(super) const RING_MOST: usize = 64 << 20;
-/// The least: room for 128 samples of the usual size.
-pub(super) const RING_LEAST: usize = 64 << 10;
 /// More than a sample takes: 48 bytes and 8 for each frame of a chain, of which
 /// a send over loopback has 11 on average and 45 at most.
 const SAMPLE_BYTES: u64 = 512;
@@ -74,24 +69,22 @@ impl Settings {
         self.clock_period() * 3
     }
 
-    /// Bytes for a ring: a power of two of at least [`RING_LEAST`].
+    /// Bytes for a ring: a power of two of at least [`ring::LEAST`].
     pub(super) fn ring_bytes(&self, cpu: Option<u32>, cpus: usize) -> usize {
         if self.cpu.is_some() && cpu.is_some() && self.cpu != cpu {
-            return RING_LEAST;
+            return ring::LEAST;
         }
         let samples = self.longest.get() / self.clock_period();
         let wanted = usize::try_from(samples.saturating_mul(SAMPLE_BYTES)).unwrap_or(usize::MAX);
         let busy = if self.cpu.is_some() { 1 } else { cpus.max(1) };
-        let most = RING_MOST.min(ALL_RINGS / busy / self.samplers.max(1)).max(RING_LEAST);
-        // The largest power of two that is not above `most`.
-        let most = 1 << most.ilog2();
-        wanted.clamp(RING_LEAST, most).next_power_of_two()
+        ring::bytes(wanted, busy * self.samplers.max(1))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL_RINGS, RING_LEAST, RING_MOST, Settings, Target};
+    use super::ring::{ALL, LEAST, MOST};
+    use super::{Settings, Target};
     use model::Nanos;
     use proptest::prelude::{any, proptest};
 
@@ -103,7 +96,7 @@ mod tests {
     fn a_second_fits_in_eight_mebibytes_and_idle_cpus_need_little() {
         let bound = settings(1_000_000_000, Some(1));
         assert_eq!(bound.ring_bytes(Some(1), 2), 8 << 20);
-        assert_eq!(bound.ring_bytes(Some(0), 2), RING_LEAST);
+        assert_eq!(bound.ring_bytes(Some(0), 2), LEAST);
         assert_eq!(settings(1_000_000_000, None).ring_bytes(Some(0), 2), 8 << 20);
     }
 
@@ -112,8 +105,8 @@ mod tests {
         fn rings_are_powers_of_two_and_bounded(longest in any::<u64>(), cpus in 1..8192_usize, samplers in 1..64_usize) {
             let free = Settings { samplers, ..settings(longest, None) };
             let bytes = free.ring_bytes(Some(0), cpus);
-            assert!(bytes.is_power_of_two() && (RING_LEAST..=RING_MOST).contains(&bytes));
-            assert!(bytes == RING_LEAST || bytes * cpus * samplers <= ALL_RINGS);
+            assert!(bytes.is_power_of_two() && (LEAST..=MOST).contains(&bytes));
+            assert!(bytes == LEAST || bytes * cpus * samplers <= ALL);
         }
     }
 }

@@ -7,7 +7,7 @@ use model::Nanos;
 use crate::perf::{self, Attributes};
 use crate::sampler::Layout;
 use crate::sampler::record::{Fork, Record, Records, Switch};
-use crate::sampler::ring::Ring;
+use crate::sampler::ring::{self, Ring};
 use model::Refusal;
 use sys::refused_call;
 
@@ -16,10 +16,6 @@ const MECHANISM: &str = "records of switches";
 /// Bytes a second of records of switches: 40 each, of 150,000 times in and out of a CPU with
 /// its idle time between them.
 const BYTES_PER_SECOND: u64 = 24_000_000;
-const RING_LEAST: usize = 64 << 10;
-const RING_MOST: usize = 64 << 20;
-/// The most memory of all rings together.
-const ALL_RINGS: usize = 256 << 20;
 
 /// Records of switches, of one task or of all, on some CPUs.
 #[derive(Debug)]
@@ -45,15 +41,12 @@ impl Switches {
     /// # Errors
     /// What the kernel refused, with a remedy.
     pub fn open(task: Option<u32>, cpus: &[Option<u32>], longest: Nanos, cpu: Option<u32>) -> Result<Self, Refusal> {
-        let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
-        let many = if cpu.is_some() { 1 } else { cpus.len().max(1) };
-        // The largest power of two of which all CPUs may have one.
-        let most = 1 << RING_MOST.min(ALL_RINGS / many).max(RING_LEAST).ilog2();
-        let busy = wanted.clamp(RING_LEAST, most).next_power_of_two();
+        let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(usize::MAX);
+        let busy = ring::bytes(wanted, if cpu.is_some() { 1 } else { cpus.len() });
         let inherit = if task.is_some() && cpus != [None] { perf::INHERIT } else { 0 };
         let mut places = Vec::new();
         for this in cpus {
-            let bytes = if cpu.is_none() || cpu == *this { busy } else { RING_LEAST };
+            let bytes = if cpu.is_none() || cpu == *this { busy } else { ring::LEAST };
             let attributes = Attributes {
                 kind: perf::TYPE_SOFTWARE,
                 config: perf::SOFTWARE_DUMMY,

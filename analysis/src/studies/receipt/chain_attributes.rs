@@ -18,8 +18,6 @@ pub struct ChainAttributes<'a> {
     listed: Vec<Option<String>>,
     /// Names of functions in which interrupts come on, by place and caller.
     split: HashMap<(u32, u32), String>,
-    /// The names of system calls, by the place of their function's.
-    calls: Vec<Option<Option<String>>>,
 }
 
 impl<'a> ChainAttributes<'a> {
@@ -33,7 +31,6 @@ impl<'a> ChainAttributes<'a> {
             attributes: vec![None; chains.ids()],
             listed: vec![None; names],
             split: HashMap::new(),
-            calls: vec![None; names],
         }
     }
 
@@ -70,19 +67,5 @@ impl<'a> ChainAttributes<'a> {
             return self.split.entry((leaf, caller)).or_insert_with(|| symbol.listed_before(Symbol::parse(chains.name_at(caller))));
         }
         self.listed[leaf as usize].get_or_insert_with(|| symbol.listed())
-    }
-
-    /// The system call that a chain is in, by its name; `None` in none.
-    pub fn call(&mut self, chain: ChainId) -> Option<&str> {
-        let place = self
-            .chains
-            .frames(chain)
-            .filter(|name| {
-                self.calls[*name as usize]
-                    .get_or_insert_with(|| Symbol::parse(self.chains.name_at(*name)).system_call().map(str::to_owned))
-                    .is_some()
-            })
-            .last()?;
-        self.calls[place as usize].as_ref()?.as_deref()
     }
 }

@@ -79,11 +79,6 @@ pub struct EndReceipt {
     /// there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsampled_threads_ns: Option<f64>,
-    /// Share of softirq work in each system call.
-    pub softirq: Vec<SoftirqOfCall>,
-    /// Distance of the layers of the earlier half of the blocks from those of the
-    /// later one; `None` of fewer than two time passes.
-    pub repeat: Option<Repeat>,
 }
 
 /// A receipt, or why there is none.
@@ -131,27 +126,6 @@ pub struct PassCounts {
     pub witness: u32,
     /// Trials of any pass that gave nothing: they failed, or were left out.
     pub missing: u32,
-}
-
-/// Share of softirq work in the time of one system call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SoftirqOfCall {
-    /// The call, by the kernel's name: `sendto`.
-    pub call: String,
-    /// Samples within it.
-    pub samples: u64,
-    /// Share of these that fell into a softirq, 0 to 1.
-    pub share: Figure,
-}
-
-/// Two halves of the same receipt.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Repeat {
-    /// Total variation distance of the layers' shares, 0 to 1.
-    pub total_variation: f64,
-    /// The same by chance alone, with as many samples: its mean, were the
-    /// shares of both halves the same.
-    pub by_chance: f64,
 }
 
 /// One end of cells that differ in size alone.

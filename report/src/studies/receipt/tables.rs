@@ -1,10 +1,7 @@
 //! The rows of a series' tables.
 
-use std::collections::BTreeSet;
-
 use analysis::result::receipt::{Column, EndReceipt, ReceiptStudy, SeriesReceipt, SizeRow};
 use attribution::{Bound, Figure, FunctionRow, Growth, Path, Receipt, Shape, SizeCell};
-use model::order::Gather;
 
 use super::{figure, words};
 use crate::document::Entry;
@@ -166,12 +163,6 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
         row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
         row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];
-    let calls: BTreeSet<&str> = ends.iter().flat_map(|end| &end.softirq).map(|call| call.call.as_str()).into_set();
-    lines.extend(calls.into_iter().map(|name| softirq(name, &ends)));
-    let repeat = |end: &&EndReceipt| {
-        end.repeat.map(|repeat| Entry { title: format!("{} by chance", figure::ratio(repeat.by_chance)), ..ratio(repeat.total_variation) })
-    };
-    lines.push(Line::new("halves differ by", ends.iter().map(repeat).collect()));
     let unsampled = |end: &&EndReceipt| end.unsampled_threads_ns.map(|ns| plain(figure::ns(ns)));
     lines.push(Line::new("ksoftirqd, in no row", ends.iter().map(unsampled).collect()));
     lines.retain(Line::any);
@@ -181,18 +172,6 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
 fn of_estimate(estimate: &analysis::result::Estimate) -> Entry {
     let title = crate::interval::range(estimate, figure::ratio);
     Entry { value: figure::ratio(estimate.value), margin: crate::interval::plus_minus(estimate), title, ..Entry::default() }
-}
-
-fn softirq(name: &str, ends: &[&EndReceipt]) -> Line {
-    let at = |end: &&EndReceipt| {
-        let call = end.softirq.iter().find(|call| call.call == name)?;
-        Some(Entry {
-            value: figure::share(call.share.value),
-            title: format!("{} of {} samples in it", figure::range(&call.share, figure::share), number::whole(call.samples)),
-            ..Entry::default()
-        })
-    };
-    Line::new(format!("softirq in {name}"), ends.iter().map(at).collect())
 }
 
 /// Routines, each with its calls below its time.
