@@ -23,8 +23,6 @@ use crate::{ours, pairs};
 const LOOKS: [(Look, f64); 2] = [(Look::Time, 1.03), (Look::Messages, 1.10)];
 /// Both ends of what sums may be.
 const SUMS: [f64; 2] = [0.95, 1.05];
-/// Largest distance of a layer's shares, attached and in a study.
-const POINTS: f64 = 0.05;
 /// Fewest windows of a look.
 const WINDOWS: usize = 20;
 /// Bytes of a request to the loop in C, and of its answer.
@@ -158,9 +156,6 @@ fn of_target(nettoll: &Path, name: &str, target: &Target, cpu: usize, seconds: u
                 .against(format!("{} to {}", SUMS[0], SUMS[1]), (SUMS[0]..=SUMS[1]).contains(&value)),
         );
     }
-    if name == ECHO_IN_C {
-        rows.push(layers(nettoll, receipt)?);
-    }
     Ok(rows)
 }
 
@@ -195,29 +190,4 @@ fn cost(name: &str, windows: &[WindowRecord], look: Look, bar: f64) -> anyhow::R
     Ok(Row::printed(format!("{name}: CPU per request, {look} / clean"), ratio.value, "x", ratio.n)
         .within(ratio.low, ratio.high)
         .against(format!("<= {bar}, of {WINDOWS} windows or more"), ratio.value <= bar && ratio.n >= WINDOWS))
-}
-
-/// The largest distance of the shares of layers from those of an end of a study that makes the same
-/// calls with the same sizes.
-fn layers(nettoll: &Path, attached: &Value) -> anyhow::Result<Row> {
-    let plan = format!(
-        "name = \"echo\"\ntrial = {{ length = \"200ms\", warmup = \"20ms\" }}\nblocks = {{ least = 6, most = 6 }}\nlink = {{ kind = \"loopback\" }}\n\
-         receipt = {{ samples = 8000 }}\n[[cells]]\ntest = \"TCP_RR\"\nsize = {ECHO}\n"
-    );
-    let analysis = ours::study(nettoll, &plan, &[])?;
-    let study = &analysis["receipt"]["cells"][0]["receiver"]["outcome"]["made"];
-    ensure!(study.is_object(), "no receipt of the study: {analysis}");
-    // What is charged before an end runs is in no row; without the timer of a CPU that is more.
-    let [all, all_of_study] = [attached, study].map(|receipt| receipt["layers"].as_array().into_iter().flatten().map(share).sum::<f64>());
-    let distance = |row: &Value| {
-        let other = study["layers"].as_array().into_iter().flatten().find(|other| other["key"] == row["key"]).map_or(0.0, share);
-        (share(row) / all - other / all_of_study).abs()
-    };
-    let furthest = attached["layers"].as_array().into_iter().flatten().map(distance).fold(0.0, f64::max);
-    Ok(Row::printed(format!("{ECHO_IN_C}: layers, attached and in a study, the furthest apart"), furthest * 100.0, "points", 1)
-        .against(format!("<= {:.0} points", POINTS * 100.0), furthest <= POINTS))
-}
-
-fn share(row: &Value) -> f64 {
-    row["share"]["value"].as_f64().unwrap_or(f64::NAN)
 }

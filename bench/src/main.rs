@@ -24,6 +24,7 @@ mod links;
 mod loop_cost;
 mod many;
 mod ours;
+mod own_sender;
 mod pairs;
 mod proof;
 mod repeated;
@@ -181,7 +182,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 26] = [
+const BENCHMARKS: [Benchmark; 27] = [
     usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -216,6 +217,9 @@ const BENCHMARKS: [Benchmark; 26] = [
     }),
     alone("attach", "servers under load, attached with each look against none", "<= 1.03, <= 1.10; sums 0.95 to 1.05", |on| {
         attached::measure(&on.nettoll, &on.echo, on.share(100, 20))
+    }),
+    alone("sender", "nettoll's own sender, attached to and in a receipt of the same traffic", "layers within 5 points", |on| {
+        own_sender::measure(&on.nettoll, on.share(60, 20))
     }),
     alone("top", "programs whose share of the network is known, and what watching costs", "4 points, 3 points, <= 1.02, < 1 %", |on| {
         top::measure(&on.nettoll, on.share(480, 48))
