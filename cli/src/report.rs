@@ -90,7 +90,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     }
     if answer.markdown {
         written?;
-        output::write(&report::verdict::arms_as_markdown(&analysis))?;
+        output::write(&report::arms_as_markdown(&analysis))?;
         return Ok(concluded);
     }
     output::print(&analysis, format)?;

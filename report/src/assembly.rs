@@ -5,8 +5,9 @@ use analysis::result::{Analysis, FleetResult};
 
 use crate::document::{Block, Document, Section};
 use crate::series::groups;
+use crate::sinks::markdown;
 use crate::studies::receipt::{self, Flames};
-use crate::studies::{self, brief, buffers, cells, charts, checks, cost, fleet, guide, run, setup, toll, trials};
+use crate::studies::{self, brief, buffers, cells, charts, checks, cost, fleet, guide, run, setup, toll, trials, verdict};
 
 /// The document, with the call chains of a run.
 pub fn document(analysis: &Analysis, flames: &Flames) -> Document {
@@ -16,6 +17,14 @@ pub fn document(analysis: &Analysis, flames: &Flames) -> Document {
         None => of_cells(analysis, flames, masthead.answer.as_ref()),
     };
     Document { title: analysis.run.plan.title.clone(), masthead, sections, data: Vec::new(), tool: analysis.run.tool.clone() }
+}
+
+/// The answer of a run with arms, its table and what stands behind it, as Markdown; empty without arms.
+pub fn arms_as_markdown(analysis: &Analysis) -> String {
+    let answer = analysis::answer::of(analysis);
+    let Some(arms) = verdict::arms(analysis) else { return String::new() };
+    let table = brief::section(analysis, &answer, &groups(analysis));
+    markdown::answer(&answer) + &markdown::section(&table) + &markdown::section(&arms)
 }
 
 fn of_cells(analysis: &Analysis, flames: &Flames, answer: Option<&Answer>) -> Vec<Section> {

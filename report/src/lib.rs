@@ -27,6 +27,7 @@ pub mod show;
 pub mod terminal;
 pub mod top;
 
+pub use assembly::arms_as_markdown;
 pub use document::Document;
 pub use sinks::{json, markdown};
 pub use studies::setup::settings as plan_settings;

@@ -8,9 +8,9 @@ use analysis::verdict::{MetricComparison, Verdict};
 use model::order::Order;
 
 use super::glance::{MOST_ROWS, NAME, figure, places, unit};
-use super::verdict::{is_series, subjects};
+use super::verdict::{answered, is_series, is_time, p, subjects};
 use super::{levels, open_loop, receipt, repetitions};
-use crate::document::{Block, Cell, Column, Head, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, Head, Kind, Level, Section, Table};
 use crate::interval;
 use crate::number::{self, NOTHING};
 use crate::series::{Group, metric, percentile};
@@ -88,30 +88,19 @@ struct Compared<'a> {
 }
 
 /// Arms against the first: the metric of the gate, then the time, size by size.
-const TIMES: [Metric; 2] = [Metric::RoundTripP99Ns, Metric::TimePerMessageNs];
-
-fn is_time(metric: Metric) -> bool {
-    TIMES.contains(&metric)
-}
-
 fn arms(analysis: &Analysis) -> Vec<Block> {
     let verdicts = analysis.verdicts();
     let (series, names) = (is_series(&analysis.cells), subjects(&analysis.cells));
     let times_invalid = invalid::of_times(analysis);
     let mut rows: Vec<Compared> = Vec::new();
-    for verdict in verdicts {
-        let gate = verdict.compared.metrics.iter().filter(|metric| metric.gate);
-        let time =
-            TIMES.into_iter().find_map(|wanted| verdict.compared.metrics.iter().find(|metric| metric.metric == wanted && !metric.gate));
-        for found in gate.chain(time.filter(|_| verdicts.len() == 1)) {
-            let cells = found.comparison.cells.iter().enumerate().filter(|(_, judged)| judged.ratio.is_some());
-            rows.extend(cells.map(|(cell, _)| Compared {
-                group: group(verdict, found, verdicts.len()),
-                place: names.get(cell).cloned().unwrap_or_default(),
-                metric: found,
-                cell,
-            }));
-        }
+    for (verdict, found) in answered(analysis) {
+        let cells = found.comparison.cells.iter().enumerate().filter(|(_, judged)| judged.ratio.is_some());
+        rows.extend(cells.map(|(cell, _)| Compared {
+            group: group(verdict, found, verdicts.len()),
+            place: names.get(cell).cloned().unwrap_or_default(),
+            metric: found,
+            cell,
+        }));
     }
     if rows.is_empty() {
         return Vec::new();
@@ -128,6 +117,11 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
             let (ratio, baseline) = (judged.ratio, medians(row) / factor);
             let first = at == 0 || rows[at - 1].group != row.group;
             let ends = ratio.and_then(|ratio| ratio.interval).map(|ends| [ends.low - 1.0, ends.high - 1.0]);
+            let is_usable = !(is_time(row.metric.metric) && times_invalid);
+            let missed = match judged.verdict {
+                Verdict::Inconclusive { smallest } => format!("{} %", notation::amount(smallest.abs())),
+                _ => NOTHING.to_owned(),
+            };
             let texts = [
                 if first { row.group.clone() } else { String::new() },
                 row.place.clone(),
@@ -135,7 +129,9 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
                 ratio.map_or_else(|| NOTHING.to_owned(), |ratio| digits(baseline * ratio.value)),
                 ratio.map_or_else(|| NOTHING.to_owned(), |ratio| notation::change(ratio.value - 1.0)),
                 ends.map_or_else(|| NOTHING.to_owned(), |[low, high]| format!("{} to {}", notation::signed(low), notation::signed(high))),
-                if is_time(row.metric.metric) && times_invalid { "do not use" } else { mark(&judged.verdict) }.to_owned(),
+                judged.p_adjusted.filter(|_| is_usable).map_or_else(|| NOTHING.to_owned(), p),
+                if is_usable { missed } else { NOTHING.to_owned() },
+                if is_usable { mark(&judged.verdict) } else { "do not use" }.to_owned(),
             ];
             texts.into_iter().map(Cell::from).collect()
         })
@@ -154,13 +150,20 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
         (head(&candidate), 5),
         ("change".to_owned(), 8),
         (format!("{} % interval", notation::amount(confidence)), 7),
+        ("p".to_owned(), 3),
+        ("misses below".to_owned(), 2),
         (String::new(), 20),
     ];
     let heads = heads.into_iter().map(|(head, rank)| Head::ranked(head, rank)).collect();
     let mut table = Table::of_verdicts("", heads, cells).labelled("Arms against the first", "");
     table.columns[1].kind = if series { Kind::Figures } else { Kind::Words };
+    table.columns[6..8].iter_mut().for_each(|column| column.level = Level::Usual);
+    let verdicts = || rows.iter().map(|row| &row.metric.comparison.cells[row.cell].verdict);
+    if !verdicts().any(|verdict| matches!(verdict, Verdict::Inconclusive { .. })) {
+        table.columns.remove(7);
+    }
     table.columns.iter_mut().take(2).filter(|column| column.kind == Kind::Words).for_each(|column| column.cut = Some(NAME));
-    let marks: Vec<&str> = rows.iter().map(|row| mark(&row.metric.comparison.cells[row.cell].verdict)).collect();
+    let marks: Vec<&str> = verdicts().map(mark).collect();
     let blocks =
         first.map_or(0, |comparison| comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().unwrap_or(0));
     let more = if left > 0 { format!(" {}.", plural(left as u64, "more row")) } else { String::new() };
@@ -228,8 +231,7 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
     let (factor, unit) = unit(&values.map(|found| found.value).collect::<Vec<_>>());
     let column = |head: (String, String), figures: Vec<String>| {
         let cells = figures.into_iter().map(Cell::from).collect();
-        let line = if head.0.is_empty() { head.1.clone() } else { format!("{}, {}", head.0, head.1) };
-        Column { cells, ..Column::new((line.as_str(), 9, [head.0, head.1]), Kind::Figures) }
+        Column { cells, ..Column::new((on_a_line(&head, unit).as_str(), 9, [head.0, head.1]), Kind::Figures) }
     };
     let mut columns = Vec::new();
     if !side_by_side {
@@ -256,6 +258,15 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
             .extend(streams.first().into_iter().flat_map(|first| shown(first).into_iter().map(|shown| of(first, shown, String::new())))),
     }
     Some(Block::Table(Table::of_columns(columns).labelled("CPU time of a message at both ends", "")))
+}
+
+/// The two lines of a head in one, with the unit of its figures: of sizes it is their own.
+fn on_a_line((upper, lower): &(String, String), unit: &str) -> String {
+    match upper.as_str() {
+        upper if upper == unit => lower.clone(),
+        "" => format!("{lower}, {unit}"),
+        upper => format!("{upper}, {lower}, {unit}"),
+    }
 }
 
 fn of_size<'a>(group: &Group<'a>, size: model::Bytes) -> Option<&'a CellResult> {
@@ -324,7 +335,7 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
     let legend = format!("CPU of both ends, median (95 % interval). ? open against {} at {}{more}", base.name(), size(series.sizes[last]));
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
-    Some(Block::At(crate::document::Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())]))
+    Some(Block::At(Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())]))
 }
 
 /// The same of woven ways: each as a share of the base in the rounds that they share.
@@ -347,5 +358,5 @@ fn woven_ways(series: &WaySeries, ways: &[&Way], shown: &[usize], more: &str) ->
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
     let legend = format!("CPU of both ends, others as a share of {} (95 % interval). ? no difference shown{more}", base.name());
-    Block::At(crate::document::Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())])
+    Block::At(Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())])
 }

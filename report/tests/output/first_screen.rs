@@ -1,6 +1,6 @@
 //! The first screen of each kind of page: the picture that answers, few words, everything within the width.
 
-use crate::browser::{NARROW, WIDE, assert_fits, assert_quiet, pictures, place, unreadable};
+use crate::browser::{NARROW, WIDE, assert_fits, assert_quiet, pictures, place, unfold, unreadable};
 use crate::chromium::{Browser, Page, Screen, present};
 use crate::pictures::pages;
 
@@ -58,6 +58,47 @@ fn every_page_shows_its_answer_first() {
                 wrong.push(format!("{name} at {}: {found} words", screen.width));
             }
         }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Tables that scroll sideways.
+const SCROLLING: &str =
+    "[...document.querySelectorAll('.scroll')].filter(one => one.querySelector('table') && one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.getAttribute('aria-label') + ': ' + (one.scrollWidth - one.clientWidth))";
+
+/// Cells of tables in which an interval breaks at its dash.
+const BROKEN: &str = r"[...document.querySelectorAll('td, th')].filter(cell => cell.getClientRects().length > 0).filter(cell => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let text; (text = texts.nextNode());) {
+        for (const found of text.data.matchAll(/[\d.,]+–[\d.,]+/g)) {
+            const range = document.createRange();
+            range.setStart(text, found.index);
+            range.setEnd(text, found.index + found[0].length);
+            if (range.getClientRects().length > 1) return true;
+        }
+    }
+    return false;
+}).map(cell => cell.innerText)";
+
+#[test]
+fn tables_fit_a_narrow_screen() {
+    if !present() {
+        return;
+    }
+    let mut browser = Browser::start();
+    let mut wrong = Vec::new();
+    for (name, text) in pages() {
+        let path = place(&format!("tables-{name}.html"));
+        std::fs::write(&path, &text).unwrap();
+        let mut page = browser.open(&path, NARROW);
+        unfold(&mut page);
+        for (fault, found) in [("tables that scroll", page.evaluate(SCROLLING)), ("figures that break", page.evaluate(BROKEN))] {
+            if found != serde_json::json!([]) {
+                wrong.push(format!("{name}: {fault}: {found}"));
+            }
+        }
+        assert_fits(&mut page, NARROW);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

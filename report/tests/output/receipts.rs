@@ -154,7 +154,7 @@ fn the_page_holds_tables_stacks_and_flame_graphs() {
     let (analysis, flames) = red();
     let page = report::html::render_with(&analysis, &flames);
     assert_eq!(page.matches("<svg class=\"flame\"").count(), 4);
-    assert_eq!(page.matches("class=\"rows routines\"").count(), 4);
+    assert_eq!(page.matches("class=\"rows routines").count(), 4);
     for id in ["chart-work-0", "chart-layer-0", "chart-work-2", "chart-layer-2"] {
         assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
     }

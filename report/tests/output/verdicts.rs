@@ -102,7 +102,7 @@ fn arms_in_a_terminal_and_as_markdown() {
     let text = report::terminal::render(&analysis, Style::VERBOSE);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!("arms_in_a_terminal", verdicts(&text));
-    insta::assert_snapshot!("arms_as_markdown", report::verdict::arms_as_markdown(&analysis));
+    insta::assert_snapshot!("arms_as_markdown", report::arms_as_markdown(&analysis));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 pub mod chart;
 mod heat;
 pub mod page;
+mod table;
 
 use analysis::answer::{Answer, Grade};
 use maud::{Markup, html};
@@ -14,12 +15,11 @@ use model::printable::{Keep, printable};
 
 use self::chart::{Shape, breakdown, flame, forest, ribbon, waterfall};
 use self::page::{Frame, data, document, figure, framed, packed, part, scrolling};
+use self::table::{table, unbroken};
 use crate::document::{
-    Block, Cell, Chart, Column, Document, Entry, Estimated, Figure, Finding, Kind, Masthead, Picture, RowKind, Section, Shown, Span, Table,
-    Text, Tone, Waterfalls, waterfall::Waterfall,
+    Block, Chart, Document, Figure, Finding, Masthead, Picture, Section, Span, Table, Text, Tone, Waterfalls, waterfall::Waterfall,
 };
 use crate::json;
-use crate::number::NOTHING;
 use crate::words::{capital, plural};
 
 /// Digits of what is drawn.
@@ -80,7 +80,7 @@ fn answer(one: &Answer, warnings: usize) -> Markup {
         Grade::DoNotUse => "■",
     };
     html! {
-        h1 { (one.headline) }
+        h1 { (unbroken(&one.headline)) }
         p .grade .invalid[one.grade == Grade::DoNotUse] {
             span aria-hidden="true" { (mark) } " " (one.grade_line())
             @if let Some(command) = one.command() { " " code { (command) } }
@@ -219,10 +219,10 @@ fn words(text: &Text) -> Markup {
     html! {
         @for span in &text.0 {
             @match span {
-                Span::Plain(text) => (text),
-                Span::Strong(text) => strong { (text) },
-                Span::Faint(text) => span .faint { (text) },
-                Span::Small(text) => small { (text) },
+                Span::Plain(text) => (unbroken(text)),
+                Span::Strong(text) => strong { (unbroken(text)) },
+                Span::Faint(text) => span .faint { (unbroken(text)) },
+                Span::Small(text) => small { (unbroken(text)) },
                 Span::Link(place, text) => a href={ "#" (place) } { (text) },
             }
         }
@@ -241,131 +241,6 @@ fn titled(heading: &str, one: &Table) -> Markup {
     let in_piece = !heading.is_empty() && !one.title.is_empty();
     html! {
         @if in_piece { p .table-title { (one.title) } } @else if !one.title.is_empty() { h3 { (one.title) } }
-        (scrolling(&label, &table(one, caption, in_piece)))
-    }
-}
-
-/// The classes of a column's head and of its cells. Those of words and figures are said where
-/// `marked`, or where they are not empty.
-fn classes(column: &Column, marked: bool) -> [Option<String>; 2] {
-    if column.edge || !column.bad.is_empty() {
-        let edge = if column.edge { "edge" } else { "" };
-        let bad = if column.bad.is_empty() { "" } else { " bad" };
-        return [Some(format!("{edge}{bad}")), Some(edge.to_owned())];
-    }
-    let of_kind = if column.kind == Kind::Words { "words" } else { "" };
-    let cells = Some(of_kind.to_owned()).filter(|class| marked || !class.is_empty());
-    [cells.clone().filter(|_| marked), cells]
-}
-
-/// The class of the first column, which names the rows.
-fn name_class(column: &Column) -> Option<String> {
-    (column.kind == Kind::Words).then(|| "words".to_owned())
-}
-
-/// Writes a table; where `marked`, the heads of words are marked as well.
-fn table(table: &Table, caption: &str, marked: bool) -> Markup {
-    let style = match table.style {
-        "" if marked => "every verdicts",
-        style => style,
-    };
-    let whole = [(0, String::new())];
-    let groups = if table.groups.is_empty() { whole.as_slice() } else { table.groups.as_slice() };
-    let ends = groups.iter().skip(1).map(|(start, _)| *start).chain([table.rows()]);
-    html! {
-        table class=[(!style.is_empty()).then_some(style)] {
-            @if !caption.is_empty() { caption .hidden { (caption) } }
-            thead { tr { @for (place, column) in table.columns.iter().enumerate() {
-                @let class = if place == 0 { name_class(column) } else { classes(column, marked)[0].clone() };
-                th class=[class] scope="col" {
-                    (column.head.line) @if !column.bad.is_empty() { small { (column.bad) } }
-                }
-            } } }
-            @for ((start, name), end) in groups.iter().zip(ends) {
-                tbody {
-                    @if !name.is_empty() { tr .group { th colspan=(table.columns.len()) scope="rowgroup" { (name) } } }
-                    @for place in *start..end { (row(table, place, marked)) }
-                }
-            }
-        }
-    }
-}
-
-fn row(table: &Table, row: usize, marked: bool) -> Markup {
-    let style = match table.row_kinds.get(row).copied().unwrap_or_default() {
-        RowKind::Plain => None,
-        RowKind::Part => Some("part"),
-        RowKind::Sum => Some("sum"),
-        RowKind::Differs => Some("differ"),
-    };
-    html! {
-        tr class=[style] {
-            @for (place, column) in table.columns.iter().enumerate() {
-                @let cell = column.cells.get(row).unwrap_or(&Cell::Nothing);
-                @let [below, right] = reach(cell);
-                @match cell {
-                    Cell::Covered => {},
-                    cell if place == 0 => th class=[name_class(column)] scope="row" rowspan=[below] { (content(cell, column.kind)) },
-                    cell => td class=[&classes(column, marked)[1]] colspan=[right] rowspan=[below] title=[hint(cell)] style=[shade(cell)] {
-                        (content(cell, column.kind))
-                    },
-                }
-            }
-        }
-    }
-}
-
-/// Rows and columns that a cell reaches over, where that is said.
-const fn reach(cell: &Cell) -> [Option<usize>; 2] {
-    match cell {
-        Cell::Tall(rows, _) => [Some(*rows), None],
-        Cell::Wide(columns, _) => [None, Some(*columns)],
-        _ => [None, None],
-    }
-}
-
-/// The ground of a shaded cell.
-fn shade(cell: &Cell) -> Option<String> {
-    let Cell::Shaded(_, share) = cell else { return None };
-    let share = share.clamp(0.0, 1.0) * 60.0;
-    Some(format!("background:color-mix(in srgb,var(--s1) {share:.0}%,var(--card))"))
-}
-
-/// Explanation for a reader who points at a cell.
-fn hint(cell: &Cell) -> Option<&str> {
-    match cell {
-        Cell::Hinted(_, hint) => Some(hint),
-        Cell::Entry(Entry { title, .. }) => Some(title.as_str()).filter(|title| !title.is_empty()),
-        _ => None,
-    }
-}
-
-fn content(cell: &Cell, kind: Kind) -> Markup {
-    match (cell, kind) {
-        (Cell::Nothing, Kind::Estimates(Shown::Margin | Shown::All)) => html! { span .faint { (NOTHING) } },
-        (Cell::Nothing, _) => html! { (NOTHING) },
-        (Cell::Text(text) | Cell::Hinted(text, _) | Cell::Shaded(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text), _) => words(text),
-        (Cell::Estimate(one), Kind::Estimates(shown)) => estimate(one, shown),
-        (Cell::Estimate(one), _) => estimate(one, Shown::Margin),
-        (Cell::Entry(Entry { value, margin, share, calls, .. }), _) => html! {
-            (value)
-            @if !margin.is_empty() { " " span .margin { (margin) } }
-            @if !share.is_empty() { span .share { (share) } }
-            @if !calls.is_empty() { small { (calls) } }
-        },
-        (Cell::Stack(lines), _) => {
-            html! { @for (place, line) in lines.iter().enumerate() { @if place == 0 { (line) } @else { small { (line) } } } }
-        }
-        (Cell::Lines(lines), _) => html! { @for line in lines { div { (words(line)) } } },
-        (Cell::Covered, _) => html! {},
-    }
-}
-
-fn estimate(one: &Estimated, shown: Shown) -> Markup {
-    match shown {
-        Shown::Value => html! { (one.value) },
-        Shown::Ends => html! { (one.ends) },
-        Shown::Margin => html! { span title={ (one.ends) ", n = " (one.n) } { (one.value) " " span .margin { (one.margin) } } },
-        Shown::All => html! { (one.value) small { (one.ends) } @if one.known { small { "n = " (one.n) } } },
+        (scrolling(&label, &table(one, caption, in_piece, !heading.is_empty())))
     }
 }

@@ -1,7 +1,7 @@
 //! The arms of one run against its baseline.
 
 use analysis::answer::Answer;
-use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
+use analysis::result::{Analysis, ArmVerdict, Estimate, Metric, Term};
 use analysis::verdict::{
     Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, MetricComparison, SelfTest, SeriesVerdict,
 };
@@ -9,25 +9,35 @@ use analysis::verdict::{
 use super::words;
 use crate::document::{Block, Section, Table, Tone};
 use crate::studies::cost;
+use crate::studies::glance::MOST_ROWS;
 use crate::words::{capital, plural};
 use crate::{interval, number};
 
 /// Everything, arm by arm; `None` without arms.
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
+    let shown = shown(analysis);
     // Of two arms the head of the report has the answer.
     let of_each = analysis::answer::arms(analysis);
     let answers = of_each.iter().map(|answer| Some(answer).filter(|_| of_each.len() > 1));
-    let blocks: Vec<Block> = analysis.verdicts().iter().zip(answers).map(|(verdict, answer)| one(verdict, answer, &labels)).collect();
+    let blocks: Vec<Block> =
+        analysis.verdicts().iter().zip(answers).map(|(verdict, answer)| one(verdict, answer, &labels, &shown)).collect();
     let reason = analysis::answer::of(analysis).exit.map_or_else(String::new, |exit| format!("{}: ", capital(&exit.reason)));
-    // The section of the answer has the metric of the gate by size.
-    let finding = format!("{reason}every arm with its p, each end, other metrics, and how changes were tested");
+    let finding = format!("{reason}every arm, each end, other metrics, and how changes were tested");
     (!blocks.is_empty()).then(|| Section::named("arms", "Arms", blocks).folded(finding))
 }
 
-fn one(verdict: &ArmVerdict, answer: Option<&Answer>, labels: &[String]) -> Block {
+/// Metrics that the table of the answer has at every size: none where it leaves a row out.
+fn shown(analysis: &Analysis) -> Vec<Metric> {
+    let answered = words::answered(analysis);
+    let cells = || answered.iter().flat_map(|(_, metric)| &metric.comparison.cells);
+    let whole = cells().count() <= MOST_ROWS && cells().all(|judged| judged.ratio.is_some());
+    answered.iter().filter(|_| whole).map(|(_, metric)| metric.metric).collect()
+}
+
+fn one(verdict: &ArmVerdict, answer: Option<&Answer>, labels: &[String], shown: &[Metric]) -> Block {
     let names = [verdict.baseline.as_str(), verdict.candidate.as_str()];
-    let figures = Figures { names, compared: &verdict.compared, labels, alike: &verdict.alike };
+    let figures = Figures { names, compared: &verdict.compared, labels, alike: &verdict.alike, shown };
     let notes = verdict.compared.self_test.iter().flat_map(self_test);
     Block::piece(
         figures.heading(),
@@ -48,6 +58,8 @@ pub(super) struct Figures<'a> {
     pub labels: &'a [String],
     /// Cells that need no verdict.
     pub alike: &'a [usize],
+    /// Metrics that the table of the answer has at every size.
+    pub shown: &'a [Metric],
 }
 
 impl Figures<'_> {
@@ -58,19 +70,19 @@ impl Figures<'_> {
 
     /// The answer where it is not the report's, and the metrics of the gate, then the tables and notes behind them.
     pub fn blocks(&self, answer: Option<&Answer>) -> Vec<Block> {
-        let Self { names, compared, labels, alike } = *self;
+        let Self { names, compared, labels, alike, shown } = *self;
         let conclusion = |answer: &Answer| {
             let tone = match answer.exit.as_ref().map(|exit| exit.code) {
                 Some(0) => Tone::Good,
                 Some(3) => Tone::Bad,
                 _ => Tone::Open,
             };
-            [Block::Conclusion(tone, answer.headline.clone()), Block::Aside(answer.grade_line().into())]
+            let grade = std::iter::once(answer.grade_line()).chain(answer.command().map(str::to_owned)).collect::<Vec<_>>().join(" ");
+            [Block::Conclusion(tone, answer.headline.clone()), Block::Aside(grade.into())]
         };
         let mut blocks: Vec<Block> = answer.map(conclusion).into_iter().flatten().collect();
         let (gate, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) = compared.metrics.iter().partition(|metric| metric.gate);
-        let tables =
-            |metrics: &[&MetricComparison]| (!labels.is_empty() && !metrics.is_empty()).then(|| words::table(metrics, labels, alike));
+        let tables = |metrics: &[&MetricComparison]| words::table(metrics, labels, alike, shown).filter(|_| !labels.is_empty());
         blocks.extend(tables(&gate).map(Block::from));
         let mut usual: Vec<Block> = tables(&others).map(Block::from).into_iter().collect();
         usual.extend(compared.means.iter().map(|means| words::means(means, labels).into()));

@@ -37,7 +37,7 @@ fn one(runs: &RunsCompared, answer: Option<&Answer>) -> Vec<Block> {
     let names = [&runs.baseline, &runs.candidate].map(|ids| name(ids));
     let names = [names[0].as_str(), names[1].as_str()];
     let FiguresCompared { cells: labels, compared, unpaired } = &runs.figures;
-    let figures = Figures { names, compared, labels, alike: &[] };
+    let figures = Figures { names, compared, labels, alike: &[], shown: &[] };
     let mut blocks: Vec<Block> = Block::charts(charts::changes(compared, names, labels, &[]).map(Chart::Forest)).into_iter().collect();
     blocks.extend(figures.blocks(answer));
     let differences = &runs.differences;

@@ -12,6 +12,7 @@ mod words;
 pub use arms::section as arms;
 pub(super) use charts::{arms as charts_of_arms, signed};
 pub use words::{agreement, shape};
+pub(super) use words::{answered, is_time, p};
 pub(super) use words::{doubt, is_series, subjects};
 
 use analysis::result::Analysis;
@@ -20,7 +21,6 @@ use analysis::runs::RunComparison;
 use super::receipt::{Flames, Side, differences};
 use crate::document::{Block, Document, Masthead, Section};
 use crate::json;
-use crate::sinks::markdown;
 
 /// Runs compared with the first; `tool` is nettoll's version, for a page.
 pub fn document(between: &RunComparison, tool: &str) -> Document {
@@ -51,13 +51,7 @@ pub fn json(between: &RunComparison) -> String {
     json::pretty(&Json { answer: analysis::answer::between(between), between })
 }
 
-/// The answer of a run with arms and what stands behind it, as Markdown; empty without arms.
-pub fn arms_as_markdown(analysis: &Analysis) -> String {
-    let section = arms::section(analysis);
-    section.as_ref().map_or_else(String::new, |section| markdown::answer(&analysis::answer::of(analysis)) + &markdown::section(section))
-}
-
-/// The same of two runs with their stacks, the first one's first: with the difference of their flame graphs.
+/// The document of two runs with their stacks, the first one's first: with the difference of their flame graphs.
 pub fn with_flames(between: &RunComparison, tool: &str, runs: [(&Analysis, &Flames); 2]) -> Document {
     let mut document = document(between, tool);
     document.sections.extend(flame_graphs(runs));

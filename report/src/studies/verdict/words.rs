@@ -3,7 +3,7 @@
 use analysis::agreement::Agreement;
 use analysis::answer::notation;
 pub use analysis::answer::notation::{title, unit};
-use analysis::result::{CellResult, Metric};
+use analysis::result::{Analysis, ArmVerdict, CellResult, Metric};
 use analysis::verdict::{Comparison, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
 use model::order::Order;
 
@@ -37,9 +37,31 @@ pub fn verdict(verdict: &Verdict, design: Design) -> String {
 /// Cells that changed and are part of the answer, those that changed most.
 const MOST_CELLS: usize = 12;
 
+/// Metrics that the table of the answer has cell by cell: those of the gate, and of two arms the time.
+pub fn answered(analysis: &Analysis) -> Vec<(&ArmVerdict, &MetricComparison)> {
+    let verdicts = analysis.verdicts();
+    let mut answered = Vec::new();
+    for verdict in verdicts {
+        let all = &verdict.compared.metrics;
+        let time = TIMES.into_iter().find_map(|wanted| all.iter().find(|metric| metric.metric == wanted && !metric.gate));
+        let of_answer = all.iter().filter(|metric| metric.gate).chain(time.filter(|_| verdicts.len() == 1));
+        answered.extend(of_answer.map(|metric| (verdict, metric)));
+    }
+    answered
+}
+
+/// Times, of which the first that was compared is part of the answer.
+const TIMES: [Metric; 2] = [Metric::RoundTripP99Ns, Metric::TimePerMessageNs];
+
+/// Returns whether a metric is a time that may be part of the answer.
+pub fn is_time(metric: Metric) -> bool {
+    TIMES.contains(&metric)
+}
+
 /// The table of some metrics: each with its mean, then cell by cell. Those that changed are the
-/// answer. `labels` are the cells'; `alike` says which need no verdict.
-pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize]) -> Table {
+/// answer. `labels` are the cells'; `alike` says which need no verdict; of metrics that are `shown` already it has
+/// the mean alone. `None` without a row.
+pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize], shown: &[Metric]) -> Option<Table> {
     let size = |judged: &Judged| judged.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
     let all = || metrics.iter().flat_map(|metric| &metric.comparison.cells);
     let is_changed = |judged: &Judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse);
@@ -55,16 +77,22 @@ pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize]) 
             row_kinds.push(kind);
             row_levels.push(level);
         };
+        let has_cells = !shown.contains(&metric.metric);
         if let [only] = comparison.cells.as_slice() {
-            push(title, only, RowKind::Plain, Level::Answer);
+            if has_cells {
+                push(title, only, RowKind::Plain, Level::Answer);
+            }
             continue;
         }
         push(format!("{title}, mean of {}", comparison.cells.len()), &comparison.overall.mean, RowKind::Plain, Level::Answer);
-        for (place, judged) in comparison.cells.iter().enumerate() {
+        for (place, judged) in comparison.cells.iter().enumerate().filter(|_| has_cells) {
             let same = if alike.contains(&place) { " (both arms run it alike)" } else { "" };
             let level = if is_changed(judged) && size(judged) >= least { Level::Answer } else { Level::Usual };
             push(format!("{}{same}", labels.get(place).map_or("", String::as_str)), judged, RowKind::Part, level);
         }
+    }
+    if rows.is_empty() {
+        return None;
     }
     let confidence = metrics.first().map_or(String::new(), |metric| number::percent(metric.comparison.confidence));
     let heads = [("", 20), ("baseline", 4), ("candidate", 5), ("change", 8), ("interval", 7), ("p", 3), ("verdict", 9)];
@@ -72,7 +100,7 @@ pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize]) 
     let mut table = Table::of_verdicts("", heads, rows);
     table.columns[5].level = Level::Usual;
     let label = format!("Changes with {confidence} intervals, and p with all cells taken into account (Holm)");
-    Table { row_kinds, row_levels, ..table }.labelled(&*label, &*label).styled("rows verdicts")
+    Some(Table { row_kinds, row_levels, ..table }.labelled(&*label, &*label).styled("rows verdicts"))
 }
 
 fn row(label: String, judged: &Judged, write: fn(f64) -> String, design: Design) -> Vec<String> {
@@ -215,7 +243,7 @@ pub fn method(comparison: &Comparison) -> String {
     let by = if method.is_empty() { String::new() } else { format!("; intervals by {method}") };
     format!(
         "Better and worse need a difference that is sure and beyond {}: {design}; {needed} at least{by}. 'equivalent': the interval at {} \
-         lies within that on both sides. 'open (≥...)': neither; a true difference of that size is shown in four runs of five.",
+         lies within that on both sides. 'open (≥...)', 'misses below': neither; a true difference of that size is shown in four runs of five.",
         number::percent(comparison.threshold),
         number::percent(1.0 - 2.0 * (1.0 - comparison.held_to)),
     )
