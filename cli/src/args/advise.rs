@@ -12,9 +12,9 @@ use super::study::{AccessArgs, LinkArgs, RemoteArgs};
 /// `nettoll advise`.
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
-    /// Rank the ways of this run instead of measuring, or, of an attached run, advise the program
-    /// that was observed: its directory, any part of its name that no other has, latest, or @-1,
-    /// the one before being @-2
+    /// Rank the ways of this run instead of measuring; of an attached run, advise the observed
+    /// program. RUN is its directory, a part of its name that no other run has, or @-1 (latest),
+    /// @-2 (the one before)
     #[arg(value_name = "RUN", conflicts_with_all = ["LinkArgs", "RemoteArgs", "dry_run"])]
     pub run: Option<PathBuf>,
     /// Observe the program with this process id, propose changes, and measure their savings

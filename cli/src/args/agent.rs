@@ -34,12 +34,12 @@ pub struct AgentArgs {
     /// lets only those through; without it the kernel chooses
     #[arg(long, value_name = "A-B", value_parser = parse_ports)]
     pub data_ports: Option<(u16, u16)>,
-    /// Program that controllers may have as an end of a trial, under a name; may be
-    /// given again. They cannot run any other, nor give it arguments
+    /// Program that controllers may use as an end of a trial, under a name; may be given again.
+    /// They cannot run another, nor give it arguments
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = parse_endpoint)]
     pub endpoint: Vec<(String, Program)>,
-    /// Capabilities to keep where the agent is started as root, of perfmon, bpf,
-    /// syslog (receipts need these three), net_admin, net_raw; it gives up all others
+    /// Capabilities that an agent started as root keeps: perfmon, bpf, syslog (receipts need these
+    /// three), net_admin, net_raw. It gives up all others
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub keep_capabilities: Vec<KeptCapability>,
     /// What keeps strangers out

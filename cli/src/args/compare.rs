@@ -12,11 +12,10 @@ use super::output::{HtmlArgs, RunsArgs};
 /// `nettoll compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The first run, and the runs that are compared with it, each by its directory,
-    /// any part of its name that no other has, latest, or @-1, the one before being
-    /// @-2. Several runs of one side stand behind commas, A1,A2,A3 B1,B2,B3: then the
-    /// scatter of runs is in the verdict, and an exit code other than 4 needs no
-    /// --trust-single-runs
+    /// The first run, and the runs that are compared with it, each by its directory, a part of its
+    /// name that no other run has, or @-1 (latest), @-2 (the one before). Several runs of one side
+    /// are joined by commas, A1,A2,A3 B1,B2,B3: the verdict then contains the scatter of runs, and
+    /// an exit code other than 4 needs no --trust-single-runs
     #[arg(value_name = "RUN,...", required = true, num_args = 2.., value_parser = side)]
     pub runs: Vec<Side>,
     /// Where runs are
@@ -25,8 +24,7 @@ pub struct CompareArgs {
     /// What the conclusion follows from
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Draw a conclusion from one run on each side: it may be due to what each run
-    /// has by chance
+    /// Draw a conclusion from one run on each side, although two runs also differ by chance
     #[arg(long)]
     pub trust_single_runs: bool,
     /// Classify the samples of all receipts by the rules in this file

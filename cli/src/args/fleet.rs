@@ -25,14 +25,14 @@ pub struct FleetArgs {
     /// The rounds
     #[command(flatten)]
     pub rounds: RoundArgs,
-    /// Go on with the run RUN of a fleet, which was stopped: pairs and trials that are
-    /// missing are measured. RUN is its directory or a part of its name that no other
-    /// has; the latest it is without RUN, the one before being @-2
+    /// Go on with a stopped run of a fleet: measure the missing pairs and trials. RUN is its
+    /// directory, a part of its name that no other run has, or @-1 (latest, the default), @-2 (the
+    /// one before)
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     #[arg(conflicts_with_all = ["MemberArgs", "RoundArgs", "dry_run", "FactorArgs"])]
     pub resume: Option<PathBuf>,
-    /// With --resume: carry out the commands that the stored run names, and dial its agents,
-    /// without asking
+    /// With --resume: run the commands that the stored run names, and dial its agents, without a
+    /// question
     #[arg(long, requires = "resume")]
     pub yes: bool,
     /// With --resume: start the programs that the run has as ends of its trials

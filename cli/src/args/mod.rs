@@ -86,7 +86,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare stored runs with the first
     Compare(CompareArgs),
-    /// List the stored runs, or tell of one
+    /// List the stored runs, or describe one
     Show(ShowArgs),
     /// Say where a metric changed over all runs of a study
     History(HistoryArgs),

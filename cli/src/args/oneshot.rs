@@ -44,7 +44,7 @@ pub struct OneshotArgs {
     /// Both ends send
     #[arg(long, conflicts_with = "reverse")]
     pub bidir: bool,
-    /// What each flow offers: 10M bits or 50000/s messages a second, 0: all it
+    /// Load that each flow offers: 10M bits or 50000/s messages a second, 0: all it
     /// can [default: 1M for UDP_STREAM, else 0]
     #[arg(short = 'b', long, visible_alias = "rate", alias = "bandwidth", value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub bitrate: Option<Offer>,

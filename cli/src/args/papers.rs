@@ -22,8 +22,8 @@ pub struct PapersArgs {
     /// Say which parts would be measured and how long each takes, and measure nothing
     #[arg(long, group = "measured")]
     pub dry_run: bool,
-    /// Go on with the parts that were measured last in DIR; without DIR, where runs are: parts that are whole stay, one that is
-    /// not is gone on with, the others are measured
+    /// Go on with the parts measured last in DIR (without DIR: in the directory of runs). Whole
+    /// parts stay, an unfinished one continues, the others are measured
     #[arg(long, value_name = "DIR", num_args = 0..=1, group = "measured")]
     pub resume: Option<Option<PathBuf>>,
     /// Where runs are

@@ -13,8 +13,8 @@ pub struct ReferenceArgs {
     /// and without figures from elsewhere, they are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// A stored run to compare with it: its directory, any part of its name that no
-    /// other has, latest, or @-1, the one before being @-2
+    /// A stored run to compare with it: its directory, a part of its name that no other run has, or
+    /// @-1 (latest), @-2 (the one before)
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// A stored run to compare with it, or to show by itself
@@ -27,10 +27,10 @@ pub struct ReferenceArgs {
     /// claims of that study
     #[arg(long, value_name = "FILE")]
     pub table: Vec<PathBuf>,
-    /// What `iperf3 -J` wrote; several files make a series over their sizes
+    /// Output of `iperf3 -J`; several files make a series over their sizes
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub iperf3: Vec<PathBuf>,
-    /// What netperf wrote with `-- -k` or `-- -o`; several files make a series
+    /// Output of netperf with `-- -k` or `-- -o`; several files make a series
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub netperf: Vec<PathBuf>,
     /// The page

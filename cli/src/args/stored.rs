@@ -27,8 +27,8 @@ pub struct RulesArgs {
 /// `nettoll report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run: its directory, any part of its name that no other has, latest, or
-    /// @-1, the one before being @-2
+    /// The run: its directory, a part of its name that no other run has, or @-1 (latest), @-2 (the
+    /// one before)
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: PathBuf,
     /// Where runs are
@@ -40,7 +40,7 @@ pub struct ReportArgs {
     /// What the conclusion on arms follows from
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Markdown on standard output: what arms come to against the baseline
+    /// Markdown on standard output: the arms against the baseline
     #[arg(long, conflicts_with_all = ["json", "csv", "show_rules"], help_heading = "Output")]
     pub markdown: bool,
     /// The page
@@ -61,8 +61,8 @@ pub struct ReportArgs {
 /// `nettoll show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// A run: its directory, any part of its name that no other has, latest, or @-1, the
-    /// one before being @-2; without it, all are listed
+    /// A run: its directory, a part of its name that no other run has, or @-1 (latest), @-2 (the
+    /// one before); without it, all are listed
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// Where runs are
@@ -80,7 +80,8 @@ pub struct DoctorArgs {
     /// CPUs
     #[arg(long)]
     pub prove: bool,
-    /// Prove next to one neighbour only: quiet is none, busy a thread that uses two fifths of each CPU
+    /// Prove next to one neighbour only: quiet (none), or busy (a thread that uses two fifths of
+    /// each CPU)
     #[arg(long, value_name = "NEIGHBOUR", requires = "prove", hide_possible_values = true)]
     pub only: Option<ProofNeighbour>,
     /// Do not ask before CPUs are loaded
@@ -159,12 +160,12 @@ pub struct HistoryArgs {
     // Listed with their meanings they make a list that man pages cannot hold within a paragraph.
     #[arg(long, value_name = "WHAT", default_value = "date", hide_possible_values = true)]
     pub by: By,
-    /// Where runs of several machines are stored: those of the one whose hardware,
-    /// in words, has these among them; of several fleets, the one of this fingerprint
+    /// Where runs of several machines are stored: the machine whose hardware, in words, has these among them;
+    /// where runs of several fleets are, the fleet of this fingerprint
     #[arg(long, value_name = "WORDS")]
     pub machine: Option<String>,
-    /// The first run, where a change before it is known and accepted: its directory,
-    /// any part of its name that no other has, or @-10
+    /// The first run: changes before it are known and accepted. Its directory, a part of its name
+    /// that no other run has, or @-10
     #[arg(long, value_name = "RUN")]
     pub since: Option<PathBuf>,
     /// Where runs are

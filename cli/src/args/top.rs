@@ -26,8 +26,8 @@ pub struct TopArgs {
     /// Samples a second of each CPU [default: 99, or as many as take 1 % of a CPU]
     #[arg(long, value_name = "HZ")]
     pub rate: Option<u32>,
-    /// Count every message: costs each socket call more; by default those of a part of the time
-    /// are counted
+    /// Count every message, at a higher cost of each socket call; by default messages are counted
+    /// in a part of the time
     #[arg(long)]
     pub count_all: bool,
     /// A recording

@@ -17,9 +17,8 @@ pub struct WorkloadArgs {
     /// `nettoll attach --workload`, whose exchanges are sent over loopback
     #[arg(value_name = "NAME|FILE")]
     pub workloads: Vec<String>,
-    /// Predict from the sizes of this run: its directory, any part of its name that no
-    /// other has, latest, or @-1, the one before being @-2; without it, the latest that
-    /// measured sizes
+    /// Predict from the sizes of this run: its directory, a part of its name that no other run has,
+    /// or @-1 (latest), @-2 (the one before); without it, the latest that measured sizes
     #[arg(long, value_name = "RUN", conflicts_with = "measure")]
     pub run: Option<PathBuf>,
     /// Measure sizes and mixes again, in the same blocks
@@ -31,8 +30,7 @@ pub struct WorkloadArgs {
     /// Say what would be measured, and measure nothing
     #[arg(long, conflicts_with = "predict")]
     pub dry_run: bool,
-    /// Dial the agents and carry out the commands by which the stored run reached its
-    /// hosts without asking
+    /// Dial the agents and run the commands of the stored run without a question
     #[arg(long)]
     pub yes: bool,
     /// Start the programs that the stored run has as ends of its trials

@@ -226,11 +226,11 @@ factors! {
     }
     /// Messages that one call hands over or fetches, where it takes several.
     Batch: u32 = "batch" {
-        /// 32 for streams over `sendmmsg` and `writev`, and those that begin with `gso`, `uring` or `xdp`, or
-        /// received by `recvmmsg`; otherwise 1 | messages that one call hands over, and most datagrams that one
-        /// fetches; 1 to 1,024. A receiver's messages of the measured part are right to less than `batch` (of
-        /// `gro` to less than 64), those of the whole trial exactly. Without meaning where the api takes one a
-        /// call, and in request/response tests
+        /// 32 for streams over `sendmmsg`, `writev`, `gso...`, `uring...` or `xdp...`, or received by `recvmmsg`;
+        /// otherwise 1 | messages that one call hands over, and most datagrams that one fetches; 1 to 1,024. A
+        /// receiver counts the messages of the whole trial exactly, those of the measured part to less than
+        /// `batch` (of `gro` to less than 64). Without meaning where the api takes one a call, and in
+        /// request/response tests
         flag: Some(Flag::numbers("Messages that one call hands over or fetches, where it takes several: 8,32")),
         place: derived(batch, usual_batch),
         words: |cell| (cell.batch != 1).then(|| format!("batches of {}", cell.batch)),
@@ -291,9 +291,9 @@ factors! {
     }
     /// Bits or messages a second that each flow offers.
     Rate: OfferedRate = "rate" {
-        /// none: all it can | what each flow offers: bits (`"10M"`) or messages or transactions (`"50000/s"`) a
+        /// none: all it can | load that each flow offers: bits (`"10M"`) or messages or transactions (`"50000/s"`) a
         /// second; K, M and G are powers of 1000
-        flag: Some(Flag::numbers("What each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
+        flag: Some(Flag::numbers("Load that each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
         place: option(rate),
         words: |cell| cell.rate.map(|rate| rate.to_string()),
     }
@@ -307,12 +307,12 @@ factors! {
     }
     /// Way in which both ends wait for what is to come.
     Waiting: Waiting = "waiting" {
-        /// `"block"` | how both ends wait for what is to come: `"block"`, in the receive call; `"busy-poll"`,
-        /// there too, with `SO_BUSY_POLL` of 50 µs; `"poll"` and `"epoll"`, in that call before each receive
-        /// call; `"select"`, in that call, then in receive calls until what was asked for is there or nothing
-        /// is left; `"epoll-edge"`, in `epoll_wait` where a receive call found nothing; or `"spin"`, which
-        /// takes a CPU whole. A requester with a rate waits as `pacing` says; not for `TCP_CRR`
-        flag: Some(Flag::list("How both ends wait for what is to come")),
+        /// `"block"` | how both ends wait for data: `"block"`, in the receive call; `"busy-poll"`, the same with
+        /// `SO_BUSY_POLL` of 50 µs; `"poll"` or `"epoll"`, in that call before each receive call; `"select"`, in
+        /// that call, and after it in receive calls until all bytes asked for are there or none are left;
+        /// `"epoll-edge"`, in `epoll_wait` after a receive call that found nothing; `"spin"`, in a loop that
+        /// takes a whole CPU. A requester with a rate waits as `pacing` says; not for `TCP_CRR`
+        flag: Some(Flag::list("How both ends wait for data")),
         place: field(waiting, Waiting::Block),
         words: |cell| match cell.waiting {
             Waiting::Block => None,
