@@ -30,6 +30,21 @@ pub enum Decision {
     BlocksDone,
 }
 
+/// A look at the figures so far: one of the few after which a study may end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// Blocks so far; of woven arms instances of each cell.
+    pub blocks: u32,
+    /// The widest half of an interval, as a share; `None` where some cell has none.
+    pub widest: Option<f64>,
+    /// Intervals that are as narrow as the plan asks; of woven arms settled verdicts.
+    pub met: usize,
+    /// Of so many.
+    pub of: usize,
+    /// The study has seen enough.
+    pub is_enough: bool,
+}
+
 /// Watches a running study and says after each block whether to go on.
 #[derive(Debug, Clone)]
 pub struct Observer {
@@ -64,11 +79,19 @@ impl Observer {
 
     /// Returns whether to go on after `done` blocks.
     pub fn after_block(&self, done: u32) -> Decision {
-        let last = done >= self.blocks.most;
-        if (last || self.looks.contains(&done)) && self.interval_met() {
-            return Decision::IntervalMet;
+        match self.look(done) {
+            Some(look) if look.is_enough => Decision::IntervalMet,
+            _ if done >= self.blocks.most => Decision::BlocksDone,
+            _ => Decision::GoOn,
         }
-        if last { Decision::BlocksDone } else { Decision::GoOn }
+    }
+
+    /// The look after `done` blocks; `None` where there is none.
+    pub fn look(&self, done: u32) -> Option<Look> {
+        (done >= self.blocks.most || self.looks.contains(&done)).then(|| {
+            let (met, of) = self.within().unwrap_or((0, self.times.values().filter(|times| !times.is_empty()).count()));
+            Look { blocks: done, widest: self.widest(), met, of, is_enough: self.interval_met() }
+        })
     }
 
     /// The widest interval of any cell: [`Estimate::half_width`] of its time per
@@ -164,6 +187,8 @@ mod tests {
         assert_eq!(decision(0, 0, 1), (Decision::GoOn, None));
         assert_eq!((observer(8, 9, 9).within(), observer(0, 9, 9).within()), (Some((1, 2)), Some((2, 2))));
         assert_eq!((observer(0, 3, 9).within(), observer(0, 0, 9).within()), (None, None));
+        let look = |spread, done| observer(spread, done, 100).look(done).map(|look| (look.blocks, look.met, look.of, look.is_enough));
+        assert_eq!((look(8, 9), look(0, 9), look(0, 10)), (Some((9, 1, 2, false)), Some((9, 2, 2, true)), None));
         let widest = decision(8, 9, 9).1.unwrap();
         assert!(widest > 0.05 && widest < 0.2, "{widest}");
     }

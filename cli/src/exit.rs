@@ -87,6 +87,11 @@ impl Failure {
         Self { exit: Exit::Misuse, message: worded(&message.to_string()), form: Form::Text }
     }
 
+    /// How the tool ends with it.
+    pub const fn exit(&self) -> Exit {
+        self.exit
+    }
+
     /// To be printed in this form, unless one was chosen before.
     pub fn in_form(mut self, form: Form) -> Self {
         if self.form == Form::Text {

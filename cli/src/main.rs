@@ -4,6 +4,7 @@
 mod args;
 mod consent;
 mod endpoint;
+mod events;
 mod exact;
 mod exchanges;
 mod exit;

@@ -30,8 +30,30 @@ pub struct Progress {
     woven: Option<WovenObserver>,
     /// Cells within the precision asked for, after the last block, and all that can be known.
     within: Option<(usize, usize)>,
-    /// Last reason given for why nothing goes on.
-    held_up: Option<String>,
+    waits: Waits,
+}
+
+/// Reasons for which nothing goes on, each once.
+#[derive(Debug, Default)]
+pub struct Waits(Option<String>);
+
+impl Waits {
+    /// The reason that an event gives, where it is another than the last.
+    pub fn reason(&mut self, event: &Event) -> Option<String> {
+        let reason = match event {
+            Event::Waiting { host, place } => {
+                let trials = if *place == 1 { "1 trial comes".to_owned() } else { format!("{place} trials come") };
+                format!("host {host} is busy with another controller: {trials} before ours")
+            }
+            Event::Lost { error, attempt, of, .. } => format!("{error}; looking for it again, attempt {attempt} of {of}"),
+            Event::Trial(_) => {
+                self.0 = None;
+                return None;
+            }
+            _ => return None,
+        };
+        (self.0.as_ref() != Some(&reason)).then(|| self.0.insert(reason).clone())
+    }
 }
 
 /// Says which addresses nettoll found for the messages of two hosts.
@@ -47,11 +69,14 @@ impl Progress {
             bar.set_style(style);
         }
         let (within, woven) = (seen.within(), plan.woven.then(|| WovenObserver::new(plan, &Gate::default())));
-        Self { bar, plan: plan.clone(), seen, woven, block: None, within, held_up: None }
+        Self { bar, plan: plan.clone(), seen, woven, block: None, within, waits: Waits::default() }
     }
 
     /// Follows an event.
     pub fn hear(&mut self, event: &Event) {
+        if let Some(reason) = self.waits.reason(event) {
+            self.say(&reason);
+        }
         match event {
             Event::Opened { control: Some(path), between, .. } => {
                 between.iter().for_each(|pair| self.say(&found(*pair)));
@@ -71,11 +96,7 @@ impl Progress {
                 self.bar.set_position(*trials);
                 self.bar.reset_eta();
             }
-            Event::Waiting { host, place } => {
-                let trials = if *place == 1 { "1 trial comes".to_owned() } else { format!("{place} trials come") };
-                self.hold_up(format!("host {host} is busy with another controller: {trials} before ours"));
-            }
-            Event::Lost { error, attempt, of, .. } => self.hold_up(format!("{error}; looking for it again, attempt {attempt} of {of}")),
+            Event::Waiting { .. } | Event::Lost { .. } | Event::Look(_) => {}
             Event::BlockStarted { block } if self.plan.fleet.is_some() => {
                 self.bar.set_prefix(format!("round {}/{}", block + 1, self.plan.blocks.most));
                 self.bar.set_message("");
@@ -90,7 +111,6 @@ impl Progress {
                 self.draw(0);
             }
             Event::Trial(record) => {
-                self.held_up = None;
                 self.take_note(record);
                 self.bar.inc(1);
                 self.draw(record.position as usize + 1);
@@ -123,14 +143,6 @@ impl Progress {
         });
         let text = format!("{}{}", within.unwrap_or_default(), cell.unwrap_or_default());
         self.bar.set_message(printable(&text, Keep::Nothing).into_owned());
-    }
-
-    /// Says why nothing goes on, each reason once.
-    fn hold_up(&mut self, reason: String) {
-        if self.held_up.as_ref() != Some(&reason) {
-            self.say(&reason);
-            self.held_up = Some(reason);
-        }
     }
 
     fn say(&self, words: &str) {

@@ -12,6 +12,7 @@ use model::run::{Pooled, RUN_FORMAT, Status};
 use model::{Plan, Run};
 use store::{Moment, RunDirectory, SliceBlock, StoreError};
 
+use crate::events::Events;
 use crate::progress::Progress;
 use crate::{proofs, version};
 
@@ -20,6 +21,7 @@ pub struct Recorder {
     place: Place,
     progress: Progress,
     interrupted: Arc<AtomicBool>,
+    events: Events,
 }
 
 /// Place of a run.
@@ -59,7 +61,7 @@ impl Recorder {
     /// For a run that gets a directory below `root` when its hosts are there.
     pub fn new(root: &Path, plan: &Plan, started_ms: u64, interrupted: Arc<AtomicBool>) -> Self {
         let place = Place::ToBeMade { root: root.to_owned(), plan: plan.clone(), started_ms, pooled: None };
-        Self { place, progress: Progress::new(plan, Observer::new(plan)), interrupted }
+        Self { place, progress: Progress::new(plan, Observer::new(plan)), interrupted, events: Events::default() }
     }
 
     /// The same, whose trials are pooled with those of earlier runs.
@@ -70,10 +72,15 @@ impl Recorder {
         self
     }
 
+    /// The same, whose events are written as well.
+    pub fn with_events(self, events: &Events) -> Self {
+        Self { events: events.clone(), ..self }
+    }
+
     /// Goes on with a run whose directory was opened again. Nothing is written
     /// before it does.
     pub fn again(directory: RunDirectory, run: Run, progress: Progress, interrupted: Arc<AtomicBool>) -> Self {
-        Self { place: Place::Made { directory, run }, progress, interrupted }
+        Self { place: Place::Made { directory, run }, progress, interrupted, events: Events::default() }
     }
 
     /// Path of the run; `None` where none was begun.
@@ -106,7 +113,7 @@ impl Listener for Recorder {
                 directory.write_run(run)?;
             }
             Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Connected { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
-            Event::Reaching { .. } | Event::Tick => {}
+            Event::Reaching { .. } | Event::Look(_) | Event::Tick => {}
             Event::Trial(record) => self.place.directory()?.0.append_trial(record)?,
             Event::Slices { group, instance, slices } => {
                 let block = SliceBlock { instance: *instance, slices: slices.to_vec() };
@@ -125,6 +132,9 @@ impl Listener for Recorder {
             }
         }
         self.progress.hear(event);
+        if let Place::Made { directory, run } = &self.place {
+            self.events.hear(event, run, directory.path());
+        }
         Ok(if self.interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

@@ -17,6 +17,7 @@ use model::woven::Slice;
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
 use crate::consent::{self, Consent};
+use crate::events::Events;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
@@ -35,12 +36,19 @@ pub struct ResumedRun {
 /// Goes on with a plan where its stored run stopped.
 type GoOn<'a> = &'a dyn Fn(&ApprovedPlan, Past, &mut dyn Listener) -> Result<Resumed, StudyError>;
 
-/// Opens a run again and has it gone on with; `fleet` where it has to be one of a fleet.
+/// Opens a run again and has it gone on with; `fleet` where it has to be one of a fleet. Its events are written as well.
 ///
 /// # Errors
 /// A run that cannot be opened, of the other kind, or by another build, and what the user does
 /// not consent to. What comes then is in [`ResumedRun`].
-pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBool>, go_on: GoOn) -> Result<ResumedRun, Failure> {
+pub fn run(
+    path: &Path,
+    fleet: bool,
+    consent: Consent,
+    interrupted: Arc<AtomicBool>,
+    events: &Events,
+    go_on: GoOn,
+) -> Result<ResumedRun, Failure> {
     // Before anything is written there, and again of what was read.
     consent::own(path)?;
     let Reopened { mut directory, cut } = RunDirectory::reopen(path)?;
@@ -77,7 +85,7 @@ pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBo
     // A trial in turn that cannot be read is measured again; the report names its line.
     let mut trials = reader.trials()?.filter_map(Result::ok);
     let past = Past { hosts: &hosts, warnings: &warnings, trials: &mut trials, slices: &mut slices.into_iter() };
-    let mut recorder = Recorder::again(directory, run, progress, interrupted);
+    let mut recorder = Recorder::again(directory, run, progress, interrupted).with_events(events);
     let outcome = go_on(&plan, past, &mut recorder);
     drop(recorder);
     if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {

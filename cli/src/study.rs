@@ -21,6 +21,7 @@ use model::{Cell, Nanos, Plan, Refusal, Role};
 use crate::again;
 use crate::args::{ExtentArgs, StudyArgs};
 use crate::consent::{self, Consent};
+use crate::events::Events;
 use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
@@ -36,8 +37,15 @@ use crate::{output, progress};
 /// A plan that cannot be carried out, hosts that cannot be made, a disk that
 /// is full. What was measured by then is stored.
 pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
+    let events = Events::open(args.events.as_deref(), &args.format)?;
+    let outcome = begin(args, &events);
+    events.end(&outcome);
+    outcome
+}
+
+fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
     if let Some(word) = &args.resume {
-        return go_on(&args.runs.find(word)?, args);
+        return go_on(&args.runs.find(word)?, args, events);
     }
     if args.bare {
         return presets(args.format.json);
@@ -85,7 +93,8 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
     let carry_out = |plan: &ApprovedPlan, started_ms, pooled| {
-        let mut recorder = Recorder::new(&args.runs.directory, plan, started_ms, Arc::clone(&interrupted)).pooled_with(pooled);
+        let recorder = Recorder::new(&args.runs.directory, plan, started_ms, Arc::clone(&interrupted));
+        let mut recorder = recorder.pooled_with(pooled).with_events(events);
         let outcome = match plan.woven {
             true => lab::woven::run(plan, &args.arms.gate.gate(), &credentials, &mut recorder),
             false => lab::study::run(plan, &credentials, &mut recorder),
@@ -214,7 +223,7 @@ fn earlier(args: &StudyArgs) -> Result<Option<Components>, Failure> {
 }
 
 /// Goes on with the run in a directory.
-fn go_on(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
+fn go_on(path: &Path, args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
     let rules = rules::load(&args.rules)?;
     args.html.place("report.html")?;
     let credentials = args.credentials()?;
@@ -225,7 +234,7 @@ fn go_on(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
         true => lab::woven::resume(plan, &gate, &credentials, past, listener),
         false => lab::study::resume(plan, &credentials, past, listener),
     };
-    let ResumedRun { path, plan, outcome } = resume::run(path, false, consent, interrupted, &go_on)?;
+    let ResumedRun { path, plan, outcome } = resume::run(path, false, consent, interrupted, events, &go_on)?;
     conclude(&path, &plan, outcome, rules, args)
 }
 

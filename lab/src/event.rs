@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use analysis::stopping::Look;
 use model::end::{FlowAddresses, Progress};
 use model::host::HostFacts;
 use model::run::Status;
@@ -99,6 +100,8 @@ pub enum Event<'a> {
         /// Blocks done so far.
         blocks: u32,
     },
+    /// A look at the figures so far was taken.
+    Look(&'a Look),
     /// The study has ended.
     Closed {
         /// The hosts' facts after it; empty when they were lost.

@@ -165,6 +165,9 @@ impl Study<'_> {
             if self.replay.is_decided(index) {
                 continue;
             }
+            if let Some(look) = self.replay.observer.look(index + 1) {
+                let _ = self.tell(&Event::Look(&look))?;
+            }
             match self.replay.observer.after_block(index + 1) {
                 Decision::GoOn => {}
                 Decision::IntervalMet => return Ok(Status::IntervalMet),

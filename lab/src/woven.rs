@@ -254,7 +254,9 @@ impl<'a> Weaver<'a> {
             if !self.worked && number + 1 == self.plan.blocks.most {
                 return Err(StudyError::NothingWorks(NO_SLICE.to_owned()));
             }
-            if observer.is_settled(number + 1) {
+            let Some(look) = observer.look(number + 1) else { continue };
+            let _ = self.tell(&Event::Look(&look))?;
+            if look.is_enough {
                 return Ok(Status::Settled);
             }
         }

@@ -19,6 +19,7 @@ pub mod benchstat;
 pub mod columns;
 pub mod csv;
 pub mod doctor;
+pub mod events;
 pub mod html;
 pub mod oneshot;
 pub mod plan;

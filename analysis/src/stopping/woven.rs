@@ -4,6 +4,7 @@ use model::woven::Slice;
 use model::{Plan, TrialRecord};
 use stats::instances::Instances;
 
+use crate::stopping::Look;
 use crate::studies::verdicts::sides;
 use crate::table::TrialTable;
 use crate::verdict::woven::{WovenSeries, WovenSide, looks};
@@ -46,12 +47,19 @@ impl WovenObserver {
 
     /// Returns whether after `done` blocks a look finds every verdict settled: better, worse or equivalent.
     pub fn is_settled(&self, done: u32) -> bool {
+        self.look(done).is_some_and(|look| look.is_enough)
+    }
+
+    /// The look after `done` blocks; `None` where there is none.
+    pub fn look(&self, done: u32) -> Option<Look> {
         if !self.looks.contains(&(done as usize)) {
-            return false;
+            return None;
         }
         let all: Vec<Sides> = self.candidates().map(|arm| sides(arm, &self.table, Some(WovenSide::of(&self.series, arm)))).collect();
         let compared = compare_gate(&all, &self.gate.metrics, &self.options);
-        compared.iter().any(|comparison| verdicts(comparison).next().is_some()) && compared.iter().all(is_settled)
+        let (met, of) =
+            compared.iter().flat_map(verdicts).fold((0, 0), |(met, of), verdict| (met + usize::from(is_settled(verdict)), of + 1));
+        Some(Look { blocks: done, widest: self.widest(), met, of, is_enough: of > 0 && met == of })
     }
 
     /// The widest half of a plain interval of any cell in any arm by the first metric of the gate, as a share. `None`
@@ -78,9 +86,9 @@ fn verdicts(comparison: &Comparison) -> impl Iterator<Item = Verdict> {
     comparison.cells.iter().map(|cell| cell.verdict).filter(|verdict| !matches!(verdict, Verdict::NotEnoughBlocks { blocks: 0, .. }))
 }
 
-/// Returns whether every cell that has values has a verdict.
-fn is_settled(comparison: &Comparison) -> bool {
-    verdicts(comparison).all(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Equivalent))
+/// Returns whether a verdict is one that more instances do not change.
+const fn is_settled(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Equivalent)
 }
 
 #[cfg(test)]

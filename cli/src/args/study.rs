@@ -85,6 +85,10 @@ pub struct StudyArgs {
     /// The page
     #[command(flatten)]
     pub html: HtmlArgs,
+    /// Write a line of JSON to FILE, or with - to standard output, for each trial, look and
+    /// end while the study runs; with - the report goes to standard error
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "check"], help_heading = "Output")]
+    pub events: Option<PathBuf>,
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,

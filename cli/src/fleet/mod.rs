@@ -21,6 +21,7 @@ use model::run::Status;
 
 use crate::args::{FleetArgs, FleetTask, Rounds};
 use crate::consent::Consent;
+use crate::events::Events;
 use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
@@ -80,7 +81,7 @@ fn go_on(path: &Path, args: &FleetArgs) -> Result<Exit, Failure> {
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
     let resumed = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::fleet::resume(plan, &credentials, past, listener);
-    let ResumedRun { path, outcome, .. } = resume::run(path, true, consent, interrupted, &resumed)?;
+    let ResumedRun { path, outcome, .. } = resume::run(path, true, consent, interrupted, &Events::default(), &resumed)?;
     conclude(&path, outcome, args)
 }
 

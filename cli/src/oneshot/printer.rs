@@ -243,7 +243,7 @@ impl Listener for TrialPrinter<'_> {
             Event::Trial(record) => self.record = Some((*record).clone()),
             Event::Closed { warnings, .. } => self.warnings = warnings.to_vec(),
             Event::Resumed { .. } | Event::Lost { .. } | Event::BlockStarted { .. } | Event::BlockDone { .. } => {}
-            Event::Slices { .. } | Event::Reaching { .. } | Event::Tick => {}
+            Event::Slices { .. } | Event::Reaching { .. } | Event::Look(_) | Event::Tick => {}
         }
         // What only moves the recorder's display would be drawn between the lines.
         let shown_here = matches!(event, Event::Progress { .. } | Event::Waiting { .. } | Event::BlockStarted { .. });

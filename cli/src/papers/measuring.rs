@@ -26,6 +26,7 @@ use store::{RunReader, StoreError};
 use super::parts::{Need, PARTS, PREFIX, Part, Work};
 use crate::args::{MicroscopeArgs, PapersArgs};
 use crate::consent::Consent;
+use crate::events::Events;
 use crate::exit::Failure;
 use crate::resume::{self, ResumedRun};
 use crate::{exact, measure, microscope, output, report, signals};
@@ -252,7 +253,8 @@ fn trials(
         Some(path) => {
             let go_on =
                 |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::study::resume(plan, &credentials, past, listener);
-            let ResumedRun { path, outcome, .. } = resume::run(path, false, Consent::default(), Arc::clone(stop), &go_on)?;
+            let ResumedRun { path, outcome, .. } =
+                resume::run(path, false, Consent::default(), Arc::clone(stop), &Events::default(), &go_on)?;
             (Some(path), outcome)
         }
         None => {

@@ -27,6 +27,7 @@ mod crossing;
 mod damaged;
 mod docs;
 mod endpoint;
+mod events;
 mod export;
 mod forms;
 mod gate;
@@ -84,6 +85,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("host_wide", host_wide::ALL),
     ("conditions", conditions::ALL),
     ("kills", kills::ALL),
+    ("events", events::ALL),
     ("interrupted", interrupted::ALL),
     ("resume", resume::ALL),
     ("hostile", hostile::ALL),
