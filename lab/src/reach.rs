@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! controller --script for a shell-> host
-//! controller <--need OS ARCH------- host    it lacks this nettoll
-//! controller --the program--------> host
+//! controller <--need OS ARCH [gzip]- host   it lacks this nettoll, and unpacks or not
+//! controller --[length] the program> host
 //! controller <--ready {...}-------- host    nettoll runs there
 //! controller --go-----------------> host    from here on frames, both ways
 //! ```
@@ -38,6 +38,8 @@ pub enum Marker {
         os: String,
         /// The machine, as `uname -m` says it.
         arch: String,
+        /// It unpacks what gzip packed: a line with the length goes before that.
+        unpacks: bool,
     },
     /// The shell cannot go on.
     Failed {
@@ -121,8 +123,9 @@ impl Marker {
         let word = |word: &str| printable(word.trim(), Keep::Nothing).chars().take(200).collect::<String>();
         match kind {
             "need" => {
-                let (os, arch) = rest.split_once(' ')?;
-                Some(Self::Need { os: word(os), arch: word(arch) })
+                let (os, machine) = rest.split_once(' ')?;
+                let (arch, more) = machine.split_once(' ').unwrap_or((machine, ""));
+                Some(Self::Need { os: word(os), arch: word(arch), unpacks: more.trim() == "gzip" })
             }
             "failed" => {
                 let (fault, detail) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -142,7 +145,14 @@ mod tests {
     use super::{LONGEST_LINE, MOST_NOISE, Marker, Noise, Ready, TooMuchNoise};
 
     fn need() -> Marker {
-        Marker::Need { os: "Linux".to_owned(), arch: "x86_64".to_owned() }
+        Marker::Need { os: "Linux".to_owned(), arch: "x86_64".to_owned(), unpacks: false }
+    }
+
+    #[test]
+    fn a_host_says_whether_it_unpacks() {
+        let packed = Marker::Need { os: "Linux".to_owned(), arch: "x86_64".to_owned(), unpacks: true };
+        assert_eq!(Noise::default().take(b"nettoll-reach need Linux x86_64 gzip\n").unwrap().1, Some(packed));
+        assert_eq!(Noise::default().take(b"nettoll-reach need Linux x86_64 zip\n").unwrap().1, Some(need()));
     }
 
     #[test]

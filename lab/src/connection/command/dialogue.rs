@@ -1,7 +1,6 @@
 //! The talk with a shell or a nettoll behind a command, until frames can flow.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::time::{Duration, Instant};
 
 use crate::greeting::LONGEST_GREETING;
@@ -10,8 +9,9 @@ use model::frame::Frames;
 use nix::poll::poll;
 
 use super::error::{CommandError, Fault};
+use super::program::{self, Source};
 use super::started::Started;
-use super::{Arrival, LOGIN_LIMIT, program};
+use super::{Arrival, LOGIN_LIMIT};
 use crate::connection::link::kind;
 use crate::connection::link::{Filled, Link, LinkError, timeout};
 use crate::threads::Stop;
@@ -36,7 +36,7 @@ pub(super) struct Dialogue {
     /// Bytes that came after a marker.
     rest: Vec<u8>,
     /// The program, while it is copied.
-    file: Option<File>,
+    file: Option<Source>,
     copied: bool,
     /// When the host took something last.
     moved: Instant,
@@ -69,11 +69,11 @@ impl Dialogue {
         loop {
             match self.hear(limit)? {
                 Marker::Ready(ready) => return Ok(ready),
-                Marker::Need { os, arch } if !self.copied => {
+                Marker::Need { os, arch, unpacks } if !self.copied => {
                     if (os.as_str(), arch.as_str()) != (OS, std::env::consts::ARCH) {
                         return Err(CommandError::Machine { os, arch });
                     }
-                    self.file = Some(program::open().map_err(CommandError::Program)?);
+                    self.file = Some(self.source(unpacks).map_err(CommandError::Program)?);
                     (self.copied, self.moved, limit) = (true, Instant::now(), CHECK_LIMIT);
                 }
                 Marker::Failed { fault, detail } => {
@@ -84,6 +84,16 @@ impl Dialogue {
                 other => return Err(out_of_turn(other)),
             }
         }
+    }
+
+    /// The program, packed where the host unpacks it: the length is then sent before it.
+    fn source(&mut self, packed: bool) -> io::Result<Source> {
+        if !packed {
+            return program::open().map(Source::Plain);
+        }
+        let bytes = program::packed()?;
+        self.link.queue(format!("{}\n", bytes.len()).as_bytes());
+        Ok(Source::Packed(bytes))
     }
 
     /// The host's next marker, if it comes within `limit`; while the program is being

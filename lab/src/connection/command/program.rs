@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ring::digest::{Context, SHA256};
 
 use crate::process::THIS_PROGRAM;
@@ -40,6 +42,40 @@ fn read() -> io::Result<(u64, String)> {
     Ok((size, digest))
 }
 
+/// It as gzip packs it. Packed once: hosts that take it at the same time share the bytes.
+pub(super) fn packed() -> io::Result<&'static [u8]> {
+    static PACKED: OnceLock<Result<Vec<u8>, (io::ErrorKind, String)>> = OnceLock::new();
+    match PACKED.get_or_init(|| pack().map_err(|error| (error.kind(), error.to_string()))) {
+        Ok(bytes) => Ok(bytes),
+        Err((kind, words)) => Err(io::Error::new(*kind, words.clone())),
+    }
+}
+
+fn pack() -> io::Result<Vec<u8>> {
+    // Of a better packer little is gained, and hosts wait for it.
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    io::copy(&mut open()?, &mut encoder)?;
+    encoder.finish()
+}
+
+/// What is left of it to be sent.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// As it is.
+    Plain(File),
+    /// As gzip packs it.
+    Packed(&'static [u8]),
+}
+
+impl Read for Source {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(room),
+            Self::Packed(bytes) => bytes.read(room),
+        }
+    }
+}
+
 /// Opens it: what runs, even where its path has another file by now.
 pub(super) fn open() -> io::Result<File> {
     File::open(THIS_PROGRAM)
@@ -47,7 +83,22 @@ pub(super) fn open() -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::identity;
+    use std::io::{Read, sink};
+
+    use flate2::read::GzDecoder;
+
+    use super::{Source, identity, packed};
+
+    #[test]
+    fn it_is_packed_whole() {
+        let (size, _) = identity().unwrap();
+        let bytes = packed().unwrap();
+        assert!((bytes.len() as u64) < size);
+        assert_eq!(std::io::copy(&mut GzDecoder::new(Source::Packed(bytes)), &mut sink()).unwrap(), size);
+        let mut some = [0; 4];
+        Source::Plain(super::open().unwrap()).read_exact(&mut some).unwrap();
+        assert_eq!(&some, b"\x7fELF");
+    }
 
     #[test]
     fn the_identity_is_that_of_the_file() {

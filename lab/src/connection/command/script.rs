@@ -59,8 +59,16 @@ for place; do
   rm -f "$new"; new=
 done
 [ -n "$new" ] || fail place "$*"
-say need "$(uname -s)" "$(uname -m)"
-head -c $size >"$new" || fail write "$place"
+unpack=
+[ "$(printf x | gzip -c 2>/dev/null | gzip -dc 2>/dev/null)" != x ] || unpack=gzip
+say need "$(uname -s)" "$(uname -m)" $unpack
+if [ -n "$unpack" ]; then
+  read -r packed || fail short "$place"
+  case $packed in ''|*[!0-9]*) fail short "$place" ;; esac
+  head -c "$packed" | gzip -dc | head -c $((size + 1)) >"$new" || fail write "$place"
+else
+  head -c $size >"$new" || fail write "$place"
+fi
 [ "$(wc -c <"$new")" -eq $size ] || fail short "$place"
 is_it "$new" || fail damaged "$place"
 chmod 500 "$new"
@@ -90,8 +98,16 @@ pub(super) fn text(task: &Task, size: u64, digest: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
     use std::process::{Command, Stdio};
 
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use crate::hex::Hex;
     use crate::reach::MARK;
 
     use super::{Task, text};
@@ -109,10 +125,69 @@ mod tests {
             command.args(rest).arg("-n").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
             // A shell that is not installed cannot misread it; `sh` always is.
             let Ok(mut child) = command.spawn() else { continue };
-            use std::io::Write;
             child.stdin.take().unwrap().write_all(text(&Task::Run { keep: true }, 1, "ab").as_bytes()).unwrap();
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success() && output.stderr.is_empty(), "{shell:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+
+    /// A program that is copied.
+    const PROGRAM: &[u8] = b"#!/bin/sh\necho served $1\n";
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// The words of a host that lacks [`PROGRAM`], with these utilities, and gets `sent`; its cache is below `home`.
+    fn host(home: &Path, utilities: &[&str], sent: &[u8]) -> [String; 2] {
+        let (bin, cache) = (home.join("bin"), home.join("cache"));
+        [&bin, &cache].iter().for_each(|place| fs::create_dir(place).unwrap());
+        for name in ["head", "mktemp", "sha256sum", "cut", "wc", "uname", "chmod", "mkdir", "mv", "rm", "sh"].iter().chain(utilities) {
+            let found = std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|place| place.join(name)).find(|file| file.is_file());
+            symlink(found.unwrap(), bin.join(name)).unwrap();
+        }
+        let digest = ring::digest::digest(&ring::digest::SHA256, PROGRAM);
+        let mut command = Command::new("/bin/sh");
+        command.env("PATH", &bin).env("XDG_CACHE_HOME", &cache).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input
+            .write_all(
+                text(&Task::Run { keep: true }, PROGRAM.len() as u64, &Hex::<32>(digest.as_ref().try_into().unwrap()).to_string())
+                    .as_bytes(),
+            )
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let (mut need, mut rest) = (String::new(), String::new());
+        output.read_line(&mut need).unwrap();
+        // A host that has enough takes no more.
+        let _ = input.write_all(sent);
+        drop(input);
+        output.read_to_string(&mut rest).unwrap();
+        child.wait().unwrap();
+        [need, rest]
+    }
+
+    #[test]
+    fn a_host_unpacks_the_program_where_it_can() {
+        let line = |bytes: &[u8]| [format!("{}\n", bytes.len()).as_bytes(), bytes].concat();
+        let larger = packed(&[b'#'; 1 << 20]);
+        for (utilities, sent, unpacks, came) in [
+            (&["gzip"][..], line(&packed(PROGRAM)), true, "served __serve\n"),
+            (&[], PROGRAM.to_vec(), false, "served __serve\n"),
+            // No more is written than the program has, and none is kept.
+            (&["gzip"], line(&larger), true, "nettoll-reach failed short "),
+            (&["gzip"], line(&packed(&PROGRAM[1..])), true, "nettoll-reach failed short "),
+            (&["gzip"], b"many\n".to_vec(), true, "nettoll-reach failed short "),
+        ] {
+            let home = tempfile::tempdir().unwrap();
+            let [need, rest] = host(home.path(), utilities, &sent);
+            assert_eq!(need.trim_end().ends_with(" gzip"), unpacks, "{need}");
+            assert!(rest.starts_with(came), "{utilities:?}: {rest}");
+            let kept = fs::read_dir(home.path().join("cache/nettoll")).unwrap().count();
+            assert_eq!(kept, usize::from(came.starts_with("served")));
         }
     }
 }
