@@ -44,7 +44,8 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Res
     let extent_args = &args.extent;
     let are_ways = plan.arms.len() < 2;
     // A study whose plan has the arms is carried out as its author wrote it, unless it is to be woven.
-    let is_asked = if are_ways { args.name.as_deref() == Some(WAYS) } else { !args.arms.arm.is_empty() };
+    let is_sweep = plan.reference_cell.is_some() && args.again.is_none();
+    let is_asked = is_sweep || if are_ways { args.name.as_deref() == Some(WAYS) } else { !args.arms.arm.is_empty() };
     if !args.weave.woven && !is_asked {
         return Ok(Comparison { in_turn: plan.clone(), plan, way: None });
     }
@@ -117,11 +118,17 @@ fn how_woven(plan: &Plan) -> String {
     let mut in_turn: BTreeMap<Unfit, BTreeSet<String>> = BTreeMap::new();
     for (why, member) in plan.groups().iter().flat_map(|group| group.members.iter().skip(1).map(|member| (group.in_turn, member))) {
         let Some(why) = why else { continue };
-        in_turn.entry(why).or_default().insert(plan.cells[member.cell].api.to_string());
+        let cell = &plan.cells[member.cell];
+        in_turn.entry(why).or_default().insert(if plan.reference_cell.is_some() { cell.to_string() } else { cell.api.to_string() });
     }
     let words =
         |(why, ways): (Unfit, BTreeSet<String>)| format!("; {} stays in turn: {why}", ways.into_iter().collect::<Vec<_>>().join(", "));
     let in_turn: String = in_turn.into_iter().map(words).collect();
+    if plan.reference_cell.is_some() {
+        return format!(
+            "cells are woven: each takes turns of milliseconds with the reference cell{in_turn} (--in-turn measures all in turn)"
+        );
+    }
     format!("the ways are woven: each takes turns of milliseconds with a reference{in_turn}{}", few("ranking"))
 }
 
@@ -191,7 +198,12 @@ pub fn pilot(plan: &ApprovedPlan, way: Option<&str>) -> Result<ApprovedPlan, Fai
 
 /// The line of a plan that is compared in turn.
 pub fn in_turn(plan: &Plan, why: &str) -> String {
-    format!("the {} are compared in turn: {why}", if plan.arms.len() > 1 { "arms" } else { "ways" })
+    let what = match (&plan.reference_cell, plan.arms.len()) {
+        (Some(_), _) => "the reference cell and the others are measured in turn",
+        (None, 0 | 1) => "the ways are compared in turn",
+        (None, _) => "the arms are compared in turn",
+    };
+    format!("{what}: {why}")
 }
 
 /// Compares the arms of a run the other way, and says whether both ways agree. `trials` is the plan with its arms in turn.
