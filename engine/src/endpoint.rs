@@ -131,8 +131,8 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     if hosts.iter().any(|hosts| !(1..=cell.flows).contains(hosts)) || task.hosts.len() != named {
         return refuse("flows over other hosts than those that were named (a fault of the controller)".to_owned());
     }
-    if task.woven.is_some() && (task.program.is_some() || matches!(task.end, TrialEnd::Messages(_))) {
-        return refuse("a woven trial of a user's program or of a number of messages; measure it in turn".to_owned());
+    if task.woven.is_some() && matches!(task.end, TrialEnd::Messages(_)) {
+        return refuse("a woven trial of a number of messages; measure it in turn".to_owned());
     }
     if cell.bidirectional && !cell.test.is_stream() {
         return refuse(format!("{} in both ways; only streams can be bidirectional", cell.test));

@@ -6,12 +6,15 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use model::trial::{Measured, Outcome};
-use model::{Role, TrialRecord};
+use model::{Protocol, Role, TrialRecord};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use testkit::claims::need_programs;
 
+use crate::support::processes::{self, assert_nothing_left, traces};
 use crate::support::study::Study;
-use crate::support::tool::Tool;
-use crate::support::{Skip, processes, within};
+use crate::support::tool::{Answer, Tool};
+use crate::support::{Skip, need_root, within};
 
 crate::claims!(
     programs_in_c_carry_both_protocols_at_either_end,
@@ -27,6 +30,10 @@ crate::claims!(
     what_a_program_cannot_be_told_is_refused,
     a_stored_run_starts_no_program_without_consent,
     an_arm_has_a_way_of_receiving_of_its_own,
+    programs_take_turns_and_keep_their_counts,
+    programs_that_ask_and_answer_take_turns,
+    a_program_that_cannot_be_stopped_is_told_in_words,
+    nothing_is_left_stopped_of_programs_that_take_turns,
 );
 
 fn example(name: &str) -> PathBuf {
@@ -108,7 +115,7 @@ fn carries(program: &str) -> Result<(), Skip> {
             assert_eq!(end.external.is_some(), cell.external(role).is_some(), "{cell}");
             assert!(end.counts.messages > 0 && end.cpu_time.process.get() > 0 && !end.threads.is_empty(), "{cell}: {end:?}");
         }
-        if cell.protocol() == model::Protocol::Tcp {
+        if cell.protocol() == Protocol::Tcp {
             assert_eq!(measured.sender.total.bytes, measured.receiver.total.bytes, "{cell}");
         }
     }
@@ -318,8 +325,22 @@ fn what_a_program_cannot_be_told_is_refused() -> Result<(), Skip> {
 fn an_arm_has_a_way_of_receiving_of_its_own() -> Result<(), Skip> {
     let program = in_python("endpoint.py", "")?;
     let (plain, own) = (format!("mine: api=exec:{program}"), format!("mine: api=exec:{program}, receive=recv"));
-    let arguments =
-        ["study", "size", "--test", "UDP_STREAM", "--size", "64", "--blocks", "1", "--length", "50ms", "--arm", "send: api=send", "--arm"];
+    let arguments = [
+        "study",
+        "size",
+        "--test",
+        "UDP_STREAM",
+        "--size",
+        "64",
+        "--in-turn",
+        "--blocks",
+        "1",
+        "--length",
+        "50ms",
+        "--arm",
+        "send: api=send",
+        "--arm",
+    ];
     for (arm, more) in [(&plain, &["--receive", "recv"][..]), (&own, &[]), (&plain, &[])] {
         let tool = Tool::new();
         tool.run(&[&arguments[..], &[arm], more].concat()).judged();
@@ -342,5 +363,119 @@ fn a_stored_run_starts_no_program_without_consent() -> Result<(), Skip> {
     assert!(refused.stderr.contains("--allow-exec") && refused.stderr.contains("wayward.py doubles"), "{refused:?}");
     let allowed = study.tool.run(&["study", "--resume", &format!("runs/{id}"), "--allow-exec"]);
     assert_ne!(allowed.code, Some(2), "{allowed:?}");
+    Ok(())
+}
+
+/// Kills at moments drawn from this seed.
+const SEED: u64 = 33;
+const KILLS: usize = 4;
+
+/// A plan whose arms take turns.
+fn woven_plan(arms: &[String], tests: &str) -> String {
+    format!(
+        "name = \"turns\"\nseed = 3\ntrial = {{ length = \"50ms\" }}\nblocks = {{ least = 4, most = 4 }}\narms = {arms:?}\n[[cells]]\ntest = \
+         [{tests}]\nsize = 1000\n"
+    )
+}
+
+/// Arms of a woven study: each is compared, has slices, and has lost nothing out of sight over its whole trial.
+fn take_turns(arms: &[String], tests: &str) -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::new();
+    let before = traces();
+    let answer = tool.study(&woven_plan(arms, tests), &["--woven", "--blocks", "4", "-J"]).judged();
+    assert_nothing_left(&tool, &before);
+    let found = answer.json();
+    let cells = tests.split(',').count();
+    // Where other tests keep the CPUs busy, an instance may have no slice that both ends measured.
+    let (measured_trials, failed) = (found["trials"].as_u64().unwrap() as usize, found["failed"].as_u64().unwrap() as usize);
+    assert!(measured_trials + failed == 4 * cells * arms.len() && failed <= 3 * measured_trials, "{}", found["findings"]);
+    assert_eq!(found["verdicts"][0]["metrics"][0]["comparison"]["design"], "woven");
+    if tests.contains("UDP") {
+        assert_eq!(found["datagrams"]["unaccounted"], 0, "{}", found["datagrams"]);
+    }
+    for (record, measured) in tool.stored().all_measured() {
+        let cell = record.as_run.as_deref().unwrap_or(&record.cell);
+        let codes: Vec<&str> = record.warnings.iter().map(|warning| warning.code()).collect();
+        let doubts = ["claim", "program", "unaccounted", "wrong_path", "impossible"];
+        assert!(!codes.iter().any(|code| doubts.contains(code)), "{cell}: {:?}", record.warnings);
+        assert!(measured.slices >= 1, "{cell}");
+        for (role, end) in [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)] {
+            assert_eq!(end.external.is_some(), cell.external(role).is_some(), "{cell}");
+            assert!(end.counts.messages > 0 && end.counts.messages <= end.total.messages, "{cell}: {end:?}");
+            assert!(end.cpu_time.process.get() > 0 && end.cpu_time.process <= end.window.length(), "{cell}: {end:?}");
+        }
+        if cell.protocol() == Protocol::Tcp {
+            assert_eq!(measured.sender.total.bytes, measured.receiver.total.bytes, "{cell}");
+        }
+    }
+    Ok(())
+}
+
+fn programs_take_turns_and_keep_their_counts() -> Result<(), Skip> {
+    let compiled = in_c()?;
+    let arms = [
+        format!("both: api=exec:{compiled}"),
+        format!("sends: api=exec:{compiled}, receive=recv"),
+        format!("receives: receive=exec:{compiled}"),
+    ];
+    take_turns(&arms, "\"UDP_STREAM\", \"TCP_STREAM\"")
+}
+
+fn programs_that_ask_and_answer_take_turns() -> Result<(), Skip> {
+    let program = in_python("rr.py", "")?;
+    let arms = [format!("both: api=exec:{program}"), format!("answers: receive=exec:{program}"), "plain".to_owned()];
+    take_turns(&arms, "\"UDP_RR\", \"TCP_RR\"")
+}
+
+/// Its reason is told, and not that it was not heard of.
+fn a_program_that_cannot_be_stopped_is_told_in_words() -> Result<(), Skip> {
+    need_root()?;
+    for (way, words) in [("forks", "has a process in a group of its own"), ("dies", "signal 9")] {
+        let arms = [format!("mine: api=exec:{}, receive=recv", in_python("wayward.py", way)?), "plain".to_owned()];
+        let tool = Tool::new();
+        let before = traces();
+        tool.study(&woven_plan(&arms, "\"UDP_STREAM\""), &["--woven"]).refused(1, &[words]);
+        assert_nothing_left(&tool, &before);
+    }
+    // A stack of its own has timers, which run on.
+    let arms = ["--arm", "a: api=tpi-streams", "--arm", "b: api=tpi-streams"];
+    let words = [&["study", "size", "--test", "UDP_STREAM", "--size", "64", "--dry-run"][..], &arms].concat();
+    let dry = Tool::new().run(&words).done();
+    let told = [&dry.stdout, &dry.stderr].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).concat();
+    assert!(told.contains("a network stack of their own"), "{told}");
+    Ok(())
+}
+
+/// The controller, a harness or a program is killed in any slice: processes that are stopped end like any.
+fn nothing_is_left_stopped_of_programs_that_take_turns() -> Result<(), Skip> {
+    need_root()?;
+    let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    let program = in_python("wayward.py", "helps")?;
+    let arms = [format!("mine: api=exec:{program}, receive=recv"), format!("same: api=exec:{program}, receive=recv")];
+    for kill in 0..3 * KILLS {
+        let tool = Tool::new();
+        let before = traces();
+        let mut study = tool.start_study(&woven_plan(&arms, "\"UDP_STREAM\""), &["--woven", "--blocks", "1000"]);
+        // The controller, two pairs of hosts, an endpoint each, and two programs with the one that each started.
+        within(Duration::from_secs(60), "all processes are there", || processes::of(&tool).len() >= 13);
+        std::thread::sleep(Duration::from_millis(random.random_range(0..400)));
+        let all = processes::of(&tool);
+        let program = all.iter().find(|one| one.name == "helps");
+        let harness = all.iter().find(|one| program.is_some_and(|program| program.parent == one.pid));
+        let victim = match kill % 3 {
+            0 => None,
+            1 => harness,
+            _ => program,
+        };
+        if let Some(victim) = victim {
+            let _ = victim.kill();
+            std::thread::sleep(Duration::from_millis(random.random_range(0..200)));
+        }
+        study.kill().unwrap();
+        let answer: Answer = study.wait_with_output().unwrap().into();
+        assert!(answer.code.is_none() || victim.is_some(), "{answer:#?}");
+        assert_nothing_left(&tool, &before);
+    }
     Ok(())
 }

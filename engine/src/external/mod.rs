@@ -5,8 +5,11 @@ pub mod lines;
 mod page;
 mod program;
 mod tree;
+mod turns;
 
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::control::{FromEndpoint, Sent, Task, ToEndpoint};
@@ -24,11 +27,14 @@ use crate::error::{EndpointError, ProgramError};
 use crate::scheduling;
 use crate::stage::Part;
 use crate::timekeeper;
+use crate::wake;
+use crate::woven::Seat;
 use sys::clock;
 
 use page::{MOST_COUNTERS, Page, ProgramCounts};
-use program::{Program, WaitEnd};
+use program::{Group, Program, WaitEnd};
 use tree::Look;
+use turns::{Readings, Turns};
 
 /// The version of the contract that is spoken, the one of docs/endpoint.md.
 pub const CONTRACT: u32 = 1;
@@ -56,7 +62,9 @@ struct Harness<'a> {
     task: &'a Task,
     program: Program,
     command: Words,
-    page: Page,
+    page: Arc<Page>,
+    /// Its turns in a woven trial.
+    turns: Option<Turns>,
     /// Names of the counters that the program keeps of its own.
     counters: Vec<String>,
     spare: Option<u32>,
@@ -92,15 +100,21 @@ pub fn serve(
     // The kernel would end this process with its host, and nothing would end what the program
     // started: the end of the pipe to the host does both.
     let _ = set_pdeathsig(None::<Signal>);
-    let page = Page::new()?;
-    let program = Program::start(command, &environment(task, &page))?;
+    let page = Arc::new(Page::new()?);
+    // Before the program, which is not to have the board.
+    let seat = task.woven.map(Seat::open).transpose()?;
+    if seat.is_some() {
+        wake::prepare().map_err(io::Error::from)?;
+    }
+    let program = Program::start(command, &environment(task, &page), if seat.is_some() { Group::Own } else { Group::Host })?;
     // After that: the program is to have its own priority, and one that spins is to be ended all the same.
     scheduling::come_first();
     let bound = task.cpus.first().copied();
     let spare = tree::spare(place.free.as_ref(), bound);
     scheduling::free_main_thread(place.free);
     let reader = EdgeReader::of_this_thread(&task.ksoftirqd);
-    let mut harness = Harness { task, program, command, page, counters: Vec::new(), spare, reader, control, output, deadline };
+    let turns = seat.map(|seat| Turns::new(seat, task, program.pid(), spare, Arc::clone(&page)));
+    let mut harness = Harness { task, program, command, page, turns, counters: Vec::new(), spare, reader, control, output, deadline };
     harness.join(place.not_bound)?;
     harness.run(length.into())
 }
@@ -197,10 +211,16 @@ impl Harness<'_> {
         self.wait(opens, "the measured part")?;
         self.page.enter(Part::Measure);
         let start = self.read();
-        self.wait(opens + length, "the end of the measured part")?;
+        if let Some(turns) = &mut self.turns {
+            turns.begin()?;
+        }
+        let waited = self.wait(opens + length, "the end of the measured part");
         let end = self.read();
         let threads = tree::threads(self.program.pid());
         self.page.enter(Part::Tail);
+        // A program whose edges cannot be read was killed for that.
+        let readings = self.end_turns()?;
+        waited?;
         let resident = resident(self.program.pid());
         let (total, over) = match self.task.role {
             Role::Sender => self.stop_sending()?,
@@ -210,7 +230,7 @@ impl Harness<'_> {
         let faults = self.program.end(self.task.role == Role::Sender);
         let flow = (self.task.role == Role::Sender).then_some(Window { start: begun, end: over });
         let counters = self.counters.iter().cloned().zip(self.page.counters(MOST_COUNTERS)).collect();
-        let seen = Observation { start, end, total, flow, threads, resident, faults, counters };
+        let seen = Observation { start, end, readings, total, flow, threads, resident, faults, counters };
         seen.report(self.task, self.command)
     }
 
@@ -225,6 +245,9 @@ impl Harness<'_> {
             }
             if !flows && self.page.said().messages > 0 {
                 flows = true;
+                if self.task.role == Role::Sender {
+                    self.halt()?;
+                }
                 tell(self.output, &FromEndpoint::Flowing)?;
             }
         }
@@ -232,6 +255,24 @@ impl Harness<'_> {
             ToEndpoint::Measure { at } => Ok(timekeeper::instant(at)),
             _ => Err(EndpointError::OutOfTurn { expected: "measure" }),
         }
+    }
+
+    /// Has a sender of a woven trial wait for its first turn.
+    fn halt(&mut self) -> Result<(), EndpointError> {
+        let halted = self.turns.as_mut().map_or(Ok(()), Turns::halt);
+        halted.map_err(|did| self.program.fault(did).into())
+    }
+
+    /// Ends the turns of a woven trial; returns what there is to say of its edges.
+    fn end_turns(&mut self) -> Result<Option<Readings>, EndpointError> {
+        let ended = self.turns.as_mut().map(|turns| {
+            if self.task.role == Role::Sender {
+                // It is stopped, and goes on to send its last message.
+                self.page.enter(Part::Drain);
+            }
+            turns.end()
+        });
+        ended.transpose().map_err(|did| self.program.fault(did).into())
     }
 
     /// Reads the clocks, the counts and the time at an edge, one right after the other.
@@ -243,7 +284,10 @@ impl Harness<'_> {
     /// Has a sender stop and tells the host what it sent; returns its last counts and when it had
     /// stopped.
     fn stop_sending(&mut self) -> Result<(ProgramCounts, Nanos), EndpointError> {
-        self.wait(Instant::now() + timekeeper::tail(&self.task.cell.conditions), "the end of the measured part")?;
+        // In a woven trial no other end still measures.
+        if self.turns.is_none() {
+            self.wait(Instant::now() + timekeeper::tail(&self.task.cell.conditions), "the end of the measured part")?;
+        }
         self.page.enter(Part::Drain);
         self.program.answer("done", STOP_LIMIT, self.control, self.deadline)?;
         let over = clock::monotonic();
@@ -289,6 +333,8 @@ impl Harness<'_> {
 struct Observation {
     start: Reading,
     end: Reading,
+    /// Of a woven trial.
+    readings: Option<Readings>,
     total: ProgramCounts,
     flow: Option<Window>,
     threads: Vec<u32>,
@@ -303,11 +349,13 @@ impl Observation {
         check(command, task, &[before, after, self.total])?;
         let usage = self.start.edge.until(&self.end.edge);
         let between = self.start.look.until(&self.end.look);
-        if between.changed {
+        if between.changed || self.readings.is_some_and(|readings| readings.changed) {
             self.faults.push("started or ended processes while it was measured: their CPU time may be missing".to_owned());
         }
-        let own_cpu = (before.own_cpu > 0 && after.own_cpu > before.own_cpu).then(|| Nanos::new(after.own_cpu - before.own_cpu));
-        let (cpu_error, processes) = (between.error, between.processes);
+        // Its own account is of the whole, and that of a woven trial is of its slices.
+        let has_own_cpu = self.readings.is_none() && before.own_cpu > 0 && after.own_cpu > before.own_cpu;
+        let own_cpu = has_own_cpu.then(|| Nanos::new(after.own_cpu - before.own_cpu));
+        let (cpu_error, processes) = (self.readings.map_or(between.error, |readings| readings.error), between.processes);
         // Its word is taken for what it lost only where its code is nettoll's.
         let lost = self.counters.get("dropped").copied().filter(|lost| *lost > 0 && command.shipped().is_some());
         let drops = lost.map(|lost| (format!("dropped by {}", command.name()), lost)).into_iter().collect();

@@ -45,6 +45,15 @@ pub struct Program {
     status: Option<ExitStatus>,
 }
 
+/// Process group of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// That of its host.
+    Host,
+    /// One of its own, which is stopped and goes on.
+    Own,
+}
+
 /// What ended a wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum WaitEnd {
@@ -57,17 +66,21 @@ pub enum WaitEnd {
 }
 
 impl Program {
-    /// Starts it with an environment, on the CPUs of the calling thread.
+    /// Starts it with an environment, on the CPUs of the calling thread; in a process group of its own, or in its host's, which
+    /// is ended as one.
     ///
     /// # Errors
     /// A refusal of the system, with a remedy.
-    pub fn start(command: Words, environment: &[(&'static str, String)]) -> Result<Self, EndpointError> {
+    pub fn start(command: Words, environment: &[(&'static str, String)], group: Group) -> Result<Self, EndpointError> {
         let mut words = command.words();
         let program = words.next().unwrap_or_default();
         let companion = command.shipped().is_some_and(|shipped| shipped.companion);
         let mut prepared = Command::new(if companion { find_companion() } else { program.into() });
         prepared.args(words).envs(environment.iter().map(|(name, value)| (name, value)));
         prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if group == Group::Own {
+            prepared.process_group(0);
+        }
         // What it starts and leaves behind is this process's to end.
         let _ = set_child_subreaper(true);
         // SAFETY: the function makes one system call and touches no memory.

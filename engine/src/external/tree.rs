@@ -68,8 +68,7 @@ pub fn look<T>(root: u32, spare: Option<u32>, with: impl FnOnce() -> T) -> (Look
         for thread in threads {
             seen.stale += u64::from(!spare.is_some_and(|spare| charge(*thread, spare)));
         }
-        let clock = clock_getcpuclockid(Pid::from_raw(pid.cast_signed())).map(clock::read);
-        seen.cpu.insert(*pid, clock.unwrap_or_default());
+        seen.cpu.insert(*pid, cpu(*pid));
     }
     let with = with();
     seen.span = clock::monotonic().since(begun);
@@ -111,8 +110,13 @@ impl Look {
     }
 }
 
+/// CPU time of a process; 0 of one that is gone.
+pub fn cpu(pid: u32) -> Nanos {
+    clock_getcpuclockid(Pid::from_raw(pid.cast_signed())).map(clock::read).unwrap_or_default()
+}
+
 /// Has the kernel charge a thread for what it has run; false where it could not be.
-fn charge(thread: u32, spare: u32) -> bool {
+pub fn charge(thread: u32, spare: u32) -> bool {
     let thread = Pid::from_raw(thread.cast_signed());
     let Ok(own) = sched_getaffinity(thread) else { return false };
     let mut wider = own;
@@ -144,7 +148,7 @@ pub fn is_runnable(pid: u32) -> bool {
 
 /// A process and all that descend from it, each with its threads; those that have ended are not
 /// among them.
-fn family(root: u32) -> Vec<(u32, Vec<u32>)> {
+pub fn family(root: u32) -> Vec<(u32, Vec<u32>)> {
     let mut all = Vec::new();
     let mut left = vec![root];
     while let Some(pid) = left.pop().filter(|_| all.len() < MOST) {

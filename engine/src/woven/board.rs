@@ -76,14 +76,13 @@ impl Board {
     /// Asks a seat for an edge, and orders what comes after it. A thread that sleeps is woken.
     pub fn mark(&self, number: u32, order: Order) -> Mark {
         let Some(seat) = self.memory.seat(number) else { return Mark(0) };
-        let (last, before) = Order::split(seat.talk.mark.load(Ordering::SeqCst));
+        let (last, _) = Order::split(seat.talk.mark.load(Ordering::SeqCst));
         // 30 bits: it begins again after a month of slices, beyond 0, which is no mark.
         let mark = (last.wrapping_add(1) & (u32::MAX >> 2)).max(1);
         seat.talk.mark.store(order.word(mark), Ordering::SeqCst);
         let _ = seat.line.part.compare_exchange(Part::Measure as u8, Part::Marked as u8, Ordering::SeqCst, Ordering::SeqCst);
-        if before == Order::Stop {
-            futex::wake(&seat.talk.mark);
-        }
+        // A traffic thread sleeps after a stop alone; the thread that answers for a program sleeps whenever it waits.
+        futex::wake(&seat.talk.mark);
         Mark(mark)
     }
 

@@ -102,6 +102,38 @@ impl Seat {
         }
         slept
     }
+
+    /// Answers each mark with an edge, in place of a traffic thread that cannot, until the measured part
+    /// ends: `answer` reads it, and does as the mark orders.
+    ///
+    /// # Errors
+    /// That of `answer`, which ends it.
+    pub fn attend<E>(&self, mut answer: impl FnMut(Order) -> Result<Reading, E>) -> Result<(), E> {
+        let (part, talk) = (self.part(), &self.memory().talk);
+        while part.load(Ordering::SeqCst) == Part::Marked as u8 {
+            let word = talk.mark.load(Ordering::SeqCst);
+            let (mark, order) = Order::split(word);
+            if talk.answered.load(Ordering::Relaxed) == mark {
+                futex::wait(&talk.mark, word, NAP);
+                continue;
+            }
+            self.memory().write(mark, &answer(order)?);
+            talk.answered.store(mark, Ordering::Release);
+            futex::wake(&talk.answered);
+        }
+        Ok(())
+    }
+
+    /// Begins the measured part, for [`Self::attend`].
+    pub fn begin(&self) {
+        self.part().store(Part::Marked as u8, Ordering::SeqCst);
+    }
+
+    /// Ends it. The thread that attends may sleep for a moment more: it is to be woken until it has ended.
+    pub fn end(&self) {
+        self.part().store(Part::Drain as u8, Ordering::SeqCst);
+        futex::wake(&self.memory().talk.mark);
+    }
 }
 
 /// The edge of this thread: its clocks are read last where a slice may begin, and first where one ends.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +11,8 @@ use std::time::Duration;
 
 use engine::channel::{self, ChannelError, Receiver};
 use model::control::{FromEndpoint, FromHost, ToEndpoint};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::tell;
 use crate::process;
@@ -101,6 +104,11 @@ fn pass_on(answers: File, child: &Mutex<Child>, program: &AtomicU32) {
         let _ = lock(child).kill();
     }
     let status = lock(child).wait();
+    let program = program.load(Ordering::Acquire);
+    if program != 0 && status.as_ref().is_ok_and(|status| status.signal().is_some()) {
+        // Its harness was killed. What a program of a woven trial started is in a group of its own, and may be stopped.
+        let _ = killpg(Pid::from_raw(program.cast_signed()), Signal::SIGKILL);
+    }
     // If the controller is gone there is nobody to tell.
     let _ = tell(&FromHost::Gone { status: describe(&ended, status) });
 }

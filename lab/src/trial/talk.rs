@@ -16,6 +16,9 @@ use crate::session::turn;
 /// path [`SLOW_ROUNDS`] round trips more.
 pub const STEP_LIMIT: Duration = Duration::from_secs(30);
 
+/// Time in which an end that does not answer any more may report its failure.
+const FAILURE_LIMIT: Duration = Duration::from_millis(200);
+
 /// One value for each role.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Both<T> {
@@ -135,6 +138,16 @@ impl Trial<'_> {
                 }
                 heard => return Ok((role, heard)),
             }
+        }
+    }
+
+    /// The failure that an end of it reports, if one does at once.
+    pub fn failure_of_end(&mut self) -> Option<TrialError> {
+        const AWAITED: &str = "the reason of an end";
+        match self.hear(Instant::now() + FAILURE_LIMIT, AWAITED) {
+            Ok((role, gone @ EndpointMessage::Gone(_))) => Some(self.out_of_turn(role, AWAITED, &gone).into()),
+            Ok(_) | Err(TrialError::Host(HostError::Silent { .. })) => None,
+            Err(error) => Some(error),
         }
     }
 

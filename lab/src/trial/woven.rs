@@ -5,7 +5,7 @@ mod baton;
 use std::io;
 use std::time::Instant;
 
-use engine::woven::{Board, Order};
+use engine::woven::Board;
 use model::woven::{Slice, SliceTimes};
 
 use super::{Begun, Both, Done, Trial, TrialSpec, draw_cookie, longest};
@@ -111,8 +111,9 @@ fn carry_out(
         let (spec, limit) = (TrialSpec { woven, ..*spec }, longest(spec));
         let cell = WovenCell::new(spec.cell, first);
         for flow in &cell.flows {
-            board.clear(flow.seats.sender, Order::Stop);
-            board.clear(flow.seats.receiver, Order::Tell);
+            let orders = flow.first_orders();
+            board.clear(flow.seats.sender, orders.sender);
+            board.clear(flow.seats.receiver, orders.receiver);
         }
         cells.push(cell);
         trials.push(Trial { session, spec, cookie: draw_cookie()?, listener: quiet, limit, end: Instant::now() + limit });
@@ -141,7 +142,11 @@ fn carry_out(
         });
         led.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    woven.map_err(|(arm, error)| Failure { arm: Some(arm), error })?;
+    if let Err((arm, error)) = woven {
+        // An end that failed says why, and its silence does not.
+        let error = trials[arm].failure_of_end().unwrap_or(error);
+        return Err(Failure { arm: Some(arm), error });
+    }
     // The receivers of all arms wait at once for what may still come.
     for (arm, (trial, begun)) in trials.iter_mut().zip(&mut begun).enumerate() {
         trial.announce_end(begun).map_err(by_arm(arm))?;

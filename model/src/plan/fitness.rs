@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{LinkKind, Plan, PlanEnd};
 use crate::api::Api;
 use crate::cell::Cell;
-use crate::traffic::{Role, Test};
+use crate::traffic::Test;
 use crate::woven::{MOST_ARMS, SliceTimes, TooShort};
 
 /// Reason for which arms are compared in turn.
@@ -30,8 +30,8 @@ pub enum Unfit {
     Connections,
     /// A cell has more flows than have a turn each in a slice.
     Flows,
-    /// An end is a user's program.
-    Program,
+    /// The ends are a network stack of their own, which counts time while it is stopped.
+    OwnStack,
     /// A thread of the kernel's works for an end, whose time is in no edge.
     KernelThread,
     /// Trials are of a number of messages.
@@ -58,7 +58,7 @@ impl Unfit {
             Self::Link => "the link takes long to drain",
             Self::Connections => "a slice has no beginning of a connection",
             Self::Flows => "a cell has more flows than have a turn in each slice",
-            Self::Program => "an end is a program",
+            Self::OwnStack => "the ends are a network stack of their own, whose timers run on while it is stopped",
             Self::KernelThread => "a thread of the kernel's sends for an end, in others' turns as well",
             Self::Count => "trials are of a number of messages",
             Self::Conditions => "a cell has load next to its ends",
@@ -107,7 +107,7 @@ pub(super) fn unfit_cell(plan: &Plan, cell: &Cell, together: usize) -> Option<Un
     let reasons = [
         (!matches!(plan.link_of(cell).kind, LinkKind::Veth | LinkKind::Loopback), Unfit::Link),
         (cell.test == Test::TcpCrr, Unfit::Connections),
-        (cell.is_apart() || [Role::Sender, Role::Receiver].into_iter().any(|role| cell.external(role).is_some()), Unfit::Program),
+        (cell.is_apart(), Unfit::OwnStack),
         (cell.api == Api::UringSqpoll, Unfit::KernelThread),
         (cell.count.is_some(), Unfit::Count),
         (!cell.conditions.is_usual(), Unfit::Conditions),
@@ -151,6 +151,8 @@ mod tests {
         assert_eq!(unfit(&ways("api = [\"send\", \"gso\", \"uring-sqpoll\"]")), None);
         assert_eq!(unfit(&ways("api = [\"send\", \"uring-sqpoll\"]")), Some(Unfit::KernelThread));
         assert_eq!(unfit(&ways("api = [\"send\", \"gso\"]\nrate = \"100/s\"")), Some(Unfit::Rate));
+        assert_eq!(unfit(&ways("api = [\"exec:a\", \"exec:b -x\"]")), None);
+        assert_eq!(unfit(&ways("api = [\"tpi-sockets\", \"tpi-streams\"]")), Some(Unfit::OwnStack));
         assert_eq!(unfit(&cell("test = \"UDP_STREAM\"\nsize = 64\napi = \"uring-sqpoll\"")), Some(Unfit::KernelThread));
         let commands = plan("trial = { length = \"50ms\" }\narms = [\"a\", \"b: before=true\"]\n[[cells]]\ntest = \"UDP_RR\"\nsize = 64");
         assert_eq!((unfit(&commands), rather_in_turn(&commands)), (None, Some(Unfit::Commands)));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A sender of datagrams that breaks the contract of external endpoints in the way named; `clocked`
-keeps to it and tells its own CPU time."""
+keeps to it and tells its own CPU time, `helps` keeps to it and has a second process."""
 import mmap, os, signal, socket, subprocess, sys, time
 
 way = sys.argv[1]
@@ -29,6 +29,8 @@ if way == "forks":
     # One in the same session, one that hides in a session of its own.
     for away in (False, True):
         subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=away)
+if way == "helps":
+    helper = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 messages = 0
 while page[0] != 3 or way == "deaf":
     if way == "dies" and messages == 20:
@@ -46,6 +48,8 @@ while page[0] != 3 or way == "deaf":
         count[3] = time.process_time_ns()
     if way == "pads":
         count[1] = messages * size * 3
+if way == "helps":
+    helper.kill()
 print("done", flush=True)
 if way == "lingers":
     time.sleep(600)

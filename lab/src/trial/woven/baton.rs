@@ -35,6 +35,8 @@ const LOOK: Duration = Duration::from_micros(50);
 const TURNS_LOOK: Nanos = Nanos::from_millis(1);
 /// Looks in a row at which the count of datagrams stands still when all have come.
 const STILL: u32 = 2;
+/// Looks in a row at which the count of an answerer stands still when the last request has been answered.
+const STILL_ANSWER: u32 = 10;
 /// Longest drain of a slice that counts as woven.
 const DRAIN_LIMIT: Duration = Duration::from_millis(100);
 /// Time before the end of the measured part in which no round begins, besides that of a round.
@@ -47,6 +49,8 @@ const HAND_OVER: Nanos = Nanos::from_millis(1);
 pub enum Drain {
     /// An answer has come before the next request: there is never more.
     Nothing,
+    /// A program that asks may be stopped before its answer has come: the answerer's count stands still.
+    Answer,
     /// It has as many bytes as were sent.
     Bytes,
     /// Likewise, or its count stands still: datagrams may be lost.
@@ -57,6 +61,7 @@ impl Drain {
     /// That of a cell.
     pub fn of(cell: &Cell) -> Self {
         match (cell.test.is_stream(), cell.protocol()) {
+            (false, _) if cell.external(Role::Sender).is_some() => Self::Answer,
             (false, _) => Self::Nothing,
             (true, Protocol::Tcp) => Self::Bytes,
             (true, Protocol::Udp) => Self::Still,
@@ -71,6 +76,15 @@ pub struct WovenFlow {
     pub seats: Both<u32>,
     /// It goes back: the receiver's end sends it.
     back: bool,
+    /// What receives it is a program, which is stopped between its turns too: it may do more than wait for messages.
+    stops: bool,
+}
+
+impl WovenFlow {
+    /// The orders of both threads before their first turn.
+    pub const fn first_orders(self) -> Both<Order> {
+        Both { sender: Order::Stop, receiver: if self.stops { Order::Stop } else { Order::Tell } }
+    }
 }
 
 /// An arm as the baton sees it.
@@ -86,11 +100,12 @@ impl WovenCell {
     /// A cell whose ends have their seats from `first` on: as an endpoint numbers its threads, those of its own role
     /// first.
     pub fn new(cell: &Cell, first: Both<u32>) -> Self {
+        let stops = cell.external(Role::Receiver).is_some();
         let flow = |number: u32| {
             let back = number >= cell.flows;
             let (one, other) = (first.sender + number, first.receiver + number);
             let seats = if back { Both { sender: other, receiver: one } } else { Both { sender: one, receiver: other } };
-            WovenFlow { seats, back }
+            WovenFlow { seats, back, stops }
         };
         Self { flows: (0..cell.threads()).map(flow).collect(), drain: Drain::of(cell) }
     }
@@ -166,6 +181,9 @@ impl<'a> Baton<'a> {
         let arms = self.arms;
         let Some(WovenCell { flows, drain }) = arms.get(arm) else { return Ok(None) };
         let begun = monotonic();
+        for flow in flows.iter().filter(|flow| flow.stops) {
+            self.board.mark(flow.seats.receiver, Order::GoOn);
+        }
         for flow in flows {
             self.board.mark(flow.seats.sender, Order::GoOn);
         }
@@ -190,6 +208,10 @@ impl<'a> Baton<'a> {
         let stopped = monotonic();
         let (started, middle) = (self.edges(flows, &starts), self.edges(flows, &middles));
         let drained = self.drain(arm, flows, *drain, &sent, &received)?;
+        for flow in flows.iter().filter(|flow| flow.stops) {
+            let mark = self.board.mark(flow.seats.receiver, Order::Stop);
+            self.answer(flow.seats.receiver, mark, SENDER_SEES)?;
+        }
         let Some(started) = started else { return Ok(None) };
         let late = sent.iter().map(|edge| edge.time.since(planned)).max().unwrap_or_default();
         let ended: OfFlows<Reading> = sent.into_iter().zip(received).map(|(sender, receiver)| Both { sender, receiver }).collect();
@@ -262,6 +284,7 @@ impl<'a> Baton<'a> {
             loop {
                 let missing = sent[place].bytes.saturating_sub(last.bytes);
                 let all = match drain {
+                    Drain::Answer => still >= STILL_ANSWER,
                     Drain::Still => missing <= lost || still >= STILL,
                     Drain::Nothing | Drain::Bytes => missing == 0,
                 };
