@@ -16,6 +16,7 @@ use crate::support::{Skip, need_root};
 crate::claims!(
     many_senders_share_the_port_and_what_it_drops_is_named,
     a_burst_is_over_when_all_have_arrived,
+    many_send_messages_of_mixed_sizes,
     one_sends_to_many_over_both_families_and_without_privileges,
     what_cannot_be_spread_is_misuse,
 );
@@ -108,6 +109,17 @@ fn a_burst_is_over_when_all_have_arrived() -> Result<(), Skip> {
     }
     let levels = analysis["levels"].to_string();
     assert!(levels.contains("\"senders\"") && levels.contains("\"completion\""), "{levels}");
+    Ok(())
+}
+
+/// A workload is measured as the sizes were that it is predicted from.
+fn many_send_messages_of_mixed_sizes() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::new();
+    let extent = ["--blocks", "2", "--length", "60ms"];
+    let sizes = ["study", "size", "--test", "TCP_STREAM", "--size", "64,4K,64K", "--senders", "3", "--link", "switch"];
+    tool.run(&[&sizes[..], &extent].concat()).done();
+    tool.run(&[&["workload", "W1"][..], &extent].concat()).done().says("TCP_STREAM (nodelay, 3 senders)");
     Ok(())
 }
 
