@@ -76,14 +76,14 @@ pub struct WovenFlow {
     pub seats: Both<u32>,
     /// It goes back: the receiver's end sends it.
     back: bool,
-    /// What receives it is a program, which is stopped between its turns too: it may do more than wait for messages.
-    stops: bool,
+    /// Ends that are programs. What receives is stopped between its turns too: it may do more than wait for messages.
+    programs: Both<bool>,
 }
 
 impl WovenFlow {
     /// The orders of both threads before their first turn.
     pub const fn first_orders(self) -> Both<Order> {
-        Both { sender: Order::Stop, receiver: if self.stops { Order::Stop } else { Order::Tell } }
+        Both { sender: Order::Stop, receiver: if self.programs.receiver { Order::Stop } else { Order::Tell } }
     }
 }
 
@@ -100,12 +100,12 @@ impl WovenCell {
     /// A cell whose ends have their seats from `first` on: as an endpoint numbers its threads, those of its own role
     /// first.
     pub fn new(cell: &Cell, first: Both<u32>) -> Self {
-        let stops = cell.external(Role::Receiver).is_some();
+        let programs = Both { sender: cell.external(Role::Sender).is_some(), receiver: cell.external(Role::Receiver).is_some() };
         let flow = |number: u32| {
             let back = number >= cell.flows;
             let (one, other) = (first.sender + number, first.receiver + number);
             let seats = if back { Both { sender: other, receiver: one } } else { Both { sender: one, receiver: other } };
-            WovenFlow { seats, back, stops }
+            WovenFlow { seats, back, programs }
         };
         Self { flows: (0..cell.threads()).map(flow).collect(), drain: Drain::of(cell) }
     }
@@ -181,7 +181,7 @@ impl<'a> Baton<'a> {
         let arms = self.arms;
         let Some(WovenCell { flows, drain }) = arms.get(arm) else { return Ok(None) };
         let begun = monotonic();
-        for flow in flows.iter().filter(|flow| flow.stops) {
+        for flow in flows.iter().filter(|flow| flow.programs.receiver) {
             self.board.mark(flow.seats.receiver, Order::GoOn);
         }
         for flow in flows {
@@ -207,8 +207,8 @@ impl<'a> Baton<'a> {
         let received = received.collect::<Result<Vec<Reading>, TrialError>>()?;
         let stopped = monotonic();
         let (started, middle) = (self.edges(flows, &starts), self.edges(flows, &middles));
-        let drained = self.drain(arm, flows, *drain, &sent, &received)?;
-        for flow in flows.iter().filter(|flow| flow.stops) {
+        let drained = self.drain(arm, flows, *drain, &self.handed_over(flows, &sent)?, &received)?;
+        for flow in flows.iter().filter(|flow| flow.programs.receiver) {
             let mark = self.board.mark(flow.seats.receiver, Order::Stop);
             self.answer(flow.seats.receiver, mark, SENDER_SEES)?;
         }
@@ -271,6 +271,18 @@ impl<'a> Baton<'a> {
             }
             limit = (limit * 2).clamp(INTERRUPTED_SEES, MOST_INTERRUPTED);
         }
+    }
+
+    /// What each flow has sent for good: a program sent on for a moment after its edge, until it stood still.
+    fn handed_over(&self, flows: &[WovenFlow], sent: &[Reading]) -> Result<Vec<Reading>, TrialError> {
+        let last = |(flow, edge): (&WovenFlow, &Reading)| {
+            if !flow.programs.sender {
+                return Ok(*edge);
+            }
+            let mark = self.board.mark(flow.seats.sender, Order::Tell);
+            self.answer(flow.seats.sender, mark, SENDER_SEES)
+        };
+        flows.iter().zip(sent).map(last).collect()
     }
 
     /// Waits until the receivers have taken what was sent; false where one has not in time.
