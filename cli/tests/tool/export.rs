@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::stored_runs::{copy, data};
-use crate::support::Skip;
 use crate::support::python::{Form, python};
 use crate::support::tool::Tool;
+use crate::support::{Skip, need_programs};
 
 crate::claims!(
     cells_of_many_runs_stand_below_one_line_of_names,
@@ -18,6 +18,8 @@ crate::claims!(
     benchstat_filters_and_compares_by_keys,
     a_run_that_cannot_be_read_is_left_out_or_refused,
     duckdb_and_pandas_get_the_figures_of_the_report,
+    r_gets_the_figures_of_the_report,
+    data_table_gets_the_figures_of_the_report,
 );
 
 const RUNS: [&str; 3] = ["sizes", "round-trips", "arms"];
@@ -165,7 +167,7 @@ for metric in ['time_per_message_ns', 'goodput_bit_per_s']:
         assert view[:3] == (run, test, size) and abs(view[3] / value - 1) < 1e-12, (view, value)
         assert abs(medians[(run, test, size)] / value - 1) < 1e-12
 ");
-    // Tables join by what they have in common; R's data.table reads them too (docs/analysis.md shows it by plain R).
+    // Tables join by what they have in common.
     run("
 import duckdb
 joined = duckdb.sql(\"SELECT count(*) FROM 'cells.csv' c JOIN 'trials.csv' t USING (run, started, nettoll, kernel, cpu, machine, link, cell) WHERE c.metric = 'time_per_message_ns'\").fetchone()
@@ -182,4 +184,42 @@ assert duckdb.sql(\"SELECT count(*) FROM 'cells.csv' WHERE kernel IS NULL OR cpu
     }
     assert!(tool.path().join("trials.parquet").is_file());
     Ok(())
+}
+
+/// Runs a script of R on the tables of stored runs.
+fn run_r(script: &str) -> Result<(), Skip> {
+    need_programs(&["Rscript"])?;
+    let tool = with_runs();
+    tool.script(&[], "$NETTOLL export --trials > trials.csv; $NETTOLL export --csv > cells.csv; cp cells.csv run.csv").done();
+    let output = Command::new("Rscript").args(["--vanilla", "-e", script]).current_dir(tool.path()).output().unwrap();
+    assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+fn r_gets_the_figures_of_the_report() -> Result<(), Skip> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/analysis.md")).unwrap();
+    let shown = page.split("```r\n").nth(1).unwrap().split("```").next().unwrap();
+    run_r(&format!(
+        "{shown}
+own <- subset(figures, metric == 'time_per_message_ns' & arm == '' & grepl('STREAM', test))
+trials <- subset(read.csv('trials.csv'), arm == '' & grepl('STREAM', test))
+medians <- aggregate(time_per_message_ns ~ run + cell, trials, median)
+both <- merge(own, medians)
+stopifnot(nrow(goodput) > 0, nrow(both) == 6, abs(both$time_per_message_ns / both$value - 1) < 1e-12)"
+    ))
+}
+
+fn data_table_gets_the_figures_of_the_report() -> Result<(), Skip> {
+    need_programs(&["Rscript"])?;
+    let asked = Command::new("Rscript").args(["--vanilla", "-e", "library(data.table)"]).output().unwrap();
+    if !asked.status.success() {
+        return Err(Skip("no data.table for R: install r-cran-data.table".to_owned()));
+    }
+    run_r(
+        "library(data.table)
+cells <- fread('cells.csv')[metric == 'time_per_message_ns' & arm == '' & grepl('STREAM', test)]
+trials <- fread('trials.csv')[arm == '' & grepl('STREAM', test), .(median = median(time_per_message_ns)), by = .(run, started, machine, cell)]
+both <- cells[trials, on = .(run, started, machine, cell)]
+stopifnot(nrow(both) == 6, abs(both$median / both$value - 1) < 1e-12)",
+    )
 }
