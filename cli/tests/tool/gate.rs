@@ -1,9 +1,11 @@
 //! The gates of packaging/ci, and the workflows that call them, run by a stand-in for a runner.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::stored_runs::copy;
 use crate::support::tool::{self, Answer, Tool};
 use crate::support::{Skip, need_programs};
 
@@ -12,6 +14,9 @@ crate::claims!(
     a_gate_makes_its_baseline_and_compares_with_it,
     a_slower_version_fails_the_workflow_of_its_pull_request,
     an_equal_version_and_two_settings_are_not_worse,
+    a_baseline_of_the_default_branch_is_what_pull_requests_are_compared_with,
+    gitlab_runs_the_same_gate,
+    actionlint_finds_nothing,
     the_workflows_are_sound,
     what_a_gate_cannot_do_is_refused,
 );
@@ -84,7 +89,7 @@ fn repository(tool: &Tool) -> PathBuf {
     fs::write(place.join("Makefile"), "endpoint: endpoint.c spins\n\tcc -O2 -DSPINS=$$(cat spins) -o endpoint endpoint.c\n").unwrap();
     fs::create_dir_all(place.join("packaging/ci")).unwrap();
     fs::copy(ci("gate-arms.sh"), place.join("packaging/ci/gate-arms.sh")).unwrap();
-    fs::write(place.join(".gitignore"), "endpoint\nnettoll-gate\n").unwrap();
+    fs::write(place.join(".gitignore"), "endpoint\nnettoll-gate\nbaseline\ncandidate\n").unwrap();
     place
 }
 
@@ -238,6 +243,214 @@ fn what_a_gate_cannot_do_is_refused() -> Result<(), Skip> {
     gate(&["size"], &[version, ("BASE", "HEAD"), ("BUILD", "exit 4")]).refused(1, &["BUILD failed in "]);
     let same = Answer::from(tool.other(&ci("gate.sh")).args(["same", "same", "size"]).env("PATH", &path).output().unwrap());
     same.refused(2, &["two directories"]);
+    Ok(())
+}
+
+/// A step of a workflow: its keys and values, those of `with` among them, and its script.
+type Step = BTreeMap<String, String>;
+
+/// The steps of a workflow's only job, in order.
+fn all_steps(workflow: &str) -> Vec<Step> {
+    let (_, list) = workflow.split_once("    steps:\n").unwrap();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut lines = list.lines().peekable();
+    while let Some(line) = lines.next() {
+        let trimmed = line.trim_start();
+        if trimmed.starts_with('#') || trimmed.is_empty() {
+            continue;
+        }
+        let (key, value) = match trimmed.strip_prefix("- ") {
+            Some(first) => {
+                steps.push(Step::new());
+                first.split_once(':').unwrap()
+            }
+            None => trimmed.split_once(':').unwrap(),
+        };
+        let mut value = value.trim().to_owned();
+        if value == "|" {
+            let margin = line.len() - trimmed.len();
+            let mut script = Vec::new();
+            while let Some(line) = lines.next_if(|line| line.trim().is_empty() || line.len() - line.trim_start().len() > margin) {
+                script.push(line.get(margin + 2..).unwrap_or_default());
+            }
+            value = script.join("\n");
+        }
+        steps.last_mut().unwrap().insert(key.to_owned(), value);
+    }
+    steps
+}
+
+/// An event that a workflow runs at, on the branch of its checkout.
+#[derive(Clone, Copy)]
+struct Push<'a> {
+    event: &'a str,
+    branch: &'a str,
+}
+
+impl Push<'_> {
+    /// A value with what it stands for at this event.
+    fn filled(&self, value: &str, place: &Path) -> String {
+        let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(place).output().unwrap();
+        let filled = value.replace("${{ github.sha }}", String::from_utf8_lossy(&head.stdout).trim()).replace("${{ runner.os }}", "Linux");
+        assert!(!filled.contains("${{"), "{filled}");
+        filled
+    }
+
+    /// The caches that a forge lets it read: those of its own branch and of the default branch.
+    fn readable(&self) -> [String; 2] {
+        [self.branch.to_owned(), "main".to_owned()]
+    }
+}
+
+/// Runs the steps of the workflow of baselines in a checkout, with caches below the tool's directory, as a forge keeps them: each
+/// belongs to the branch that saved it.
+fn run_baseline(tool: &Tool, path: &str, place: &Path, push: Push) -> Answer {
+    let workflow = fs::read_to_string(ci("nettoll-baseline.yml")).unwrap();
+    let caches = tool.path().join("caches");
+    // A checkout is fresh.
+    git(place, &["clean", "-q", "-fdx"]);
+    let mut said = Answer { code: Some(0), stdout: String::new(), stderr: String::new() };
+    for step in all_steps(&workflow) {
+        let key = |name: &str| step.get(name).map(|value| push.filled(value, place)).unwrap_or_default();
+        match step.get("if").map(String::as_str) {
+            None => {}
+            Some("github.event_name == 'push'") if push.event == "push" => {}
+            Some("github.event_name == 'pull_request'") if push.event == "pull_request" => {}
+            Some("github.event_name == 'push'" | "github.event_name == 'pull_request'") => continue,
+            Some(other) => panic!("a condition that the stand-in does not know: {other}"),
+        }
+        match step.get("uses").map_or("", |uses| uses.split('@').next().unwrap()) {
+            "actions/checkout" => {}
+            "actions/cache/save" => copy(&place.join(key("path")), &caches.join(push.branch).join(key("key"))),
+            "actions/cache/restore" => {
+                let fits = |name: &str| name == key("key") || name.starts_with(&key("restore-keys"));
+                let entries = push.readable().into_iter().filter_map(|branch| fs::read_dir(caches.join(branch)).ok()).flatten();
+                let mut found: Vec<_> = entries.map(|entry| entry.unwrap()).filter(|one| fits(one.file_name().to_str().unwrap())).collect();
+                // The newest is taken.
+                found.sort_by_key(|one| one.metadata().unwrap().modified().unwrap());
+                if let Some(newest) = found.last() {
+                    copy(&newest.path(), &place.join(key("path")));
+                }
+            }
+            "" => {
+                let script = step["run"].replace("--size 64,1472", "--size 64 --receive recv --blocks 6 -t 20ms -O 5ms");
+                let mut shell = tool.other(Path::new("bash"));
+                shell.args(["-e", "-o", "pipefail", "-c", &script]).current_dir(place).env("PATH", path);
+                shell
+                    .env("GITHUB_STEP_SUMMARY", tool.path().join("summary.md"))
+                    .env("RUNS", "3")
+                    .env("GATE", "sender-cpu")
+                    .env("THRESHOLD", "20%");
+                let answer = Answer::from(shell.output().unwrap());
+                (said.stdout, said.stderr) = (said.stdout + &answer.stdout, said.stderr + &answer.stderr);
+                if answer.code != Some(0) {
+                    return Answer { code: answer.code, ..said };
+                }
+            }
+            other => panic!("an action that the stand-in does not know: {other}"),
+        }
+    }
+    said
+}
+
+fn a_baseline_of_the_default_branch_is_what_pull_requests_are_compared_with() -> Result<(), Skip> {
+    need_programs(&["bash", "git", "make", "cc"])?;
+    let (tool, path) = installed();
+    let place = repository(&tool);
+    fs::copy(ci("gate.sh"), place.join("packaging/ci/gate.sh")).unwrap();
+    git(&place, &["init", "-q"]);
+    commit(&place, 20_000);
+    git(&place, &["branch", "-q", "slower"]);
+    let (main, slower) = (Push { event: "push", branch: "main" }, Push { event: "pull_request", branch: "slower" });
+    // Without a baseline a pull request makes none: it would be compared with itself from then on.
+    let early = run_baseline(&tool, &path, &place, slower);
+    assert!(early.code == Some(0) && early.stdout.contains("::warning::no baseline"), "{early:?}");
+    assert!(!tool.path().join("caches").exists());
+    let made = run_baseline(&tool, &path, &place, main);
+    assert!(made.code == Some(0) && made.stdout.contains("these runs are the baseline"), "{made:?}");
+    git(&place, &["checkout", "-q", "slower"]);
+    commit(&place, 200_000);
+    let worse = run_baseline(&tool, &path, &place, slower);
+    assert_eq!(worse.code, Some(3), "{worse:?}");
+    assert!(worse.stdout.contains("::error::worse than the baseline"), "{worse:?}");
+    assert!(fs::read_to_string(tool.path().join("summary.md")).unwrap().contains("| cell |"));
+    git(&place, &["checkout", "-q", "-b", "faster", "main"]);
+    commit(&place, 0);
+    let better = run_baseline(&tool, &path, &place, Push { branch: "faster", ..slower });
+    assert_eq!(better.code, Some(0), "{better:?}");
+    // Pull requests saved nothing, and the default branch replaces its baseline by each push.
+    git(&place, &["checkout", "-q", "main"]);
+    commit(&place, 0);
+    run_baseline(&tool, &path, &place, main).done();
+    let kept: Vec<_> = fs::read_dir(tool.path().join("caches")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(kept, ["main"]);
+    assert_eq!(fs::read_dir(tool.path().join("caches/main")).unwrap().count(), 2);
+    Ok(())
+}
+
+/// Commands of the job that GitLab's runner passes to a shell, and the job's variables.
+fn gitlab_job() -> (String, BTreeMap<String, String>) {
+    let text = fs::read_to_string(ci("nettoll-gate.gitlab-ci.yml")).unwrap();
+    let block = |name: &str| -> Vec<String> {
+        let (_, rest) = text.split_once(&format!("  {name}:\n")).unwrap();
+        rest.lines().take_while(|line| line.starts_with("    ")).map(|line| line.trim().to_owned()).collect()
+    };
+    let script = block("script").iter().map(|line| format!("{}\n", line.strip_prefix("- ").unwrap())).collect();
+    let variables = block("variables")
+        .iter()
+        .map(|line| line.split_once(": ").unwrap())
+        .map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned()))
+        .collect();
+    (script, variables)
+}
+
+fn gitlab_runs_the_same_gate() -> Result<(), Skip> {
+    need_programs(&["bash", "git", "make", "cc"])?;
+    let (tool, path) = installed();
+    let place = repository(&tool);
+    git(&place, &["init", "-q"]);
+    commit(&place, 20_000);
+    let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&place).output().unwrap();
+    let base = String::from_utf8(head.stdout).unwrap().trim().to_owned();
+    let (script, variables) = gitlab_job();
+    let script = script.replace("--size 64,1472", "--size 64 --receive recv --blocks 10 -t 30ms -O 5ms");
+    assert_eq!(variables["GIT_DEPTH"], "0", "the merge base is in the clone");
+    for (spins, code, message) in [(200_000, 3, "worse"), (0, 0, "not worse")] {
+        commit(&place, spins);
+        let mut shell = tool.other(Path::new("bash"));
+        shell.args(["-e", "-o", "pipefail", "-c", &script]).current_dir(&place).envs(&variables).env("PATH", &path);
+        shell.env("BUILD", "make -s").env("THRESHOLD", "20%").env("CI_MERGE_REQUEST_DIFF_BASE_SHA", &base);
+        let answer = Answer::from(shell.output().unwrap());
+        assert_eq!(answer.code, Some(code), "{answer:?}");
+        let kept = |name: &str| fs::read_to_string(place.join("nettoll-gate").join(name)).unwrap();
+        assert!(kept("badge.json").contains(&format!("\"message\":\"{message}\"")), "{}", kept("badge.json"));
+        assert!(kept("comment.md").starts_with("**candidate costs "), "{}", kept("comment.md"));
+    }
+    Ok(())
+}
+
+/// The linter of workflows, which `go` makes below the target directory once.
+fn actionlint() -> Result<PathBuf, Skip> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("actionlint");
+    let program = folder.join("actionlint");
+    if !program.is_file() {
+        let package = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
+        let made = Command::new("go").args(["install", package]).env("GOBIN", &folder).output();
+        let made = made.map_err(|error| Skip(format!("no go to make actionlint with: {error}")))?;
+        if !made.status.success() {
+            return Err(Skip(format!("no actionlint: {}", String::from_utf8_lossy(&made.stderr).trim())));
+        }
+    }
+    Ok(program)
+}
+
+fn actionlint_finds_nothing() -> Result<(), Skip> {
+    let program = actionlint()?;
+    for workflow in ["nettoll-gate.yml", "nettoll-baseline.yml", "../../.github/workflows/ci.yml"] {
+        // Scripts have a test of their own, with another linter's version.
+        let found = Command::new(&program).args(["-shellcheck=", "-pyflakes="]).arg(ci(workflow)).output().unwrap();
+        assert!(found.status.success(), "{}{}", String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&found.stderr));
+    }
     Ok(())
 }
 
