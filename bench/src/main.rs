@@ -15,6 +15,7 @@ mod equal_arms;
 mod external;
 mod fixed_cost;
 mod fleet;
+mod gate;
 mod goodput;
 mod implementations;
 mod iperf;
@@ -35,6 +36,7 @@ mod top;
 mod verdict;
 mod workload;
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
@@ -136,6 +138,15 @@ enum Process {
         /// Its time, in ms
         length: u64,
     },
+    /// Another program, each of whose sending calls is slowed by a filter
+    #[command(name = "__slow", hide = true)]
+    Slow {
+        /// Instructions of the filter
+        instructions: u32,
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<OsString>,
+    },
     /// A sending loop over getppid
     #[command(name = "__ppid", hide = true)]
     Ppid {
@@ -159,6 +170,7 @@ fn main() -> anyhow::Result<()> {
         Some(Process::Truth { spin, length }) => top::run_truth(Nanos::new(*spin), Duration::from_millis(*length)),
         Some(Process::Take { port, length }) => top::run_take(*port, Duration::from_millis(*length)),
         Some(Process::Give { port, rate, length }) => top::run_give(*port, *rate, Duration::from_millis(*length)),
+        Some(Process::Slow { instructions, command }) => gate::run_slowed(*instructions, command),
         Some(Process::Ppid { kind, count }) => loop_cost::run_ours(*kind, *count),
         None => benchmark(&arguments),
     }
@@ -182,7 +194,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 27] = [
+const BENCHMARKS: [Benchmark; 28] = [
     usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -236,6 +248,12 @@ const BENCHMARKS: [Benchmark; 27] = [
     alone("equal", "this machine against itself", "<= 6 false verdicts in 60 studies", |on| {
         equal_arms::measure(&on.nettoll, on.share(60, 2))
     }),
+    alone(
+        "gate",
+        "a gate of 5 % by CPU of both ends: a candidate that costs 10 % more, and one that is equal",
+        "found in >= 9 of 10, false in <= 1 of 20",
+        |on| gate::measure(&on.nettoll, on.share(10, 1)),
+    ),
     alone("known", "1,000 ns of work before each datagram", "found within 10 %, within 60 ns either way", |on| {
         known_difference::measure(&on.nettoll, on.share(20, 10))
     }),

@@ -62,8 +62,12 @@ fn calls_filter(instructions: u32) -> Vec<Instruction> {
     code
 }
 
-/// Has the kernel run a filter at each system call of this thread and of those that it starts, for good.
-fn filter_with(instructions: u32) -> io::Result<()> {
+/// Has the kernel run a filter at each system call of this thread and of those that it starts, for good. Calls that
+/// send take so many more instructions.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn filter_with(instructions: u32) -> io::Result<()> {
     let code = calls_filter(instructions);
     let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_ptr().cast_mut() };
     set_no_new_privs()?;
