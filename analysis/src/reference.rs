@@ -75,7 +75,7 @@ pub fn common<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Option<&'a Cell>
     let mut plans = plans.into_iter();
     let first = plans.next()?;
     let alike = |plan: &Plan| plan.reference_cell == first.reference_cell && plan.woven == first.woven;
-    first.reference_cell.as_ref().filter(|_| plans.all(alike))
+    first.reference_cell.as_deref().filter(|_| plans.all(alike))
 }
 
 /// CPU time of the reference cell in a run, of both ends per message that each has handled: the median over its trials, in ns.
@@ -131,7 +131,7 @@ mod tests {
 
     fn plan(woven: bool) -> Plan {
         let cells: Vec<Cell> = [OTHER, REFERENCE].map(|size| cell(Test::UdpStream, size)).to_vec();
-        Plan { reference_cell: Some(cells[1].clone()), woven, ..made::plan("sweep", cells) }
+        Plan { reference_cell: Some(Box::new(cells[1].clone())), woven, ..made::plan("sweep", cells) }
     }
 
     fn costing(size: u64, block: u32, cost: f64) -> TrialRecord {

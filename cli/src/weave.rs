@@ -44,8 +44,7 @@ pub fn decide(plan: ApprovedPlan, args: &StudyArgs, author: impl FnOnce() -> Res
     let extent_args = &args.extent;
     let are_ways = plan.arms.len() < 2;
     // A study whose plan has the arms is carried out as its author wrote it, unless it is to be woven.
-    let is_sweep = plan.reference_cell.is_some() && args.again.is_none();
-    let is_asked = is_sweep || if are_ways { args.name.as_deref() == Some(WAYS) } else { !args.arms.arm.is_empty() };
+    let is_asked = if are_ways { args.name.as_deref() == Some(WAYS) } else { !args.arms.arm.is_empty() };
     if !args.weave.woven && !is_asked {
         return Ok(Comparison { in_turn: plan.clone(), plan, way: None });
     }
@@ -198,12 +197,7 @@ pub fn pilot(plan: &ApprovedPlan, way: Option<&str>) -> Result<ApprovedPlan, Fai
 
 /// The line of a plan that is compared in turn.
 pub fn in_turn(plan: &Plan, why: &str) -> String {
-    let what = match (&plan.reference_cell, plan.arms.len()) {
-        (Some(_), _) => "the reference cell and the others are measured in turn",
-        (None, 0 | 1) => "the ways are compared in turn",
-        (None, _) => "the arms are compared in turn",
-    };
-    format!("{what}: {why}")
+    format!("the {} are compared in turn: {why}", if plan.arms.len() > 1 { "arms" } else { "ways" })
 }
 
 /// Compares the arms of a run the other way, and says whether both ways agree. `trials` is the plan with its arms in turn.

@@ -105,7 +105,8 @@ fn many_cells_show_no_more_false_changes_than_one() {
 #[test]
 fn a_history_relative_to_the_reference_cell_keeps_its_own_level() {
     let (one, reference) = (cell(Test::UdpStream, 64), cell(Test::UdpStream, 1_024));
-    let plan = Plan { reference_cell: Some(reference.clone()), ..testkit::made::plan("size", vec![one.clone(), reference.clone()]) };
+    let plan =
+        Plan { reference_cell: Some(Box::new(reference.clone())), ..testkit::made::plan("size", vec![one.clone(), reference.clone()]) };
     let mut collector = HistoryCollector::new(Metric::CpuPerMessageNs).relative_to(Some(&reference));
     for place in 0..12 {
         // The machine is 20 % slower from the eighth run on; the cell itself never changes.

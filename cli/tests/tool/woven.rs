@@ -238,17 +238,16 @@ fn a_sweep_takes_turns_with_the_reference_cell() -> Result<(), Skip> {
     let sweep = ["study", "size", "--test", "UDP_STREAM,TCP_RR", "--size", "64", "--reference-cell"];
     let dry = |more: &[&str]| Tool::new().run(&[&sweep[..], &["--dry-run"], more].concat());
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let woven = dry(&["--blocks", "9"]).done();
+    let woven = dry(&["--woven", "--blocks", "9"]).done();
     assert!(plain(&woven.stderr).contains("cells are woven") && plain(&woven.stdout).contains("9 instances of 1 group"), "{woven:#?}");
-    for (more, why) in [(&["--in-turn"][..], "--in-turn says so"), (&["--link", "ethernet 10M"], "the link takes long to drain")] {
-        let turn = plain(&dry(more).done().stderr);
-        assert!(turn.contains("the reference cell and the others are measured in turn") && turn.contains(why), "{turn}");
-    }
+    let turn = dry(&["--blocks", "9"]).done();
+    assert!(!turn.stderr.contains("woven") && plain(&turn.stdout).contains("3 cells in 9 blocks"), "{turn:#?}");
+    dry(&["--woven", "--link", "ethernet 10M"]).refused(1, &["the link takes long to drain"]);
     dry(&["--arm", "a", "--arm", "b"]).refused(2, &["--reference-cell"]);
     Tool::new().run(&["study", "ways", "--reference-cell", "--dry-run"]).refused(2, &["compared with plain send"]);
     need_root()?;
     let tool = Tool::new();
-    let found = tool.run(&[&sweep[..], &["--blocks", "3", "-J"]].concat()).done().json();
+    let found = tool.run(&[&sweep[..], &["--woven", "--blocks", "3", "-J"]].concat()).done().json();
     let plan = tool.stored().run().plan;
     assert!(plan.woven && plan.reference_place() == Some(1), "{plan:?}");
     // Where other tests keep the CPUs busy, an instance may have no slice that both ends measured.

@@ -145,7 +145,7 @@ pub struct Plan {
     /// The cell that CPU times are relative to where runs of different days are compared, one of the cells; `None`
     /// where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_cell: Option<Cell>,
+    pub reference_cell: Option<Box<Cell>>,
     /// Cells, in the order in which reports show them.
     pub cells: Vec<Cell>,
 }
@@ -205,7 +205,7 @@ impl Plan {
 
     /// Place of the reference cell; `None` without one.
     pub fn reference_place(&self) -> Option<usize> {
-        self.reference_cell.as_ref().and_then(|reference| self.cells.iter().position(|cell| cell == reference))
+        self.reference_cell.as_deref().and_then(|reference| self.cells.iter().position(|cell| cell == reference))
     }
 
     /// The groups of a woven plan: what runs together, around a reference.

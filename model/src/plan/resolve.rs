@@ -48,7 +48,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
     let arms = Arm::parse_all(&raw.arms)?;
     let arms_send = arms.iter().flat_map(|arm| &arm.settings).any(|setting| matches!(setting.level(), Some(Level::Api(_))));
     let mut cells = resolve_cells(&raw.cells, overrides, arms_send)?;
-    let reference_cell = raw.reference_cell.then(reference::cell);
+    let reference_cell = raw.reference_cell.then(|| Box::new(reference::cell()));
     reference_cell.iter().for_each(|cell| reference::insert(&mut cells, cell));
     let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
     let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len())?;
