@@ -269,3 +269,53 @@ fn a_sweep_is_graded_by_the_width_of_its_intervals() {
     assert_eq!(sweep::grade(3, &[None], "CPU").1, "3 blocks give no interval (6 needed)");
     assert_eq!(sweep::grade(9, &[Some(1.21), Some(1.44)], "CPU").1, "CPU known within ±10 to ±20 %");
 }
+
+/// What is wrong makes its own figure invalid, and no other; width, contention and lost CPU time none.
+#[test]
+fn red_is_of_the_figure_that_is_wrong() {
+    use model::{Nanos, Role, Warning};
+    let trial = record(Test::UdpStream, 1_024, 0, measured(Test::UdpStream, 1_024));
+    let mut analysis = analyse(std::iter::once(trial));
+    analysis.findings.clear();
+    let windows = |overlap_ns| Warning::WindowsApart { overlap_ns, sender: Nanos::new(1_000), receiver: Nanos::new(1_000) };
+    let option = || Warning::OptionNotTaken {
+        role: Role::Sender,
+        option: "TCP_CONGESTION".into(),
+        asked: "bbr".to_owned(),
+        got: "cubic".to_owned(),
+    };
+    let claim = || Warning::Claim { role: Role::Sender, says: "9 messages".to_owned(), counted: "the receiver 5".to_owned() };
+    let cases: [(Warning, Option<&str>); 11] = [
+        (Warning::Unaccounted { datagrams: 3 }, Some("the loss")),
+        (Warning::WrongPath { payload: 9, carried: 1 }, Some("every figure")),
+        (Warning::NoLink { reason: "unshare: EPERM".to_owned() }, Some("every figure")),
+        (claim(), Some("every figure")),
+        (option(), Some("what depends on TCP_CONGESTION")),
+        (Warning::TrialFailed { error: "no answer".to_owned() }, Some("figures of UDP_STREAM 1024 B")),
+        (Warning::Impossible { figure: "the goodput".to_owned(), share: 1.4 }, Some("the goodput")),
+        (windows(500), Some("rates and times")),
+        (windows(950), None),
+        (Warning::Contended { role: Role::Sender, share: 0.6 }, None),
+        (Warning::Stolen { share: 0.3 }, None),
+    ];
+    for (warning, figure) in cases {
+        let finding = |trials| crate::findings::Finding {
+            warning: warning.clone(),
+            text: warning.to_string(),
+            is_of_whole_arm: false,
+            remedy: warning.remedy(),
+            trials,
+            cells: vec!["UDP_STREAM 1024 B".to_owned()],
+            cell_count: 1,
+        };
+        analysis.findings = vec![finding(1)];
+        let invalid: Vec<String> = super::of(&analysis).do_not_use.into_iter().map(|one| one.figure).collect();
+        assert_eq!(invalid.first().map(String::as_str), figure, "{warning:?}");
+        let whole = super::of(&analysis).grade == Grade::DoNotUse;
+        assert_eq!(whole, figure == Some("every figure"), "{warning:?}");
+        // One trial in twenty leaves the others as they are.
+        analysis.trials = 20;
+        assert_eq!(super::of(&analysis).do_not_use, Vec::new(), "{warning:?}");
+        analysis.trials = 1;
+    }
+}
