@@ -7,6 +7,7 @@ use analysis::result::receipt::ReceiptOutcome;
 use analysis::result::repetitions::{Advice, Trend};
 use analysis::result::{Analysis, Estimate, Interval, Method, Metric, StudyResult};
 use analysis::single::single;
+use analysis::verdict::{Compared, Conclusion, Verdict};
 use model::{Bytes, Cell, Test};
 
 use crate::support::{attached, buffers, empty, receipts, sample, studies, trials};
@@ -107,6 +108,34 @@ fn fleet(slow: bool, placed: bool) -> Analysis {
         fleet.hosts.retain(|host| host.measured > 0);
         fleet.figures.iter_mut().for_each(|figure| figure.told_apart = placed);
     })
+}
+
+/// Verdicts of which so many cells of each metric are open; where all are, their mean is as well.
+fn open_cells(compared: &mut Compared, open: usize) {
+    let unknown = Verdict::Inconclusive { smallest: 0.17 };
+    for comparison in compared.metrics.iter_mut().map(|metric| &mut metric.comparison) {
+        comparison.cells.iter_mut().take(open).for_each(|judged| judged.verdict = unknown);
+        if open >= comparison.cells.len() {
+            (comparison.overall.mean.verdict, comparison.overall.verdict) = (unknown, unknown);
+            comparison.conclusion = Conclusion::Inconclusive;
+            compared.conclusion = Conclusion::Inconclusive;
+        }
+    }
+}
+
+/// Arms of which so many sizes are open.
+fn of_arms(open: usize) -> Analysis {
+    changed(verdicts::arms(), |study| {
+        let StudyResult::Verdicts(all) = study else { return };
+        all.iter_mut().for_each(|verdict| open_cells(&mut verdict.compared, open));
+    })
+}
+
+/// Two runs of which so many sizes are open.
+fn of_runs(open: usize) -> Answer {
+    let mut between = verdicts::between();
+    between.comparisons.iter_mut().for_each(|runs| open_cells(&mut runs.figures.compared, open));
+    answer::between(&between)
 }
 
 /// So many runs of one cell, whose newest level is of this kind.
@@ -210,7 +239,11 @@ fn every_kind_has_an_answer_at_every_grade() {
         ("history", Settled, history(12, Turn::Worse)),
         ("arms", Settled, of(&verdicts::arms())),
         ("arms set alike that differ", Settled, of(&verdicts::alike())),
+        ("arms of which a size is open", Rough, of(&of_arms(1))),
+        ("arms of which every size is open", Open, of(&of_arms(9))),
         ("runs", Settled, answer::between(&verdicts::between())),
+        ("runs of which a size is open", Rough, of_runs(1)),
+        ("runs of which every size is open", Open, of_runs(9)),
         ("one trial", Open, of_trial()),
         ("nothing measured", DoNotUse, of(&empty())),
     ];
