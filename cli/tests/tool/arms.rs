@@ -16,6 +16,7 @@ crate::claims!(
     the_ends_are_bound_where_an_arm_says,
     an_offload_is_a_factor_of_cells,
     a_machine_can_be_held_against_itself,
+    a_study_is_measured_again_at_one_size_and_pooled,
     what_cannot_be_set_is_refused_before_anything_is_measured,
     a_killed_study_of_arms_is_gone_on_with_in_its_order,
 );
@@ -172,6 +173,33 @@ fn a_machine_can_be_held_against_itself() -> Result<(), Skip> {
     assert!(verdict["self_test"]["seconds_per_block"].as_f64().unwrap() > 0.0, "{verdict}");
     assert_eq!(analysis["arms"][0]["cells"].as_array().unwrap().len(), 2);
     assert_eq!(analysis["trials"], 36);
+    Ok(())
+}
+
+/// More blocks of one size join those of the first run, and the answer is of that size.
+fn a_study_is_measured_again_at_one_size_and_pooled() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let plan = PLAN.replace("[\"UDP_STREAM\", \"TCP_STREAM\"]", "\"UDP_STREAM\"").replace("size = 512", "size = [64, 512]");
+    let arms = ["--arm", "a", "--arm", "b: sndbuf=64K", "--in-turn"];
+    tool.study(&plan, &[&arms[..], &["--blocks", "4"]].concat()).judged();
+    let again = |more: &[&str]| tool.run(&[&["study", "--again", "latest"], more].concat());
+    again(&["--size", "63"]).refused(2, &["the run has no messages of 63 B; its sizes are 64, 512"]);
+    again(&["--cc", "reno"]).refused(2, &["--cc cannot be changed, --size and --blocks can"]);
+    again(&["--length", "1s"]).refused(2, &["only --blocks and --seed can be changed"]);
+    let answer = again(&["--size", "64", "--blocks", "5", "-J"]).judged();
+    let pooled = answer.json();
+    let run = tool.stored().run();
+    assert_eq!((run.plan.cells.len(), run.plan.blocks.most), (1, 5));
+    assert_eq!(run.pooled.map(|pooled| (pooled.runs.len(), pooled.cells)), Some((1, 2)));
+    let sizes: Vec<u64> = pooled["cells"].as_array().unwrap().iter().map(|cell| cell["cell"]["size"].as_u64().unwrap()).collect();
+    let pairs = pooled["verdicts"][0]["metrics"][0]["pairs"][0].as_array().map_or(0, Vec::len);
+    // A trial too disturbed to have a figure is in no pair.
+    assert!(sizes == [64] && (4..=9).contains(&pairs), "{sizes:?}: {pairs} pairs");
+    let trials = ["trials", "failed"].map(|name| pooled[name].as_u64().unwrap());
+    assert_eq!(trials.iter().sum::<u64>(), 18, "two arms in the four blocks of the first run and five more");
+    let exit = pooled["answer"]["exit"]["code"].as_i64();
+    assert_eq!(exit, answer.code.map(i64::from));
+    assert_eq!(tool.run(&["report", "latest", "-J"]).json()["verdicts"], pooled["verdicts"]);
     Ok(())
 }
 
