@@ -35,6 +35,7 @@ fn quick(mut analysis: Analysis) -> Analysis {
 }
 
 /// A result that a terminal prints.
+#[allow(clippy::large_enum_variant, reason = "a list of a few, made once")]
 enum Kind {
     Run(Analysis),
     Attached(Attached),
