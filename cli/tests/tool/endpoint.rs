@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use model::trial::{Measured, Outcome};
-use model::{Protocol, Role, TrialRecord};
+use model::{Protocol, Role, TrialRecord, Warning};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use testkit::claims::need_programs;
@@ -399,12 +399,15 @@ fn take_turns(arms: &[String], tests: &str) -> Result<(), Skip> {
         let cell = record.as_run.as_deref().unwrap_or(&record.cell);
         let codes: Vec<&str> = record.warnings.iter().map(|warning| warning.code()).collect();
         let doubts = ["claim", "program", "unaccounted", "wrong_path", "impossible"];
-        assert!(!codes.iter().any(|code| doubts.contains(code)), "{cell}: {:?}", record.warnings);
+        // Next to other tests an end may have no CPU for a whole slice, and a requester's own time limit runs out.
+        let disturbed = record.warnings.iter().any(Warning::disturbs);
+        assert!(disturbed || !codes.iter().any(|code| doubts.contains(code)), "{cell}: {:?}", record.warnings);
         assert!(measured.slices >= 1, "{cell}");
         for (role, end) in [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)] {
             assert_eq!(end.external.is_some(), cell.external(role).is_some(), "{cell}");
-            assert!(end.counts.messages > 0 && end.counts.messages <= end.total.messages, "{cell}: {end:?}");
-            assert!(end.cpu_time.process.get() > 0 && end.cpu_time.process <= end.window.length(), "{cell}: {end:?}");
+            assert!(end.counts.messages <= end.total.messages, "{cell}: {end:?}");
+            assert!(disturbed || end.counts.messages > 0 && end.cpu_time.process.get() > 0, "{cell}: {end:?}");
+            assert!(disturbed || end.cpu_time.process <= end.window.length(), "{cell}: {end:?}");
         }
         if cell.protocol() == Protocol::Tcp {
             assert_eq!(measured.sender.total.bytes, measured.receiver.total.bytes, "{cell}");
