@@ -15,7 +15,6 @@ use crate::ends::IrqPool;
 use crate::findings::{Disturbed, Findings};
 use crate::metric::Metric;
 use crate::paths::Paths;
-use crate::reference::{self, AroundReference};
 use crate::studies::{ANALYSIS_FORMAT, Analysis, Studies};
 use crate::table::TrialTable;
 use crate::timeline::Timeline;
@@ -30,8 +29,6 @@ pub struct Collector {
     hosts: Vec<HostFacts>,
     table: TrialTable,
     studies: Studies,
-    /// The slices of a woven sweep around the reference cell.
-    around_reference: Option<AroundReference>,
     /// Blocks with at least one trial.
     blocks: BTreeSet<u32>,
     failed: u64,
@@ -51,7 +48,6 @@ impl Collector {
         Self {
             table: TrialTable::for_plan(&run.plan),
             studies: Studies::for_plan(&run.plan),
-            around_reference: AroundReference::for_plan(&run.plan),
             run,
             hosts,
             blocks: BTreeSet::new(),
@@ -123,9 +119,6 @@ impl Collector {
         if let Some(ways) = &mut self.studies.ways {
             ways.push_slices(group, instance, slices);
         }
-        if let Some(series) = &mut self.around_reference {
-            series.push(group, instance, slices);
-        }
     }
 
     /// Keeps a measured trial, and returns the doubts that its record does not have.
@@ -145,14 +138,8 @@ impl Collector {
 
     /// The trials alone, without an analysis.
     pub fn into_table(mut self) -> TrialTable {
-        self.complete();
-        self.table
-    }
-
-    /// Adds the figures that need other trials, when all have come.
-    fn complete(&mut self) {
         self.table.pool_irq();
-        reference::relate(&mut self.table, self.around_reference.as_ref());
+        self.table
     }
 
     /// The analysis of all of it.
@@ -162,7 +149,7 @@ impl Collector {
 
     /// The analysis and the trials that it is of, for comparisons with other runs.
     pub fn finish_with_table(mut self) -> (Analysis, TrialTable) {
-        self.complete();
+        self.table.pool_irq();
         let (plan, table) = (&self.run.plan, self.table);
         let claim = Claim::new(&plan.blocks);
         let batches = Batches::from_blocks(table.measured_blocks().iter().copied());

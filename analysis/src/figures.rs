@@ -60,11 +60,6 @@ impl Figures {
         number(self.values[metric as usize])
     }
 
-    /// Sets the figure that takes a trial of the reference cell as well.
-    pub(crate) const fn set_reference_ratio(&mut self, ratio: f64) {
-        self.values[Metric::CpuReferenceRatio as usize] = ratio;
-    }
-
     /// The same with the interrupt time that the trial read itself: what is
     /// pooled over the trials of a cell would shift all its pairs with another
     /// cell or arm alike, and pass for a difference.

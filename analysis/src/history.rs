@@ -14,7 +14,6 @@ use stats::levels::{LEAST, Levels, Limits, levels};
 use stats::{holm, median};
 
 use crate::metric::Direction;
-use crate::reference;
 use crate::result::Metric;
 use crate::table::TrialTable;
 
@@ -58,9 +57,6 @@ pub struct History {
     pub machine: String,
     /// The metric.
     pub metric: Metric,
-    /// The reference cell that values are relative to, in words; its own are multiples of their median.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reference_cell: Option<String>,
     /// Its name for a person.
     pub title: &'static str,
     /// The runs, the earliest first.
@@ -86,9 +82,6 @@ pub struct CellHistory {
     pub runs: Vec<usize>,
     /// The values, in the metric's unit.
     pub values: Vec<f64>,
-    /// The CPU time of both ends per message that they are of, in ns; where values are relative to the reference cell.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub cpu_ns: Vec<f64>,
     /// Its levels, the earliest first; one of a cell that did not change.
     pub levels: Vec<Level>,
     /// Probability of a change as clear by chance, over all cells (Holm); `None` of too few
@@ -134,7 +127,6 @@ pub enum Turn {
 #[derive(Debug)]
 pub struct HistoryCollector {
     metric: Metric,
-    reference_cell: Option<Cell>,
     runs: Vec<HistoryRun>,
     cells: Vec<CellHistory>,
     places: HashMap<(Option<String>, Cell), usize>,
@@ -143,17 +135,7 @@ pub struct HistoryCollector {
 impl HistoryCollector {
     /// The history of a metric, without runs.
     pub fn new(metric: Metric) -> Self {
-        Self { metric, reference_cell: None, runs: Vec::new(), cells: Vec::new(), places: HashMap::new() }
-    }
-
-    /// The same with CPU time of both ends relative to a reference cell, which all runs have. Of another metric it
-    /// changes nothing.
-    #[must_use]
-    pub fn relative_to(mut self, reference: Option<&Cell>) -> Self {
-        if let (Metric::CpuPerMessageNs, Some(reference)) = (self.metric, reference) {
-            (self.metric, self.reference_cell) = (Metric::CpuReferenceRatio, Some(reference.clone()));
-        }
-        self
+        Self { metric, runs: Vec::new(), cells: Vec::new(), places: HashMap::new() }
     }
 
     /// Adds a run with its trials.
@@ -163,17 +145,11 @@ impl HistoryCollector {
         for (arm, name) in trials.arm_names().into_iter().enumerate() {
             // Under the plan's cell: what an arm changes there is the arm's.
             for (cell, trials) in trials.cells().iter().zip(trials.arm(arm)) {
-                let middle = |metric| {
-                    let values: Vec<f64> = trials.figures.iter().filter_map(|figures| figures.get(metric)).collect();
-                    median::median(&values)
-                };
-                let cpu_ns = self.reference_cell.as_ref().and_then(|_| middle(Metric::CpuPerMessageNs));
-                let value = if self.reference_cell.as_ref() == Some(cell) { reference::level(trials) } else { middle(self.metric) };
-                let Some(value) = value else { continue };
+                let values: Vec<f64> = trials.figures.iter().filter_map(|figures| figures.get(self.metric)).collect();
+                let Some(value) = median::median(&values) else { continue };
                 let series = self.series(name, cell);
                 series.runs.push(place);
                 series.values.push(value);
-                series.cpu_ns.extend(cpu_ns);
             }
         }
     }
@@ -183,19 +159,8 @@ impl HistoryCollector {
         let place = *self.places.entry((arm.clone(), cell.clone())).or_insert(self.cells.len());
         if place == self.cells.len() {
             let name = arm.as_ref().map_or_else(|| cell.to_string(), |arm| format!("{cell} in {arm}"));
-            let (runs, values, cpu_ns, levels) = Default::default();
-            self.cells.push(CellHistory {
-                arm,
-                name,
-                cell: cell.clone(),
-                runs,
-                values,
-                cpu_ns,
-                levels,
-                p: None,
-                alike: false,
-                newest: Turn::None,
-            });
+            let (runs, values, levels) = (Vec::new(), Vec::new(), Vec::new());
+            self.cells.push(CellHistory { arm, name, cell: cell.clone(), runs, values, levels, p: None, alike: false, newest: Turn::None });
         }
         &mut self.cells[place]
     }
@@ -207,14 +172,7 @@ impl HistoryCollector {
     }
 
     fn judged(self, study: String, machine: String, limits: &mut Limits) -> History {
-        let Self { metric, reference_cell, runs, mut cells, .. } = self;
-        // Of the reference cell itself the speed of the machine is left: a change of all cells alike shows there.
-        for cell in cells.iter_mut().filter(|cell| reference_cell.as_ref() == Some(&cell.cell)) {
-            let whole = median::median(&cell.values).unwrap_or(1.0);
-            cell.values.iter_mut().for_each(|value| *value /= whole);
-            cell.name = format!("reference cell {}", cell.name);
-        }
-        let reference_cell = reference_cell.map(|cell| cell.to_string());
+        let Self { metric, runs, mut cells, .. } = self;
         let found: Vec<Option<Levels>> = cells.iter().map(|cell| levels(&cell.values, LEVEL, limits)).collect();
         let known: Vec<usize> = (0..cells.len()).filter(|at| found[*at].is_some()).collect();
         let adjusted = holm::holm(&known.iter().filter_map(|at| found[*at].as_ref().map(|levels| levels.p)).collect::<Vec<_>>());
@@ -234,7 +192,7 @@ impl HistoryCollector {
             Turn::None => 2,
         });
         let worse = cells.iter().any(|cell| cell.newest == Turn::Worse);
-        History { format: HISTORY_FORMAT, study, machine, metric, reference_cell, title: metric.title(), runs, cells, level: LEVEL, worse }
+        History { format: HISTORY_FORMAT, study, machine, metric, title: metric.title(), runs, cells, level: LEVEL, worse }
     }
 }
 

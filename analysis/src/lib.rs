@@ -21,7 +21,6 @@ pub mod fleet;
 pub mod history;
 pub mod proof;
 pub mod ranking;
-pub mod reference;
 pub mod result;
 pub mod runs;
 pub mod single;

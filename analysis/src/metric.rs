@@ -40,8 +40,6 @@ pub enum Unit {
     PerMessage,
     /// An index between 0 and 1: `_index`.
     Index,
-    /// A multiple: `_ratio`.
-    Ratio,
     /// Bytes of memory: `_bytes`.
     Bytes,
 }
@@ -177,12 +175,6 @@ metrics! {
             let [sender, receiver] = [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs].map(|end| end.value(trial));
             Some(of_both_ends(sender?, receiver?, sent_per_delivered(trial.measured, trial.cell.test)?))
         } }
-    /// Service demand of both ends together as a multiple of the reference cell's in the same block, whose losses are left
-    /// out: the machine's speed is in both. Only in runs with a reference cell, and not of that cell.
-    CpuReferenceRatio { name: "cpu_reference_ratio", unit: Unit::Ratio, bound: Bound::NotNegative, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
-        title: "CPU of both ends per message, relative to the reference cell", head: "CPU / reference", column: ["CPU", "/ reference"],
-        // It takes another trial: see [`crate::reference`].
-        value: |_| None }
     /// Service demand of the sender: CPU time of its process, of interrupts and of
     /// ksoftirqd, per message it sent. Absent where both ends send, and at a sender
     /// that spins until its next message is due.
@@ -603,7 +595,6 @@ mod tests {
                 Unit::Count => "s",
                 Unit::PerSecond => "_per_s",
                 Unit::Index => "_index",
-                Unit::Ratio => "_ratio",
                 Unit::Bytes => "_bytes",
                 Unit::BitsPerSecond => "_bit_per_s",
                 Unit::Nanoseconds => "_ns",

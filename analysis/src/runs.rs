@@ -12,10 +12,9 @@ use serde::Serialize;
 
 use crate::cost::CostModel;
 use crate::metric::Metric;
-use crate::reference::ReferenceChange;
 use crate::studies::receipt::ReceiptComparison;
 use crate::table::{CellTrials, TrialTable};
-use crate::verdict::{Compared, Conclusion, Design, GATE, Options, Side, Sides, compare_sides, conclude};
+use crate::verdict::{Compared, Conclusion, Design, Options, Side, Sides, compare_sides, conclude};
 
 /// The version of [`RunsCompared`] as JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
@@ -30,9 +29,6 @@ pub struct FiguresCompared {
     pub cells: Vec<String>,
     /// Labels of what not all runs have: of the baseline's runs, of the candidate's.
     pub unpaired: [Vec<String>; 2],
-    /// The reference cell that all runs have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reference_cell: Option<ReferenceChange>,
     /// Everything that the two show.
     #[serde(flatten)]
     pub compared: Compared,
@@ -86,9 +82,6 @@ pub struct Demands<'a> {
     pub gate: &'a [Metric],
     /// True where a conclusion may follow from one run on each side.
     pub trust_single_runs: bool,
-    /// Differences of hosts and settings that may change the reference cell itself: with any the CPU time decides, not
-    /// that relative to it.
-    pub of_machine: &'a [String],
 }
 
 impl Demands<'_> {
@@ -123,12 +116,7 @@ pub fn compare_runs<'a>(runs: [&[&'a TrialTable]; 2], models: &[CostModel], dema
         }
     }
     let design = if runs.iter().all(|side| side.len() < 2) { Design::Separate } else { Design::Runs };
-    let reference_cell = ReferenceChange::between(runs, demands.of_machine.to_vec());
-    let gate = match &reference_cell {
-        Some(reference) if reference.decides() && demands.gate == GATE => &[Metric::CpuReferenceRatio],
-        _ => demands.gate,
-    };
-    let mut compared = compare_sides(std::slice::from_ref(&sides), models, gate, &demands.options(design)).swap_remove(0);
+    let mut compared = compare_sides(std::slice::from_ref(&sides), models, demands.gate, &demands.options(design)).swap_remove(0);
     let unpaired = |side: &[Vec<(Key, &CellTrials)>]| {
         let mut known: HashSet<Key> = both.iter().copied().collect();
         side.iter().flatten().filter(|(key, _)| known.insert(*key)).map(|(key, _)| label(*key)).collect::<Vec<_>>()
@@ -138,7 +126,7 @@ pub fn compare_runs<'a>(runs: [&[&'a TrialTable]; 2], models: &[CostModel], dema
         // Of a cell that the candidate did not measure nothing is known.
         compared.conclusion = compared.conclusion.max(Conclusion::Inconclusive);
     }
-    FiguresCompared { cells: both.iter().map(|key| label(*key)).collect(), unpaired, reference_cell, compared }
+    FiguresCompared { cells: both.iter().map(|key| label(*key)).collect(), unpaired, compared }
 }
 
 /// The cells that have trials, in the plan's order, each arm of a cell after the
@@ -164,8 +152,7 @@ mod tests {
     use crate::verdict::{Conclusion, Design, Verdict};
     use model::Pass;
 
-    const DEMANDS: Demands =
-        Demands { threshold: 0.02, confidence: 0.95, gate: &[Metric::TimePerMessageNs], trust_single_runs: true, of_machine: &[] };
+    const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &[Metric::TimePerMessageNs], trust_single_runs: true };
 
     fn held(a: &TrialTable, b: &TrialTable, demands: &Demands) -> FiguresCompared {
         compare_runs([&[a], &[b]], &[], demands)

@@ -146,11 +146,6 @@ impl TrialTable {
         }
     }
 
-    /// The same of a study without arms, to add figures that need other trials.
-    pub(crate) fn cells_without_arms(&mut self) -> &mut [CellTrials] {
-        self.arms.first_mut().map_or(&mut [], Vec::as_mut_slice)
-    }
-
     /// The cells, by place: the plan's, then those that it does not have.
     pub fn cells(&self) -> &[Cell] {
         &self.cells

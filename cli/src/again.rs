@@ -63,7 +63,6 @@ fn changed(mut plan: Plan, args: &StudyArgs, seed: u64) -> Result<Plan, Failure>
         .collect();
     if !wanted.is_empty() {
         let known: Vec<Cell> = plan.cells.iter().filter(|cell| wanted.contains(&cell.size)).cloned().collect();
-        let reference = plan.reference_cell.as_deref().filter(|cell| !known.contains(cell)).cloned();
         if let Some(other) = wanted.iter().find(|size| !known.iter().any(|cell| cell.size == **size)) {
             let mut sizes: Vec<u64> = plan.cells.iter().map(|cell| cell.size.get()).collect();
             sizes.order();
@@ -71,7 +70,7 @@ fn changed(mut plan: Plan, args: &StudyArgs, seed: u64) -> Result<Plan, Failure>
             let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
             return Err(Failure::misuse(format!("the run has no messages of {} B; its sizes are {sizes}", other.get())));
         }
-        plan.cells = known.into_iter().chain(reference).collect();
+        plan.cells = known;
     }
     let blocks = args.extent.blocks.unwrap_or(plan.blocks.most);
     (plan.blocks.least, plan.blocks.most, plan.seed) = (blocks, blocks, args.extent.seed.unwrap_or(seed));

@@ -100,17 +100,13 @@ fn read(path: &Path, rules: Option<&Own>, stacks: bool) -> Result<One, Failure> 
 fn compared(baseline: &[One], candidate: &[One], args: &CompareArgs) -> Option<RunsCompared> {
     let (first, rest) = baseline.split_first()?;
     let (a, b) = (&first.analysis, &candidate.first()?.analysis);
-    let (mut differences, mut slight, mut of_machine) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut differences, mut slight) = (Vec::new(), Vec::new());
     for other in rest.iter().chain(candidate).map(|run| &run.analysis) {
-        of_machine.extend(host_diff::without_builds(&a.hosts, &other.hosts).into_iter().chain(settings(&a.run.plan, &other.run.plan)));
         let found = host_diff::compare(&a.hosts, &other.hosts);
         let grave = settings(&a.run.plan, &other.run.plan).into_iter().chain(found.grave);
         for (all, more) in [(&mut differences, grave.collect::<Vec<_>>()), (&mut slight, found.slight)] {
             all.extend(more.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
         }
-    }
-    if args.absolute {
-        of_machine.insert(0, "--absolute says so".to_owned());
     }
     let alone = baseline.len() + candidate.len() == 2;
     let receipts = a.receipt().zip(b.receipt()).filter(|_| alone).map(|(a, b)| compare_studies(a, b));
@@ -119,7 +115,6 @@ fn compared(baseline: &[One], candidate: &[One], args: &CompareArgs) -> Option<R
         confidence: a.run.plan.blocks.confidence,
         gate: &args.gate.gate,
         trust_single_runs: args.trust_single_runs,
-        of_machine: &of_machine,
     };
     let ids = |side: &[One]| side.iter().map(|run| run.analysis.run.id.clone()).collect();
     let [ours, theirs] = [baseline, candidate].map(|side| side.iter().map(|run| &run.trials).collect::<Vec<_>>());

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ::report::history as told;
 use analysis::history::{HistoryCollector, HistoryRun};
-use analysis::reference;
 use model::host::{HostFacts, hardware, hardware_of_many, kind};
 use model::plan::FleetPlan;
 use model::{Plan, Run};
@@ -35,8 +34,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
         Some(fleet) => one_fleet(fleet, &same)?,
         None => one_machine(&same)?,
     };
-    let reference = reference::common(same.iter().map(|known| &known.run.plan)).filter(|_| !args.absolute);
-    let mut collector = HistoryCollector::new(args.metric).relative_to(reference);
+    let mut collector = HistoryCollector::new(args.metric);
     for one in &same {
         let (kernels, tools): (BTreeSet<&str>, BTreeSet<&str>) =
             one.hosts.iter().map(|host| (host.kernel.as_str(), host.tool.as_str())).unzip();
@@ -104,8 +102,7 @@ fn settings(plan: &Plan) -> (String, String) {
     let mut hosts: Vec<String> = plan.hosts.iter().map(|(name, place)| format!("{name}={place}")).collect();
     // Pairs that are measured at once disturb each other.
     hosts.extend(plan.fleet.iter().map(|fleet| format!("fleet {} at once: {}", fleet.fingerprint(), fleet.parallel)));
-    // Woven cells have levels of warm ends.
-    let settings = format!("{:?} {:?} after {} {}", plan.link, plan.end, plan.warmup, plan.woven); // words:allow
+    let settings = format!("{:?} {:?} after {}", plan.link, plan.end, plan.warmup); // words:allow
     (settings, hosts.join(" "))
 }
 

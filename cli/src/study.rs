@@ -370,7 +370,6 @@ fn override_arms(raw: &mut RawPlan, args: &StudyArgs) {
         raw.arms.clone_from(&args.arms.arm);
     }
     raw.host_wide = args.arms.host_wide;
-    raw.reference_cell |= args.weave.reference_cell;
 }
 
 fn override_hosts(raw: &mut RawPlan, args: &StudyArgs) {

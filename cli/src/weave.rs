@@ -117,17 +117,11 @@ fn how_woven(plan: &Plan) -> String {
     let mut in_turn: BTreeMap<Unfit, BTreeSet<String>> = BTreeMap::new();
     for (why, member) in plan.groups().iter().flat_map(|group| group.members.iter().skip(1).map(|member| (group.in_turn, member))) {
         let Some(why) = why else { continue };
-        let cell = &plan.cells[member.cell];
-        in_turn.entry(why).or_default().insert(if plan.reference_cell.is_some() { cell.to_string() } else { cell.api.to_string() });
+        in_turn.entry(why).or_default().insert(plan.cells[member.cell].api.to_string());
     }
     let words =
         |(why, ways): (Unfit, BTreeSet<String>)| format!("; {} stays in turn: {why}", ways.into_iter().collect::<Vec<_>>().join(", "));
     let in_turn: String = in_turn.into_iter().map(words).collect();
-    if plan.reference_cell.is_some() {
-        return format!(
-            "cells are woven: each takes turns of milliseconds with the reference cell{in_turn} (--in-turn measures all in turn)"
-        );
-    }
     format!("the ways are woven: each takes turns of milliseconds with a reference{in_turn}{}", few("ranking"))
 }
 

@@ -38,13 +38,6 @@ pub fn compare(then: &[HostFacts], now: &[HostFacts]) -> Differences {
     differences
 }
 
-/// Grave differences other than that of nettoll's build.
-pub fn without_builds(then: &[HostFacts], now: &[HostFacts]) -> Vec<String> {
-    let build = |name: &str| then.iter().find(|facts| facts.name == name).map(|facts| facts.tool.clone());
-    let same = |facts: &HostFacts| HostFacts { tool: build(&facts.name).unwrap_or_else(|| facts.tool.clone()), ..facts.clone() };
-    compare(then, &now.iter().map(same).collect::<Vec<_>>()).grave
-}
-
 fn changed(what: &str, then: &dyn Display, now: &dyn Display) -> String {
     format!("{what} was {then}, is {now}")
 }

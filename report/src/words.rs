@@ -22,7 +22,6 @@ pub const fn writer(metric: Metric) -> fn(f64) -> String {
         Unit::Share => number::percent,
         Unit::Bytes => number::bytes,
         Unit::PerMessage | Unit::Index => |value| number::significant(value, 2),
-        Unit::Ratio => |value| format!("{}x", number::significant(value, 4)),
     }
 }
 

@@ -31,7 +31,6 @@ pub fn plan(name: &str, cells: Vec<Cell>) -> Plan {
         cpus: BTreeMap::new(),
         receipt: None,
         host_wide: false,
-        reference_cell: None,
         fleet: None,
         roles: Roles::Balanced,
         arms: Vec::new(),

@@ -17,10 +17,9 @@ pub fn history(history: &History) -> Answer {
     if known == 0 {
         let missing = History::LEAST_RUNS.saturating_sub(history.runs.len()).max(1) as u64;
         let headline = format!("Too early: {} of {} runs of {title}.", history.runs.len(), History::LEAST_RUNS);
-        let reference = if history.reference_cell.is_some() { " --reference-cell" } else { "" };
         let next = Next::command(
             format!("have {}", plural(missing, "more run")),
-            format!("nettoll study {}{reference}", super::next::quoted(&history.study)),
+            format!("nettoll study {}", super::next::quoted(&history.study)),
             None,
         );
         return Answer { next: Some(next), ..Answer::new(question, headline, Grade::Open, plural(missing, "more run")) };

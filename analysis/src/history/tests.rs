@@ -1,8 +1,7 @@
-use model::{Nanos, Plan, Test};
+use model::{Nanos, Test};
 use stats::levels::Limits;
 
 use super::{History, HistoryCollector, HistoryRun, Turn};
-use crate::Collector;
 use crate::result::Metric;
 use crate::studies::levels::Levels;
 use crate::testing::{cell, fed, generator, measured, normal, record};
@@ -100,30 +99,4 @@ fn many_cells_show_no_more_false_changes_than_one() {
     let share = f64::from(wrong) / histories as f64;
     eprintln!("histories of 12 flat cells with a false change: {share}");
     assert!(share <= 0.025, "{share}");
-}
-
-#[test]
-fn a_history_relative_to_the_reference_cell_keeps_its_own_level() {
-    let (one, reference) = (cell(Test::UdpStream, 64), cell(Test::UdpStream, 1_024));
-    let plan =
-        Plan { reference_cell: Some(Box::new(reference.clone())), ..testkit::made::plan("size", vec![one.clone(), reference.clone()]) };
-    let mut collector = HistoryCollector::new(Metric::CpuPerMessageNs).relative_to(Some(&reference));
-    for place in 0..12 {
-        // The machine is 20 % slower from the eighth run on; the cell itself never changes.
-        let speed = if place >= 7 { 1.2 } else { 1.0 };
-        let mut run_of_day = Collector::new(testkit::made::run(plan.clone()), Vec::new());
-        for (size, cost) in [(64, 0.5), (1_024, 1.0)] {
-            let mut trial = measured(Test::UdpStream, size);
-            let cpu = Nanos::new((75e6 * speed * cost) as u64 + (place * size * 7) % 5 * 1_000);
-            (trial.sender.cpu_time.process, trial.receiver.cpu_time.process) = (cpu, cpu);
-            run_of_day.push(&record(Test::UdpStream, size, 0, trial));
-        }
-        collector.push(run(place as usize), &run_of_day.into_table());
-    }
-    let history = collector.finish("size".to_owned(), "one machine".to_owned());
-    assert_eq!((history.metric, history.reference_cell.is_some()), (Metric::CpuReferenceRatio, true));
-    let [own, other] = &history.cells[..] else { panic!("{history:#?}") };
-    assert!(own.cell == reference && own.name.starts_with("reference cell") && own.newest == Turn::Worse, "{own:#?}");
-    assert!((own.levels[1].change.unwrap() - 0.2).abs() < 1e-3 && other.levels.len() == 1, "{other:#?}");
-    assert!((other.values[0] - 0.5).abs() < 1e-3 && (other.cpu_ns[11] / other.cpu_ns[0] - 1.2).abs() < 1e-3);
 }

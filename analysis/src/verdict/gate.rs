@@ -15,9 +15,8 @@ pub struct GateMetric {
 
 /// The metrics that are compared, the cost of a message first. Messages per second and goodput
 /// have the ratios of the time turned round.
-pub const COMPARED: [GateMetric; 7] = [
+pub const COMPARED: [GateMetric; 6] = [
     GateMetric { metric: Metric::CpuPerMessageNs, name: "cpu", title: "CPU, both ends" },
-    GateMetric { metric: Metric::CpuReferenceRatio, name: "relative-cpu", title: "CPU / reference" },
     GateMetric { metric: Metric::TimePerMessageNs, name: "time", title: "time" },
     GateMetric { metric: Metric::SenderCpuPerMessageNs, name: "sender-cpu", title: "sender CPU" },
     GateMetric { metric: Metric::ReceiverCpuPerMessageNs, name: "receiver-cpu", title: "receiver CPU" },

@@ -27,9 +27,6 @@ pub struct CompareArgs {
     /// Draw a conclusion from one run on each side, although two runs also differ by chance
     #[arg(long)]
     pub trust_single_runs: bool,
-    /// Draw it from the CPU time itself, where all runs have a reference cell
-    #[arg(long)]
-    pub absolute: bool,
     /// Classify the samples of all receipts by the rules in this file
     #[arg(long, value_name = "FILE", help_heading = "Receipt")]
     pub rules: Option<PathBuf>,
@@ -52,8 +49,7 @@ pub struct CompareArgs {
 #[command(next_help_heading = "Verdict")]
 pub struct GateArgs {
     /// Metrics that decide the conclusion on arms or runs and the exit code: cpu (of both
-    /// ends; of runs with a reference cell relative-cpu), time, sender-cpu, receiver-cpu,
-    /// p50, p99 (of round trips)
+    /// ends), time, sender-cpu, receiver-cpu, p50, p99 (of round trips)
     #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = DEFAULT_GATE, value_parser = gate)]
     pub gate: Vec<Metric>,
     /// A verdict needs a difference beyond this share

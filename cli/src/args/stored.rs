@@ -149,16 +149,13 @@ pub struct ExportForm {
 /// `nettoll history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// A metric: cpu (of both ends; relative to the reference cell where all runs have it), time, sender-cpu, receiver-cpu, p50, p99 (of round
+    /// A metric: cpu (of both ends), time, sender-cpu, receiver-cpu, p50, p99 (of round
     /// trips), or any name of the CSV, such as goodput_bit_per_s
     #[arg(value_name = "METRIC", default_value = "time", value_parser = metric)]
     pub metric: Metric,
     /// The study, by its name; without it that of the latest run
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
-    /// The CPU time itself, where all runs have a reference cell
-    #[arg(long)]
-    pub absolute: bool,
     /// Words for each run: its date, the kernel of its hosts, or the commit of nettoll
     // Listed with their meanings they make a list that man pages cannot hold within a paragraph.
     #[arg(long, value_name = "WHAT", default_value = "date", hide_possible_values = true)]

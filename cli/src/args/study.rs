@@ -141,10 +141,6 @@ pub struct WeaveArgs {
     /// Compare the arms both woven and in turn, in two runs, and say whether both agree
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub check: bool,
-    /// Measure a reference cell too (UDP_STREAM, 1 KiB), in each block, with --woven in turns of milliseconds with the
-    /// others: `compare` and `history` then give CPU time relative to it, so that the machine's speed of the day is in both
-    #[arg(long, conflicts_with_all = ["stored", "arm", "check", "pilot"])]
-    pub reference_cell: bool,
     /// With --dry-run: weave the arms for 5 s, store that run, and predict from it the smallest difference that 10 s
     /// show here
     #[arg(long, requires = "dry_run", conflicts_with = "stored")]

@@ -13,7 +13,6 @@ use crate::support::tool::Tool;
 crate::claims!(
     a_difference_is_told_in_every_form_and_by_the_exit_code,
     several_runs_are_compared_as_runs,
-    runs_of_different_days_are_compared_relative_to_the_reference_cell,
     what_runs_do_not_share_is_listed_and_the_rest_compared,
     what_cannot_be_compared_is_refused,
 );
@@ -159,53 +158,6 @@ fn several_runs_are_compared_as_runs() -> Result<(), Skip> {
     tool.run(&["study", "quick", "--dry-run", "--like", "few"]).refused(2, &["6 blocks"]);
     tool.run(&["study", "quick", "--like", "usual0"]).refused(2, &["--dry-run"]);
     tool.run(&["report", "usual0", "--gate", "goodput"]).refused(2, &["'goodput' is no metric of a gate"]);
-    Ok(())
-}
-
-/// The machine is up to 30 % slower on some days; the cells cost the same, relative to the reference cell.
-fn runs_of_different_days_are_compared_relative_to_the_reference_cell() -> Result<(), Skip> {
-    let tool = Tool::new();
-    tool.study(&PLAN.replace("seed = 3", "seed = 3\n    reference_cell = true"), &["-J"]).done();
-    let run = tool.stored();
-    assert_eq!((run.run().plan.cells.len(), run.run().plan.reference_place()), (4, Some(3)));
-    let days = [1.0, 1.1, 0.9, 1.2, 1.3, 1.15, 0.95, 1.25, 1.05, 1.0, 1.2];
-    for (day, speed) in days.into_iter().enumerate() {
-        made(&tool, &run, &format!("runs/day{day}"), speed, BLOCKS);
-    }
-    let sides = ["runs/day0,runs/day1,runs/day2", "runs/day3,runs/day4,runs/day5"];
-    let compare = |more: &[&str]| tool.run(&[&["compare", sides[0], sides[1]], more].concat());
-    let text = compare(&[]);
-    assert_eq!(text.code, Some(0), "{text:#?}");
-    text.says("CPU / reference is relative to the reference cell (UDP_STREAM 1024 B: ");
-    let found = compare(&["-J"]).json();
-    let figures = &found["comparisons"][0]["figures"];
-    assert_eq!((&figures["metrics"][0]["metric"], &figures["metrics"][0]["gate"]), (&"cpu_reference_ratio".into(), &true.into()));
-    assert!(figures["metrics"].as_array().unwrap().iter().any(|one| one["metric"] == "cpu_per_message_ns" && one["gate"] == false));
-    let absolute = compare(&["--absolute"]);
-    assert!(matches!(absolute.code, Some(3 | 4)), "{absolute:#?}");
-    absolute.says("not relative to the reference cell");
-    // Another kernel may have changed the reference cell as well.
-    let facts = "runs/day5/hosts/a.json";
-    let mut other: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(tool.path().join(facts)).unwrap()).unwrap();
-    other["kernel"] = "2.4".into();
-    std::fs::write(tool.path().join(facts), other.to_string()).unwrap();
-    compare(&[]).says("Changes are of the CPU time itself");
-
-    let history = |more: &[&str]| tool.run(&[&["history", "cpu"], more].concat());
-    history(&[]).done().says("Values are relative to the reference cell (UDP_STREAM 1024 B)");
-    let found = history(&["-J"]).done().json();
-    assert_eq!((&found["metric"], &found["reference_cell"]), (&"cpu_reference_ratio".into(), &"UDP_STREAM 1024 B".into()));
-    let scatter = |history: &serde_json::Value| {
-        let cells = history["cells"].as_array().unwrap().iter().filter(|cell| cell["cell"]["size"] != 1_024);
-        let of_cell = |cell: &serde_json::Value| {
-            // The first is the run as it was measured.
-            let values: Vec<f64> = cell["values"].as_array().unwrap().iter().filter_map(serde_json::Value::as_f64).skip(1).collect();
-            values.iter().fold(0.0, |most: f64, value| most.max(*value)) / values.iter().fold(f64::MAX, |least, value| least.min(*value))
-        };
-        cells.map(of_cell).fold(0.0, f64::max)
-    };
-    let [relative, absolute] = [scatter(&found), scatter(&history(&["--absolute", "-J"]).json())];
-    assert!(relative < 1.01 && absolute > 1.3, "{relative} {absolute}");
     Ok(())
 }
 

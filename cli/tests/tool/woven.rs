@@ -28,7 +28,6 @@ crate::claims!(
     several_flows_both_ways_and_rates_are_woven,
     ways_and_many_arms_are_rounds_around_a_reference,
     ways_are_woven_where_they_can_be_and_a_line_says_why,
-    a_sweep_takes_turns_with_the_reference_cell,
     a_check_compares_them_the_other_way,
     a_woven_run_is_measured_again_and_pooled,
     a_woven_run_that_was_stopped_is_gone_on_with,
@@ -231,32 +230,6 @@ fn ways_and_many_arms_are_rounds_around_a_reference() -> Result<(), Skip> {
     }
     let trials = found["trials"].as_u64().unwrap() + found["failed"].as_u64().unwrap();
     assert_eq!((found["verdicts"].as_array().unwrap().len(), trials), (8, 30), "the first in both groups");
-    Ok(())
-}
-
-fn a_sweep_takes_turns_with_the_reference_cell() -> Result<(), Skip> {
-    let sweep = ["study", "size", "--test", "UDP_STREAM,TCP_RR", "--size", "64", "--reference-cell"];
-    let dry = |more: &[&str]| Tool::new().run(&[&sweep[..], &["--dry-run"], more].concat());
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let woven = dry(&["--woven", "--blocks", "9"]).done();
-    assert!(plain(&woven.stderr).contains("cells are woven") && plain(&woven.stdout).contains("9 instances of 1 group"), "{woven:#?}");
-    let turn = dry(&["--blocks", "9"]).done();
-    assert!(!turn.stderr.contains("woven") && plain(&turn.stdout).contains("3 cells in 9 blocks"), "{turn:#?}");
-    dry(&["--woven", "--link", "ethernet 10M"]).refused(1, &["the link takes long to drain"]);
-    dry(&["--arm", "a", "--arm", "b"]).refused(2, &["--reference-cell"]);
-    Tool::new().run(&["study", "ways", "--reference-cell", "--dry-run"]).refused(2, &["compared with plain send"]);
-    need_root()?;
-    let tool = Tool::new();
-    let found = tool.run(&[&sweep[..], &["--woven", "--blocks", "3", "-J"]].concat()).done().json();
-    let plan = tool.stored().run().plan;
-    assert!(plan.woven && plan.reference_place() == Some(1), "{plan:?}");
-    // Where other tests keep the CPUs busy, an instance may have no slice that both ends measured.
-    let cells = found["cells"].as_array().unwrap();
-    for cell in cells.iter().filter(|cell| cell["trials"] == 3 && cells[1]["trials"] == 3) {
-        let ratio = &cell["metrics"]["cpu_reference_ratio"]["value"];
-        assert_eq!(ratio.as_f64().is_some_and(|ratio| ratio > 0.0), cell["label"] != cells[1]["label"], "{cell:#}");
-    }
-    tool.run(&["report"]).done();
     Ok(())
 }
 

@@ -81,7 +81,7 @@ pub fn unfit(plan: &Plan) -> Option<Unfit> {
     let are_ways = plan.arms.len() < 2;
     let settings: Vec<_> = plan.arms.iter().map(crate::Arm::host_settings).collect();
     let of_plan = [
-        (are_ways && plan.reference_cell.is_none() && plan.cells_by_way().iter().all(|alike| alike.len() < 2), Unfit::NoArms),
+        (are_ways && plan.cells_by_way().iter().all(|alike| alike.len() < 2), Unfit::NoArms),
         (plan.fleet.is_some() || !plan.hosts.is_empty() || settings.iter().any(|arm| !arm.hosts.is_empty()), Unfit::Machines),
         (plan.receipt.is_some(), Unfit::Receipt),
         (!matches!(plan.end, PlanEnd::Length(_)), Unfit::Count),

@@ -1,8 +1,7 @@
 //! Groups of a woven study: the cells or arms that take turns in an instance, around a reference.
 //!
 //! ```text
-//! arms: a cell in each arm around the first; ways of sending: cells that differ in their way alone around plain `send`;
-//! a reference cell: all cells around it
+//! arms: a cell in each arm around the first; ways of sending: cells that differ in their way alone around plain `send`
 //!   -> groups of eight at most, each with the reference
 //!   -> ways that cannot be woven: trials in turn, next to one of the reference
 //! ```
@@ -13,7 +12,7 @@ use super::Plan;
 use super::fitness::{Unfit, unfit_cell};
 use crate::api::Api;
 use crate::cell::Cell;
-use crate::woven::{MOST_ARMS, SliceTimes};
+use crate::woven::MOST_ARMS;
 
 /// A cell in an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +41,6 @@ impl Group {
 
 /// The groups of a plan, whose arms or ways take turns.
 pub(super) fn of(plan: &Plan) -> Vec<Group> {
-    if let Some(reference) = plan.reference_place() {
-        return around(plan, reference);
-    }
     match plan.arms.len() {
         0 | 1 => plan.cells_by_way().into_iter().flat_map(|alike| of_ways(plan, &alike)).collect(),
         arms => {
@@ -73,22 +69,6 @@ fn woven(reference: Member, others: &[Member]) -> Vec<Group> {
     let groups = others.len().div_ceil(MOST_ARMS - 1).max(1);
     let each = others.chunks(others.len().div_ceil(groups).max(1));
     each.map(|others| Group { members: [&[reference], others].concat(), in_turn: None }).collect()
-}
-
-/// All cells around the reference cell: those whose slices are as long together, those in turn near one of its trials.
-fn around(plan: &Plan, reference: usize) -> Vec<Group> {
-    let (short, long): (Vec<usize>, Vec<usize>) = (0..plan.cells.len())
-        .filter(|cell| *cell != reference)
-        .partition(|cell| SliceTimes::of(&plan.cells[*cell], MOST_ARMS).is_ok_and(|times| times == SliceTimes::SHORT));
-    let kinds = [short, long].into_iter().filter(|cells| !cells.is_empty());
-    let groups = kinds.flat_map(|cells| of_ways(plan, &[&[reference], cells.as_slice()].concat()));
-    groups.flat_map(|group| if group.in_turn.is_some() { split(group) } else { vec![group] }).collect()
-}
-
-/// A group in turn as groups that are no larger than woven ones.
-fn split(group: Group) -> Vec<Group> {
-    let in_turn = group.in_turn;
-    woven(group.reference(), &group.members[1..]).into_iter().map(|part| Group { in_turn, ..part }).collect()
 }
 
 fn of_ways(plan: &Plan, alike: &[usize]) -> Vec<Group> {

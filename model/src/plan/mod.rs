@@ -15,7 +15,6 @@ mod groups;
 mod link_check;
 pub mod raw;
 pub mod receipt;
-mod reference;
 mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,10 +141,6 @@ pub struct Plan {
     /// True where settings outside the hosts that nettoll makes may be changed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub host_wide: bool,
-    /// The cell that CPU times are relative to where runs of different days are compared, one of the cells; `None`
-    /// where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_cell: Option<Box<Cell>>,
     /// Cells, in the order in which reports show them.
     pub cells: Vec<Cell>,
 }
@@ -201,11 +196,6 @@ impl Plan {
         let on_link = |cell: &Cell| self.link_of(cell) == *link;
         let pairs = |cell: &Cell| cell.conditions.link_load.pairs.max(cell.conditions.most_hosts().saturating_sub(1));
         self.cells_run().iter().filter(|cell| on_link(cell)).map(pairs).max().unwrap_or(0)
-    }
-
-    /// Place of the reference cell; `None` without one.
-    pub fn reference_place(&self) -> Option<usize> {
-        self.reference_cell.as_deref().and_then(|reference| self.cells.iter().position(|cell| cell == reference))
     }
 
     /// The groups of a woven plan: what runs together, around a reference.

@@ -74,9 +74,6 @@ pub struct RawPlan {
     /// written in plans: it is the user's word, and holds for one run.
     #[serde(skip)]
     pub host_wide: bool,
-    /// True where the reference cell is measured as well.
-    #[serde(default)]
-    pub reference_cell: bool,
     /// Tables of cells; each crosses its levels. [`RawPlan::parse`] reads them.
     #[serde(skip)]
     pub cells: Vec<Levels>,
@@ -151,7 +148,7 @@ pub struct RawLink {
 
 /// The keys of each table, for naming a wrong one.
 const KEYS: [(&str, &str); 6] = [
-    ("", "name title about reference seed trial blocks link hosts on_loss data_port receipt arms reference_cell cells"),
+    ("", "name title about reference seed trial blocks link hosts on_loss data_port receipt arms cells"),
     ("trial", "length messages bytes least warmup budget"),
     ("blocks", "least most precision confidence"),
     ("link", "kind mtu offloads"),

@@ -6,7 +6,6 @@ use super::describe;
 use super::error::PlanError;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
-use super::reference;
 use super::{ApprovedPlan, Blocks, FleetPlan, Plan, PlanEnd};
 use crate::arm::Arm;
 use crate::cell::{Cell, Level};
@@ -47,9 +46,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
     let blocks = resolve_blocks(&raw.blocks)?;
     let arms = Arm::parse_all(&raw.arms)?;
     let arms_send = arms.iter().flat_map(|arm| &arm.settings).any(|setting| matches!(setting.level(), Some(Level::Api(_))));
-    let mut cells = resolve_cells(&raw.cells, overrides, arms_send)?;
-    let reference_cell = raw.reference_cell.then(|| Box::new(reference::cell()));
-    reference_cell.iter().for_each(|cell| reference::insert(&mut cells, cell));
+    let cells = resolve_cells(&raw.cells, overrides, arms_send)?;
     let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
     let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len())?;
     check_mtu(raw.link.mtu, &cells)?;
@@ -75,10 +72,8 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
         arms,
         woven: false,
         host_wide: raw.host_wide,
-        reference_cell,
         cells,
     };
-    reference::check(&plan)?;
     check_hosts(&plan)?;
     plan.title = raw.title.as_deref().map_or_else(|| Ok(raw.name.clone()), |title| describe::fill("title", title, &plan))?;
     let description = resolve_description(raw.description.as_deref().unwrap_or_default())?;
@@ -124,7 +119,6 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     if plan.arms.len() == 1 {
         return Err(crate::arm::ArmError::Number(1).into());
     }
-    reference::check(plan)?;
     if let (true, Some(why)) = (plan.woven, super::unfit(plan)) {
         return Err(PlanError::Unfit(why));
     }
@@ -172,7 +166,7 @@ fn resolve_link(raw: &RawPlan) -> Result<Link, PlanError> {
     }
 }
 
-pub(super) fn value(key: &'static str, value: impl ToString, reason: &'static str) -> PlanError {
+fn value(key: &'static str, value: impl ToString, reason: &'static str) -> PlanError {
     PlanError::Value { key, value: value.to_string(), reason }
 }
 

@@ -143,7 +143,6 @@ fn stream(group: &Group) -> Table {
     let rows = rows.tight(false).words(("Limit", 6, ["", "limit"]), |cell| limit(cell.limit)).tight(true).level(Level::Usual);
     let usual = [
         known(7, Metric::CpuPerMessageNs, Shown::Margin),
-        known(8, Metric::CpuReferenceRatio, Shown::Margin),
         // A figure that a cost model is made of has to be seen.
         known(if counts_wakeups(group) { 8 } else { 5 }, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
         billed(4, Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs),
@@ -168,7 +167,6 @@ fn costs(group: &Group) -> Table {
     let rows = rows.tight(false).words(("Limit", 8, ["", "limit"]), |cell| limit(cell.limit)).tight(true);
     let more = [
         (8, Metric::CpuPerMessageNs, Shown::Margin),
-        (8, Metric::CpuReferenceRatio, Shown::Margin),
         (7, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
         (6, Metric::SenderBilledPerMessageNs, Shown::Margin),
         (6, Metric::ReceiverBilledPerMessageNs, Shown::Margin),
@@ -196,7 +194,6 @@ fn round_trips(groups: &[&Group]) -> Table {
         ("Transactions/s", 5, ["", "trans/s"], Metric::MessagesPerS),
         ("Sender CPU/transaction", 7, ["CPU/trans.", "sender"], Metric::SenderCpuPerMessageNs),
         ("Receiver CPU/transaction", 7, ["CPU/trans.", "receiver"], Metric::ReceiverCpuPerMessageNs),
-        ("CPU / reference", 7, ["CPU", "/ reference"], Metric::CpuReferenceRatio),
         ("Sender billed/transaction", 2, ["billed", "sender"], Metric::SenderBilledPerMessageNs),
         ("Receiver billed/transaction", 2, ["billed", "receiver"], Metric::ReceiverBilledPerMessageNs),
         ("Wake-ups/transaction", 1, ["wake-ups", "/trans."], Metric::ReceiverWakeupsPerMessage),

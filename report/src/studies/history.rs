@@ -43,10 +43,6 @@ pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Do
     let (first, others) = order.split_at(order.len().min(AT_TOP));
     let mut blocks: Vec<Block> = drawn(first).into_iter().collect();
     blocks.push(Block::Paragraph(span(history).into()));
-    blocks.extend(history.reference_cell.as_ref().map(|cell| {
-        let words = "Values are relative to the reference cell";
-        Block::Paragraph(format!("{words} ({cell}) of the same run; its own are multiples of their median, CPU times absolute.").into())
-    }));
     blocks.extend(Block::warnings(notes.iter().cloned().chain(alike(history)).collect()));
     let changed: Vec<&CellHistory> = history.cells.iter().filter(|cell| cell.levels.len() > 1).collect();
     blocks.extend(changed.iter().map(|cell| changes(history, cell, by)));
@@ -147,7 +143,6 @@ fn newest(history: &History, by: Axis) -> crate::document::Table {
         .figures(("Runs", 5, ["", "runs"]), |cell| cell.values.len().to_string())
         .figures(("Level", 8, ["", "level"]), |cell| last(cell).map(|level| write(level.value)))
         .figures(("Change", 7, ["", "change"]), |cell| last(cell).and_then(|level: Level| level.change).map(number::change))
-        .figures(("CPU", 8, ["CPU", "newest run"]), |cell| cell.cpu_ns.last().copied().map(number::time))
         .words(("Since", 6, ["", "since"]), since)
         .table()
 }
@@ -184,7 +179,6 @@ fn panel(history: &History) -> Panel {
         analysis::result::Unit::PerSecond => "/s",
         analysis::result::Unit::Share => "%",
         analysis::result::Unit::Bytes => "B",
-        analysis::result::Unit::Ratio => "x",
         analysis::result::Unit::Count | analysis::result::Unit::PerMessage | analysis::result::Unit::Index => "",
     };
     Panel { zero: false, ..Panel::of(history.title, unit).joined(true) }

@@ -255,13 +255,7 @@ fn two_receipts_row_by_row() {
         figures: analysis::runs::compare_runs(
             [&[&values], &[&values]],
             &[],
-            &analysis::runs::Demands {
-                threshold: 0.02,
-                confidence: 0.95,
-                gate: &analysis::verdict::GATE,
-                trust_single_runs: true,
-                of_machine: &[],
-            },
+            &analysis::runs::Demands { threshold: 0.02, confidence: 0.95, gate: &analysis::verdict::GATE, trust_single_runs: true },
         ),
         receipts: Some(receipts),
     };

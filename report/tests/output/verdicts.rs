@@ -113,7 +113,7 @@ fn a_machine_against_itself_in_a_terminal() {
 }
 
 /// As a user asks who trusts that runs do not differ of themselves.
-const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &GATE, trust_single_runs: true, of_machine: &[] };
+const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &GATE, trust_single_runs: true };
 
 /// Two runs of which the second is slower.
 pub fn between() -> RunComparison {

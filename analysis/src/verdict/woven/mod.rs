@@ -12,7 +12,7 @@ mod series;
 
 pub(crate) use doubts::SURE;
 pub use outlook::{Scatter, Smallest, WOVEN_TIME};
-pub use rounds::{Measure, Within, aging, around_reference, levels, within};
+pub use rounds::{Measure, Within, aging, levels, within};
 pub use series::{WovenSeries, WovenSide};
 
 use model::plan::{Blocks, PlanEnd};

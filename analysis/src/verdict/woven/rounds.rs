@@ -88,30 +88,20 @@ pub struct Within {
     pub rounds: usize,
 }
 
-/// Logarithms of an arm's values in the rounds that count.
-fn by_round(slices: &[Slice], arm: u32, value: &dyn Fn(&Slice) -> Option<f64>) -> BTreeMap<u32, f64> {
-    let its = slices.iter().filter(|slice| slice.arm == arm && slice.counts());
-    its.filter_map(|slice| Some((slice.round, value(slice)?.ln()))).into_map()
-}
-
 /// Log ratios of the rounds that both arms have, in the order of time.
-fn log_ratios([baseline, candidate]: [BTreeMap<u32, f64>; 2]) -> Vec<f64> {
+fn log_ratios(cell: [&Cell; 2], slices: &[Slice], arms: [u32; 2], measure: Measure) -> Vec<f64> {
+    let of = |side: usize| -> BTreeMap<u32, f64> {
+        let its = slices.iter().filter(|slice| slice.arm == arms[side] && slice.counts());
+        its.filter_map(|slice| Some((slice.round, measure.of(cell[side], slice)?.ln()))).into_map()
+    };
+    let (baseline, candidate) = (of(0), of(1));
     baseline.iter().filter_map(|(round, value)| Some(candidate.get(round)? - value)).collect()
-}
-
-/// Shift of CPU time of both ends from the reference cell to the cell of an arm within an instance, as a logarithm: of the
-/// reference per message that each end has handled, for its losses say nothing of the machine's speed.
-pub fn around_reference([reference, cell]: [&Cell; 2], slices: &[Slice], arm: u32) -> Option<f64> {
-    let handled = |slice: &Slice| Some(Measure::Sender.of(reference, slice)? + Measure::Receiver.of(reference, slice)?);
-    let both = |slice: &Slice| Measure::BothEnds.of(cell, slice);
-    hodges_lehmann(&log_ratios([by_round(slices, 0, &handled), by_round(slices, arm, &both)]))
 }
 
 /// The shift from an arm to another within an instance; `cells` are those that they run. `None` without a
 /// round of both.
 pub fn within(cells: [&Cell; 2], slices: &[Slice], arms: [u32; 2], measure: Measure) -> Option<Within> {
-    let of = |side: usize| by_round(slices, arms[side], &|slice| measure.of(cells[side], slice));
-    let ratios = log_ratios([of(0), of(1)]);
+    let ratios = log_ratios(cells, slices, arms, measure);
     let value = hodges_lehmann(&ratios)?;
     Some(Within { value, deviation: median::deviation(&ratios).unwrap_or_default(), lag_one: lag_one(&ratios), rounds: ratios.len() })
 }

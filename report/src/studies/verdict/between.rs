@@ -1,7 +1,6 @@
 //! Runs compared with the first.
 
 use analysis::answer::Answer;
-use analysis::reference::ReferenceChange;
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 use analysis::runs::{FiguresCompared, RunComparison, RunsCompared};
 use attribution::{Comparison, Difference, Verdict};
@@ -37,11 +36,10 @@ pub fn heading(between: &RunComparison) -> String {
 fn one(runs: &RunsCompared, answer: Option<&Answer>) -> Vec<Block> {
     let names = [&runs.baseline, &runs.candidate].map(|ids| name(ids));
     let names = [names[0].as_str(), names[1].as_str()];
-    let FiguresCompared { cells: labels, compared, unpaired, reference_cell } = &runs.figures;
+    let FiguresCompared { cells: labels, compared, unpaired } = &runs.figures;
     let figures = Figures { names, compared, labels, alike: &[], shown: &[] };
     let mut blocks: Vec<Block> = Block::charts(charts::changes(compared, names, labels, &[]).map(Chart::Forest)).into_iter().collect();
     blocks.extend(figures.blocks(answer));
-    blocks.extend(reference_cell.iter().map(|reference| Block::Aside(relative(reference).into())));
     let differences = &runs.differences;
     blocks.extend(
         (!differences.is_empty()).then(|| Block::Warnings(vec![format!("Not the same: {}", named(differences, "more difference"))])),
@@ -60,16 +58,6 @@ fn one(runs: &RunsCompared, answer: Option<&Answer>) -> Vec<Block> {
         std::iter::once(receipts(all)).chain(rows)
     });
     std::iter::once(Block::piece(figures.heading(), blocks)).chain(receipts).collect()
-}
-
-/// How changes are relative to the reference cell, and how that changed itself; or why they are not.
-fn relative(reference: &ReferenceChange) -> String {
-    let ReferenceChange { cell, cpu_ns: [before, after], absolute_for } = reference;
-    let own = format!("{cell}: {} -> {}, {}", number::time(*before), number::time(*after), number::change(after / before - 1.0));
-    match absolute_for.first() {
-        None => format!("CPU / reference is relative to the reference cell ({own}); the other figures are absolute."),
-        Some(first) => format!("Changes are of the CPU time itself, not relative to the reference cell ({own}): {first}"),
-    }
 }
 
 /// The first of some texts, and how many there are `more`.
