@@ -67,7 +67,7 @@ pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
         rows.push(bar(Row::printed(format!("{what}: runs that exit 3"), found as f64, "", slowed.len()), ">= 9 of 10", runs, found >= 9));
         rows.push(Row::printed(
             format!("{what}: change found, in the median run"),
-            median(&changes(&slowed)).unwrap_or(f64::NAN),
+            median(&changes(&slowed)).map_or(f64::NAN, |change| 1.0 + change),
             "x",
             slowed.len(),
         ));

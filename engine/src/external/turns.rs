@@ -220,7 +220,7 @@ impl Reader {
             Ok(()) | Err(Errno::ESRCH) => {}
             Err(errno) => return Err(format!("cannot be stopped between its turns (killpg: {errno}); compare in turn (--in-turn)")),
         }
-        // On another CPU it stops at once; on this one it does not run any more.
+        // On this CPU it does not run any more; on another one it ends its system call first.
         let time = clock::monotonic();
         let give_up = Instant::now() + STOP_LIMIT;
         let family = loop {

@@ -76,8 +76,10 @@ fn streams_of(socket: &Socket) -> io::Result<u16> {
 /// Addresses of this end of the association.
 fn addresses_of(socket: &Socket) -> io::Result<Vec<IpAddr>> {
     let mut room = [0; 1_024];
-    let length = sys::socket::get(socket.as_raw_fd(), libc::IPPROTO_SCTP, SCTP_GET_LOCAL_ADDRS, &mut room)?;
-    Ok(unpacked(&room[..length]))
+    // The length that the kernel returns is that of the addresses, without what stands before them
+    // (sctp_getsockopt_local_addrs() in its net/sctp/socket.c). Their number is in the answer.
+    sys::socket::get(socket.as_raw_fd(), libc::IPPROTO_SCTP, SCTP_GET_LOCAL_ADDRS, &mut room)?;
+    Ok(unpacked(&room))
 }
 
 /// `struct sockaddr_in` or `sockaddr_in6`, as sctp_bindx(3) packs them.

@@ -199,8 +199,11 @@ impl Controller<'_> {
         for address in task.cell.xbind.iter().flat_map(|addresses| addresses.all()) {
             check_local(SocketAddr::new(*address, task.local.port()), self.origin)?;
         }
-        self.ports = None;
-        self.ports = self.allowance.apply(task)?;
+        let lease = self.allowance.apply(task)?;
+        // An endpoint that was started takes one task: another one, or a task without an endpoint, keeps no ports.
+        if matches!(self.turn, Turn::Has { started: Some(_), .. }) && self.ports.is_none() {
+            self.ports = lease;
+        }
         Ok(())
     }
 
@@ -230,6 +233,7 @@ impl Controller<'_> {
         if started.replace(started.unwrap_or_else(Instant::now)).is_none() {
             self.ticket.begin();
         }
+        self.ports = None;
         way.near.extend_from_slice(frame);
         Ok(())
     }

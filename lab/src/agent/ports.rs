@@ -55,8 +55,10 @@ impl Ports {
     /// Words for why there are not as many.
     pub fn take(&self, wanted: u32) -> Result<PortLease<'_>, String> {
         let mut held = self.held();
-        let is_free =
-            |start: u32| start + wanted <= self.count && !held.taken.iter().any(|one| one.start < start + wanted && start < one.end);
+        let is_free = |start: u32| {
+            let end = start.saturating_add(wanted);
+            start < end && end <= self.count && !held.taken.iter().any(|one| one.start < end && start < one.end)
+        };
         let starts = [held.next, 0].into_iter().chain(held.taken.iter().map(|one| one.end));
         let Some(start) = starts.filter(|start| is_free(*start)).min_by_key(|start| (*start < held.next, *start)) else {
             let others = match held.taken.iter().map(|one| one.end - one.start).sum::<u32>() {
@@ -97,7 +99,7 @@ mod tests {
         drop(second);
         assert_eq!(ports.take(2).unwrap().first(), 7_002, "between two that run");
         drop(first);
-        assert_eq!(ports.take(2).unwrap().first(), 7_002);
-        assert!(ports.take(6).is_err());
+        assert_eq!(ports.take(2).unwrap().first(), 7_000);
+        assert!([0, 6, u32::MAX].into_iter().all(|wanted| ports.take(wanted).is_err()));
     }
 }

@@ -38,7 +38,8 @@ impl EndpointProcess {
     /// # Errors
     /// What the system answered.
     pub fn start(program: &str, own: bool) -> io::Result<Self> {
-        // In the group of its host: whoever ends that by its group ends a user's program too.
+        // In the group of its host: a signal to that group ends a user's program too, unless it takes turns in a woven
+        // trial, in a group of its own.
         let (process, commands, answers) =
             process::piped(Command::new(program).arg("__endpoint").env("NT_NAMESPACE", if own { "own" } else { "machine" }))?;
         let process = Arc::new(Mutex::new(process));

@@ -16,8 +16,9 @@ use crate::session::turn;
 /// path [`SLOW_ROUNDS`] round trips more.
 pub const STEP_LIMIT: Duration = Duration::from_secs(30);
 
-/// Time in which an end that does not answer any more may report its failure.
-const FAILURE_LIMIT: Duration = Duration::from_millis(200);
+/// Time in which an end that does not answer any more may report its failure: a program is killed before, which may take
+/// seconds.
+const FAILURE_LIMIT: Duration = Duration::from_secs(3);
 
 /// One value for each role.
 #[derive(Debug, Clone, Copy, Default)]
@@ -144,10 +145,15 @@ impl Trial<'_> {
     /// The failure that an end of it reports, if one does at once.
     pub fn failure_of_end(&mut self) -> Option<TrialError> {
         const AWAITED: &str = "the reason of an end";
-        match self.hear(Instant::now() + FAILURE_LIMIT, AWAITED) {
-            Ok((role, gone @ EndpointMessage::Gone(_))) => Some(self.out_of_turn(role, AWAITED, &gone).into()),
-            Ok(_) | Err(TrialError::Host(HostError::Silent { .. })) => None,
-            Err(error) => Some(error),
+        let deadline = Instant::now() + FAILURE_LIMIT;
+        loop {
+            match self.hear(deadline, AWAITED) {
+                Ok((role, gone @ EndpointMessage::Gone(_))) => return Some(self.out_of_turn(role, AWAITED, &gone).into()),
+                // What it said before.
+                Ok(_) => {}
+                Err(TrialError::Host(HostError::Silent { .. })) => return None,
+                Err(error) => return Some(error),
+            }
         }
     }
 
