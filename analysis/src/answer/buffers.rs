@@ -22,11 +22,14 @@ pub fn of(analysis: &Analysis) -> Answer {
     let own = map.autotuned.as_ref().filter(|_| !is_over_autotuning(map));
     let mut headline = match (chosen, own) {
         (Some((_, cell)), Some(own)) => format!(
-            "Leave the buffers to autotuning: {}; {} reach {}.",
+            "{} {}; {} reach {}.",
+            // No advice on what is not shown.
+            if grade == Grade::Open { "Autotuning reaches" } else { "Leave the buffers to autotuning:" },
             rate(&own.goodput_bit_per_s),
             pair(map, cell),
             rate(&cell.goodput_bit_per_s)
         ),
+        (Some((_, cell)), None) if grade == Grade::Open => format!("{} reach {}.", pair(map, cell), reached(cell)),
         (Some((_, cell)), None) => format!("Use {}: {}.", pair(map, cell), reached(cell)),
         (None, _) => format!("No plateau: {} reach {}.", pair(map, fastest(map)), reached(fastest(map))),
     };

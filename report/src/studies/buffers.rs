@@ -224,7 +224,7 @@ fn knee(map: &BufferMap) -> Vec<String> {
     let surely = match knee.surely {
         Some(place) if place == knee.buffer => "its whole interval does".to_owned(),
         Some(place) => format!("the whole interval does from {} on", cell(place)),
-        None => "from none on the whole interval does: more blocks would tell".to_owned(),
+        None => "no pair's whole interval does: more blocks would tell".to_owned(),
     };
     let reaches = match map.cells[map.diagonal[knee.at]].goodput_bit_per_s.interval {
         Some(_) => "interval",
@@ -238,10 +238,10 @@ fn knee(map: &BufferMap) -> Vec<String> {
             knee.plateau_cells
         ),
         format!(
-            "To use: {}. Its median, {} {}, is the first to reach it; {surely}.",
-            cell(knee.buffer),
+            "The smallest pair whose median, {} {}, reaches it: {}; {surely}.",
             number::bits(goodput.value),
-            plus_minus(&goodput)
+            plus_minus(&goodput),
+            cell(knee.buffer)
         ),
     ]
 }

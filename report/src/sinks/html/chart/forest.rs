@@ -1,8 +1,8 @@
 //! Forest plots: changes and their intervals against the threshold that a verdict needs.
 //!
 //! The axis is of the logarithm of the ratio, labelled in per cent: twice and half lie equally far
-//! from none, and -100 % is never reached. It ends where the intervals do; an interval beyond a factor of ten
-//! is cut, with an arrow.
+//! from none, and -100 % is never reached. It ends where the intervals do. What an interval has beyond a factor
+//! of ten from every change is cut, with an arrow; a change never is.
 
 use maud::{Markup, html};
 
@@ -23,11 +23,13 @@ impl Tint {
     }
 }
 
-/// Ratio beyond which an interval is cut.
+/// Factor beyond the changes at which an interval is cut.
 const MOST: f64 = 10.0;
 /// Changes that an axis may label.
-const TICKS: [f64; 23] =
-    [-0.9, -0.8, -0.7, -0.6, -0.5, -0.4, -0.3, -0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0];
+const TICKS: [f64; 26] = [
+    -0.99, -0.98, -0.95, -0.9, -0.8, -0.7, -0.6, -0.5, -0.4, -0.3, -0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0,
+    4.0, 6.0, 9.0,
+];
 /// Room above the rows, and below them for ticks and the title of the axis.
 const TOP: f64 = 22.0;
 const FOOT: f64 = 42.0;
@@ -42,14 +44,19 @@ pub fn drawings(forest: &Forest, shape: Shape) -> Markup {
 
 /// Logarithms of the ratios at both ends of the axis.
 fn reach(forest: &Forest) -> [f64; 2] {
-    let rows = forest.rows.iter().flat_map(|one| one.interval.into_iter().flatten().chain([one.value]));
-    let around = [0.0, forest.threshold * 1.5, -forest.threshold * 1.5];
-    let all = rows.chain(around).map(log).filter(|at| at.is_finite());
-    let [low, high] = all.fold([0.0_f64, 0.0_f64], |[low, high], at| [low.min(at), high.max(at)]);
+    let [least, largest] = ends(forest.rows.iter().map(|one| one.value));
+    let [low, high] = ends(forest.rows.iter().filter_map(|one| one.interval).flatten());
+    let [inner, outer] = ends([forest.threshold * 1.5, -forest.threshold * 1.5].into_iter());
     let most = MOST.ln();
-    let [low, high] = [low.max(-most), high.min(most)];
+    let [low, high] = [low.max(least - most).min(least).min(inner), high.min(largest + most).max(largest).max(outer)];
     let room = ((high - low) * 0.05).max(0.002);
     [low - room, high + room]
+}
+
+/// Least and largest logarithm of the ratios of changes, none among them.
+fn ends(shares: impl Iterator<Item = f64>) -> [f64; 2] {
+    let all = shares.map(log).filter(|at| at.is_finite());
+    all.fold([0.0_f64, 0.0_f64], |[low, high], at| [low.min(at), high.max(at)])
 }
 
 /// Logarithm of the ratio of a change.
@@ -96,22 +103,20 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
     // Both sides are named, next to the line of none where there is room.
     let side = |text: &str| text.chars().count() as f64 * LETTER + 24.0;
     let less = (none - 8.0).max(side(forest.sides[0])).min(width - side(forest.sides[1]) - 16.0);
-    // Next to bars that have their texts above them, lines end below the texts.
-    let lines = |at: f64| match in_line {
-        true => format!("M{} {}V{}", short(at), short(TOP - 4.0), short(bottom)),
-        false => {
-            let row = |place: usize| TOP + row * place as f64 + line;
-            (0..forest.rows.len())
-                .map(|place| format!("M{} {}V{}", short(at), short(row(place) + 20.0), short(row(place) + 42.0)))
-                .collect()
-        }
+    // Next to bars that have their texts above them, lines and the band end below the texts.
+    let stretches: Vec<[f64; 2]> = match in_line {
+        true => vec![[TOP - 4.0, bottom]],
+        false => (0..forest.rows.len()).map(|place| TOP + row * place as f64 + line).map(|top| [top + 20.0, top + 42.0]).collect(),
     };
+    let lines = |at: f64| stretches.iter().map(|[top, end]| format!("M{} {}V{}", short(at), short(*top), short(*end))).collect::<String>();
     html! {
         svg .chart.forest .(shape.name()) viewBox={ "0 0 " (short(width)) " " (short(height)) } role="img" aria-label=(alt)
             data-alone={ "0 -" (short(above)) " " (short(width)) " " (short(height + above)) } {
             title { (forest.title) }
             @if forest.threshold > 0.0 {
-                rect .threshold x=(short(band[0])) y=(short(TOP - 4.0)) width=(short(band[1] - band[0])) height=(short(bottom - TOP + 4.0)) {}
+                @for [top, end] in &stretches {
+                    rect .threshold x=(short(band[0])) y=(short(*top)) width=(short(band[1] - band[0])) height=(short(end - top)) {}
+                }
             }
             path .grid d=(ticks.iter().map(|(at, _)| lines(across(*at))).collect::<String>()) {}
             path .axis d=(lines(none)) {}
@@ -194,6 +199,15 @@ mod tests {
         let [low, high] = reach(&forest(&[(0.02, [-0.999, 1e9])]));
         assert!(low > log(-0.95) && high < log(12.0), "one wild interval is cut");
         assert_eq!(drawings(&forest(&[(0.02, [-0.999, 1e9])]), Shape::Column).into_string().matches("class=\"bars\"").count(), 2);
+    }
+
+    /// As of one send for 32 datagrams, which costs a fifteenth.
+    #[test]
+    fn no_change_is_cut() {
+        let forest = forest(&[(-0.94, [-0.944, -0.93]), (-0.91, [-0.92, -0.90]), (40.0, [38.0, 45.0])]);
+        let [low, high] = reach(&forest);
+        assert!(low < log(-0.944) && high > log(45.0), "{low} {high}");
+        assert_eq!(drawings(&forest, Shape::Column).into_string().matches("class=\"bars\"").count(), 0);
     }
 
     #[test]
