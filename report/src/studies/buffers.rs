@@ -238,7 +238,7 @@ fn knee(map: &BufferMap) -> Vec<String> {
             knee.plateau_cells
         ),
         format!(
-            "The smallest pair whose median, {} {}, reaches it: {}; {surely}.",
+            "The smallest pair whose median, {} {}, reaches it has {}; {surely}.",
             number::bits(goodput.value),
             plus_minus(&goodput),
             cell(knee.buffer)
