@@ -293,7 +293,7 @@ mod tests {
         let of = |table: &Table| form(table, "", NARROW[1]);
         assert_eq!(of(&table(5, "4.38")), Form::Whole);
         assert_eq!(of(&table(9, "4.38 (3.11–5.20)")), Form::Cards);
-        let mut behind = table(9, "4.38");
+        let mut behind = table(12, "4.38");
         behind.columns[5..].iter_mut().for_each(|column| column.level = Level::Usual);
         assert_eq!(of(&behind), Form::Answer);
     }
