@@ -157,8 +157,22 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
         options.push(option("TCP_CONGESTION", cell.cc.clone().map(OptionValue::Text), name(socket.tcp_congestion())));
         options.push(option("TCP_MAXSEG", None, number(socket.tcp_mss().map(|mss| mss as usize))));
     }
-    options.extend(sctp::options(&socket, task, !listens(task)));
+    options.extend(of_association(&socket, task));
     options
+}
+
+/// What an association has, where it was asked for.
+fn of_association(socket: &Socket, task: &Task) -> Vec<SocketOption> {
+    let streams = task.cell.nstreams.map(|streams| {
+        let got = sctp::streams_of(socket).map(usize::from);
+        option("SCTP_STATUS", Some(OptionValue::Number(streams.into())), number(got))
+    });
+    let asked = task.cell.xbind.as_ref().filter(|_| !listens(task));
+    let addresses = asked.map(|asked| {
+        let got = sctp::addresses_of(socket).map_or_else(|error| error.to_string(), |addresses| sctp::joined(&addresses));
+        option("SCTP_GET_LOCAL_ADDRS", Some(OptionValue::Text(sctp::joined(asked.all()))), OptionValue::Text(got))
+    });
+    streams.into_iter().chain(addresses).collect()
 }
 
 /// The options at the start of a trial, with what they have become by its end.
@@ -169,11 +183,11 @@ pub fn with_end(mut options: Vec<SocketOption>, at_end: Vec<SocketOption>) -> Ve
     options
 }
 
-pub(super) fn option(name: &str, asked: Option<OptionValue>, set: OptionValue) -> SocketOption {
+fn option(name: &str, asked: Option<OptionValue>, set: OptionValue) -> SocketOption {
     SocketOption { name: name.into(), asked, got: set.clone(), set }
 }
 
-pub(super) fn number(answer: io::Result<usize>) -> OptionValue {
+fn number(answer: io::Result<usize>) -> OptionValue {
     answer.map_or_else(|error| OptionValue::Text(error.to_string()), |value| OptionValue::Number(value as i64))
 }
 

@@ -5,12 +5,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 
-use model::control::Task;
-use model::end::{OptionValue, SocketOption};
 use model::order::Order as _;
 use socket2::Socket;
 
-use super::options::{number, option};
 use crate::error::SocketError;
 
 const SCTP_INITMSG: libc::c_int = 2;
@@ -44,29 +41,18 @@ pub(super) fn bind(socket: &Socket, addresses: &[IpAddr], port: u16) -> Result<(
     set.map_err(|answer| SocketError::new(format!("bind the association to {} (sctp_bindx)", list()), answer))
 }
 
-/// What the association has, where it was asked for.
-pub(super) fn options(socket: &Socket, task: &Task, connects: bool) -> Vec<SocketOption> {
-    let streams = task.cell.nstreams.map(|streams| {
-        let got = streams_of(socket).map(usize::from);
-        option("SCTP_STATUS", Some(OptionValue::Number(streams.into())), number(got))
-    });
-    let asked = task.cell.xbind.as_ref().filter(|_| connects);
-    let addresses = asked.map(|asked| {
-        let got = addresses_of(socket).map_or_else(|error| error.to_string(), |addresses| joined(&addresses));
-        option("SCTP_GET_LOCAL_ADDRS", Some(OptionValue::Text(joined(asked.all()))), OptionValue::Text(got))
-    });
-    streams.into_iter().chain(addresses).collect()
-}
-
 /// In the order of the addresses themselves: the kernel keeps its own.
-fn joined(addresses: &[IpAddr]) -> String {
+pub(super) fn joined(addresses: &[IpAddr]) -> String {
     let mut addresses: Vec<IpAddr> = addresses.to_vec();
     addresses.order();
     addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join("+")
 }
 
 /// Streams that this end may send by.
-fn streams_of(socket: &Socket) -> io::Result<u16> {
+///
+/// # Errors
+/// The kernel's answer.
+pub(super) fn streams_of(socket: &Socket) -> io::Result<u16> {
     let mut room = [0; 256];
     let length = sys::socket::get(socket.as_raw_fd(), libc::IPPROTO_SCTP, SCTP_STATUS, &mut room)?;
     let field = room[..length].get(OUTGOING).and_then(|bytes| bytes.try_into().ok());
@@ -74,7 +60,10 @@ fn streams_of(socket: &Socket) -> io::Result<u16> {
 }
 
 /// Addresses of this end of the association.
-fn addresses_of(socket: &Socket) -> io::Result<Vec<IpAddr>> {
+///
+/// # Errors
+/// The kernel's answer.
+pub(super) fn addresses_of(socket: &Socket) -> io::Result<Vec<IpAddr>> {
     let mut room = [0; 1_024];
     // The length that the kernel returns is that of the addresses, without what stands before them
     // (sctp_getsockopt_local_addrs() in its net/sctp/socket.c). Their number is in the answer.
