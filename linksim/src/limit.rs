@@ -111,7 +111,7 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
     carried.limit(Medium::of_link(link), link.rate()?)
 }
 
-/// What the sender's device sent, without the frames that found a full queue before the wire: those took no time of it.
+/// What the sender's device sent, without the frames that found a full queue before the wire: those took none of its time.
 /// The wire counts them of both directions, so that no more are left out than did not arrive.
 fn without_dropped(measured: &Measured) -> LinkCounters {
     let (sent, came) = (measured.sender_host.link, measured.receiver_host.link.rx_packets);

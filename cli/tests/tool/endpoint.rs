@@ -432,7 +432,7 @@ fn programs_that_ask_and_answer_take_turns() -> Result<(), Skip> {
     take_turns(&arms, "\"UDP_RR\", \"TCP_RR\"")
 }
 
-/// Its reason is told, and not that it was not heard of.
+/// The error gives its reason, not its silence.
 fn a_program_that_cannot_be_stopped_is_told_in_words() -> Result<(), Skip> {
     need_root()?;
     for (way, words) in [("forks", "has a process in a group of its own"), ("dies", "signal 9")] {

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::stored_runs::{copy, data};
 use crate::support::python::{Form, python};
 use crate::support::tool::Tool;
-use crate::support::{Skip, need_programs};
+use crate::support::{Skip, go, need_programs};
 
 crate::claims!(
     cells_of_many_runs_stand_below_one_line_of_names,
@@ -90,23 +90,8 @@ fn benchstat_has_a_line_for_each_trial() -> Result<(), Skip> {
     Ok(())
 }
 
-/// Go's own program, which `go` makes below the target directory once.
-fn benchstat() -> Result<PathBuf, Skip> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("benchstat");
-    let program = folder.join("benchstat");
-    if !program.is_file() {
-        let package = "golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da";
-        let made = Command::new("go").args(["install", package]).env("GOBIN", &folder).output();
-        let made = made.map_err(|error| Skip(format!("no go to make benchstat with: {error}")))?;
-        if !made.status.success() {
-            return Err(Skip(format!("no benchstat: {}", String::from_utf8_lossy(&made.stderr).trim())));
-        }
-    }
-    Ok(program)
-}
-
 fn benchstat_filters_and_compares_by_keys() -> Result<(), Skip> {
-    let benchstat = benchstat()?;
+    let benchstat = go::program("benchstat", "golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da")?;
     let tool = with_runs();
     tool.script(&[], "$NETTOLL export --benchstat sizes > sizes.txt; $NETTOLL export --benchstat arms > arms.txt").done();
     let run = |words: &[&str]| {

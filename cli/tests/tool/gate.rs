@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::stored_runs::copy;
 use crate::support::tool::{self, Answer, Tool};
-use crate::support::{Skip, need_programs};
+use crate::support::{Skip, go, need_programs};
 
 crate::claims!(
     a_comment_of_the_gate_alone_is_replaced,
@@ -429,23 +429,8 @@ fn gitlab_runs_the_same_gate() -> Result<(), Skip> {
     Ok(())
 }
 
-/// The linter of workflows, which `go` makes below the target directory once.
-fn actionlint() -> Result<PathBuf, Skip> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("actionlint");
-    let program = folder.join("actionlint");
-    if !program.is_file() {
-        let package = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
-        let made = Command::new("go").args(["install", package]).env("GOBIN", &folder).output();
-        let made = made.map_err(|error| Skip(format!("no go to make actionlint with: {error}")))?;
-        if !made.status.success() {
-            return Err(Skip(format!("no actionlint: {}", String::from_utf8_lossy(&made.stderr).trim())));
-        }
-    }
-    Ok(program)
-}
-
 fn actionlint_finds_nothing() -> Result<(), Skip> {
-    let program = actionlint()?;
+    let program = go::program("actionlint", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12")?;
     for workflow in ["nettoll-gate.yml", "nettoll-baseline.yml", "../../.github/workflows/ci.yml"] {
         // Scripts have a test of their own, with another linter's version.
         let found = Command::new(&program).args(["-shellcheck=", "-pyflakes="]).arg(ci(workflow)).output().unwrap();

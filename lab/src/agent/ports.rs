@@ -8,12 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Ports {
     first: u16,
     count: u32,
-    held: Mutex<Held>,
+    table: Mutex<PortTable>,
 }
 
 /// Numbers of ports, from 0.
 #[derive(Debug, Default)]
-struct Held {
+struct PortTable {
     /// Before the next trial's.
     next: u32,
     /// Of trials that run.
@@ -36,16 +36,16 @@ impl PortLease<'_> {
 
 impl Drop for PortLease<'_> {
     fn drop(&mut self) {
-        let mut held = self.ports.held();
-        let place = held.taken.iter().position(|numbers| *numbers == self.numbers);
-        place.map(|place| held.taken.swap_remove(place));
+        let mut table = self.ports.table();
+        let place = table.taken.iter().position(|numbers| *numbers == self.numbers);
+        place.map(|place| table.taken.swap_remove(place));
     }
 }
 
 impl Ports {
     /// From the first to the last.
     pub fn new(first: u16, last: u16) -> Self {
-        Self { first, count: u32::from(last.saturating_sub(first)) + 1, held: Mutex::default() }
+        Self { first, count: u32::from(last.saturating_sub(first)) + 1, table: Mutex::default() }
     }
 
     /// As many in a row as a trial may need, after those of the trial before, so that one just closed has
@@ -54,14 +54,14 @@ impl Ports {
     /// # Errors
     /// Words for why there are not as many.
     pub fn take(&self, wanted: u32) -> Result<PortLease<'_>, String> {
-        let mut held = self.held();
+        let mut table = self.table();
         let is_free = |start: u32| {
             let end = start.saturating_add(wanted);
-            start < end && end <= self.count && !held.taken.iter().any(|one| one.start < end && start < one.end)
+            start < end && end <= self.count && !table.taken.iter().any(|one| one.start < end && start < one.end)
         };
-        let starts = [held.next, 0].into_iter().chain(held.taken.iter().map(|one| one.end));
-        let Some(start) = starts.filter(|start| is_free(*start)).min_by_key(|start| (*start < held.next, *start)) else {
-            let others = match held.taken.iter().map(|one| one.end - one.start).sum::<u32>() {
+        let starts = [table.next, 0].into_iter().chain(table.taken.iter().map(|one| one.end));
+        let Some(start) = starts.filter(|start| is_free(*start)).min_by_key(|start| (*start < table.next, *start)) else {
+            let others = match table.taken.iter().map(|one| one.end - one.start).sum::<u32>() {
                 0 => String::new(),
                 others => format!(", of which other trials have {others}"),
             };
@@ -71,14 +71,14 @@ impl Ports {
             ));
         };
         let numbers = start..start + wanted;
-        held.next = numbers.end;
-        held.taken.push(numbers.clone());
-        drop(held);
+        table.next = numbers.end;
+        table.taken.push(numbers.clone());
+        drop(table);
         Ok(PortLease { ports: self, numbers })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, PortTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -142,7 +142,7 @@ impl Trial<'_> {
         }
     }
 
-    /// The failure that an end of it reports, if one does at once.
+    /// The failure that an end reports, if one does soon.
     pub fn failure_of_end(&mut self) -> Option<TrialError> {
         const AWAITED: &str = "the reason of an end";
         let deadline = Instant::now() + FAILURE_LIMIT;

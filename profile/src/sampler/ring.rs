@@ -10,7 +10,7 @@ use sys::{Access, Mapping, page_size};
 const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;
 
-/// The most memory of all rings of one kind together. The rings of one bound thread rarely need a tenth of it.
+/// The most memory of all rings of one kind together. The rings of one bound thread rarely need a tenth.
 pub(super) const ALL: usize = 256 << 20;
 /// The most memory of one ring.
 pub(super) const MOST: usize = 64 << 20;

@@ -1,6 +1,7 @@
 //! What every claim needs: the tool as a process, the runs it stored, and the
 //! processes it has on this machine.
 
+pub mod go;
 pub mod processes;
 pub mod python;
 pub mod stored;

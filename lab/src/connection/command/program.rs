@@ -42,7 +42,7 @@ fn read() -> io::Result<(u64, String)> {
     Ok((size, digest))
 }
 
-/// It as gzip packs it. Packed once: hosts that take it at the same time share the bytes.
+/// The program as gzip packs it. Packed once: hosts that take it at the same time share the bytes.
 pub(super) fn packed() -> io::Result<&'static [u8]> {
     static PACKED: OnceLock<Result<Vec<u8>, (io::ErrorKind, String)>> = OnceLock::new();
     match PACKED.get_or_init(|| pack().map_err(|error| (error.kind(), error.to_string()))) {
@@ -58,7 +58,7 @@ fn pack() -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// What is left of it to be sent.
+/// The rest of the program, to be sent.
 #[derive(Debug)]
 pub(super) enum Source {
     /// As it is.
