@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod complete;
 mod consent;
 mod endpoint;
 mod events;
@@ -48,6 +49,7 @@ use args::{Arguments, Command, Invocation};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
+    complete::answer();
     lab::set_tool(version::SHORT);
     let answered = args::parse().and_then(|asked| match asked {
         Invocation::Told(exit) => Ok(exit),

@@ -1,7 +1,9 @@
 //! The arguments of `nettoll help` and `nettoll completions`.
 
 use clap::Args;
-use clap_complete::Shell;
+use clap::builder::PossibleValuesParser;
+
+use crate::complete;
 
 /// The topic of `nettoll help` that says what columns mean.
 pub const COLUMNS: &str = "columns";
@@ -23,8 +25,8 @@ pub struct CompletionsArgs {
     /// The shell: bash, elvish, fish, powershell or zsh, such as in
     /// `source <(nettoll completions bash)`
     // Listed apart they would make a page that mandoc refuses.
-    #[arg(value_name = "SHELL", hide_possible_values = true)]
-    pub shell: Shell,
+    #[arg(value_name = "SHELL", hide_possible_values = true, value_parser = PossibleValuesParser::new(complete::shells()))]
+    pub shell: String,
 }
 
 /// The topic of `nettoll help` for one trial: its flags are those of the tool.

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::{Command, CommandFactory};
-use clap_complete::Shell;
 
 use crate::args::{Arguments, CompletionsArgs, GenerateArgs};
+use crate::complete;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -46,8 +46,8 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 /// Completions, each under the name by which its shell looks for it.
 fn completions(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
-    for (shell, name) in [(Shell::Bash, "nettoll"), (Shell::Zsh, "_nettoll"), (Shell::Fish, "nettoll.fish")] {
-        fs::write(directory.join(name), completions_of(shell))?;
+    for (shell, name) in [("bash", "nettoll"), ("zsh", "_nettoll"), ("fish", "nettoll.fish")] {
+        fs::write(directory.join(name), complete::registration(shell)?)?;
     }
     Ok(())
 }
@@ -57,20 +57,6 @@ fn completions(directory: &Path) -> io::Result<()> {
 /// # Errors
 /// An output that cannot be written.
 pub fn print_completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
-    output::write(&String::from_utf8_lossy(&completions_of(args.shell)))?;
+    output::write(&String::from_utf8_lossy(&complete::registration(&args.shell).context("write completions")?))?;
     Ok(Exit::Done)
-}
-
-fn completions_of(shell: Shell) -> Vec<u8> {
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut without_hidden(&Arguments::command()), "nettoll", &mut text);
-    text
-}
-
-/// The same command without those that nettoll starts itself as: the makers of
-/// completions offer hidden ones too, and clap cannot take a command away.
-fn without_hidden(tool: &Command) -> Command {
-    let settings = Command::new("nettoll").version(crate::version::SHORT).propagate_version(true).disable_help_subcommand(true);
-    let kept = visible(tool).cloned().collect::<Vec<_>>();
-    settings.args(tool.get_arguments().cloned()).groups(tool.get_groups().cloned()).subcommands(kept)
 }

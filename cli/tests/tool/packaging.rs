@@ -13,6 +13,7 @@ crate::claims!(
     the_page_of_reports_has_every_metric_and_column,
     completions_offer_every_command_and_flag_and_nothing_hidden,
     completions_are_printed_for_each_shell,
+    completions_offer_presets_workloads_and_stored_runs,
     the_pages_are_sound_to_mandoc,
     the_pages_are_shown_by_man,
     bash_completes_a_command,
@@ -145,27 +146,46 @@ fn completions_are_printed_for_each_shell() -> Result<(), Skip> {
         assert_eq!(printed.trim_end(), read(&tool, &format!("completions/{file}")).trim_end());
     }
     for shell in ["elvish", "powershell"] {
-        assert!(tool.run(&["completions", shell]).done().stdout.contains("--dry-run"), "{shell}");
+        assert!(tool.run(&["completions", shell]).done().stdout.contains("nettoll"), "{shell}");
     }
     tool.run(&["completions", "tcsh"]).refused(2, &["tcsh", "bash", "fish", "zsh"]);
     Ok(())
 }
 
+/// Words that nettoll offers for the last of those typed so far, as fish asks for them.
+fn offered(tool: &Tool, typed: &str) -> Vec<String> {
+    let answer = tool.script(&[], &format!("NETTOLL_COMPLETE=fish \"$NETTOLL\" -- {typed}")).done();
+    answer.stdout.lines().map(|line| line.split('\t').next().unwrap_or_default().to_owned()).collect()
+}
+
 fn completions_offer_every_command_and_flag_and_nothing_hidden() -> Result<(), Skip> {
-    let tool = generated();
-    for file in COMPLETIONS {
-        let text = read(&tool, &format!("completions/{file}"));
-        assert!(!text.contains("__host") && !text.contains("__generate"), "{file} offers a hidden command");
-        for command in commands(&tool) {
-            assert!(text.contains(&command), "{file} lacks {command}");
-            for flag in flags(&tool, &[&command]) {
-                // fish names `--json` as `-l json` and `-J` as `-s J`.
-                let name = flag.trim_start_matches('-');
-                let fish = if flag.starts_with("--") { format!("-l {name}") } else { format!("-s {name}") };
-                assert!(text.contains(if file.ends_with(".fish") { &fish } else { &flag }), "{file} lacks {flag} of {command}");
-            }
+    let tool = Tool::new();
+    let words = offered(&tool, "nettoll ''");
+    assert!(!words.iter().any(|word| word.starts_with("__")), "{words:?}");
+    for command in commands(&tool) {
+        assert!(words.contains(&command), "{command} is not offered: {words:?}");
+        let offered = offered(&tool, &format!("nettoll {command} --"));
+        for flag in flags(&tool, &[&command]).iter().filter(|flag| flag.starts_with("--")) {
+            assert!(offered.contains(flag), "{flag} of {command} is not offered: {offered:?}");
         }
     }
+    Ok(())
+}
+
+fn completions_offer_presets_workloads_and_stored_runs() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let run = "2026-11-28T08-00-00-quick-ab12";
+    tool.script(&[], &format!("mkdir -p runs/{run}; touch runs/{run}/run.json runs/notes.txt")).done();
+    assert_eq!(offered(&tool, "nettoll study inc"), ["incast"]);
+    assert_eq!(offered(&tool, "nettoll reference jac"), ["jacobson1988"]);
+    assert_eq!(offered(&tool, "nettoll workload W"), ["W1", "W2", "W3", "W4", "W5"]);
+    for typed in ["report", "show", "compare", "export", "study --again", "study quick --dry-run --like", "microscope --run"] {
+        assert_eq!(offered(&tool, &format!("nettoll {typed} 2026")), [run], "{typed}");
+    }
+    assert_eq!(offered(&tool, "nettoll report runs/n"), ["runs/notes.txt"]);
+    // Without a run there is none to offer, and nothing is said of it.
+    let answer = Tool::new().script(&[], "NETTOLL_COMPLETE=bash \"$NETTOLL\" -- nettoll report 2026").done();
+    assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("", ""));
     Ok(())
 }
 
@@ -195,9 +215,13 @@ fn the_pages_are_shown_by_man() -> Result<(), Skip> {
 
 fn bash_completes_a_command() -> Result<(), Skip> {
     need_programs(&["bash"])?;
-    let script =
-        "bash -c '. completions/nettoll; COMP_WORDS=(nettoll stu); COMP_CWORD=1; _nettoll nettoll stu nettoll; echo ${COMPREPLY[@]}'";
-    assert_eq!(generated().script(&[], script).done().stdout, "study\n");
+    let script = concat!(
+        r#"nettoll() { "$NETTOLL" "$@"; }; export -f nettoll; . completions/nettoll; "#,
+        r#"COMP_WORDS=(nettoll stu); COMP_CWORD=1; _clap_complete_nettoll nettoll stu nettoll; echo "${COMPREPLY[@]}""#
+    );
+    let tool = generated();
+    tool.write("script", script);
+    assert_eq!(tool.script(&[], "bash script").done().stdout, "study\n");
     Ok(())
 }
 
