@@ -253,7 +253,10 @@ impl Pair<'_> {
             }
             _ if same.is_empty() && open.is_empty() && lead.comparison.overall.mean.ratio.is_some() => {
                 let mean = CellChange::new(0, &lead.comparison.overall.mean, lead.comparison.threshold);
-                format!("{candidate} {verb}{}{both}, at every {}{}.", self.against(metric, &mean, ""), self.places.word, self.places.tail())
+                let better = shown.iter().all(|one| one.direction == Direction::Better);
+                let (direction, word) = (if better { "better" } else { "worse" }, self.places.word);
+                let clause = self.against(metric, &mean, " on average");
+                format!("{candidate} {verb}{clause}{both}; {direction} at every {word}{}.", self.places.tail())
             }
             _ => format!("{candidate} {verb}{} than {baseline}{both}{rest}.", self.bare(metric, shown)),
         }

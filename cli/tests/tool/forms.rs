@@ -357,8 +357,8 @@ fn a_dry_run_answers_in_json() -> Result<(), Skip> {
     assert_eq!(told["plan"]["title"], "What one message costs, UDP, 64 B");
     assert_eq!(
         told["plan"]["about"],
-        "It sends messages of 64 B over UDP on this machine's loopback. It measures how many messages arrive each second and how much CPU \
-         time a message costs either end."
+        "It sends messages of 64 B over UDP on this machine's loopback. It measures how many messages arrive each second, and the CPU \
+         time of a message at each end."
     );
     assert!(!tool.path().join("runs").exists());
     tool.run(&["study", "quick", "--dry-run", "-J", "--size", "0"]).refused_in_json(2, &["0 bytes is not a size"]);
