@@ -61,7 +61,7 @@ pub fn write(kernels: &[Kernel]) -> String {
             }
         }
     }
-    let _ = writeln!(text, "\nEvery one of them offers: {}.", everywhere.join(", "));
+    let _ = writeln!(text, "\nAll of these kernels offer: {}.", everywhere.join(", "));
     text
 }
 
