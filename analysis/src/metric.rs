@@ -163,31 +163,29 @@ metrics! {
     TimePerMessageNs { name: "time_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter),
         title: "Time per message", head: "Time/message", column: ["", "time"],
         value: |trial| time_per_message(trial.measured, trial.cell) }
-    /// Messages per second at the sender, shown where any were lost.
+    /// Messages per second at the sender, shown if any message was lost.
     SentMessagesPerS { name: "sent_messages_per_s", unit: Unit::PerSecond, bound: Bound::Sent, better: Some(HigherIsBetter),
         title: "Messages/s at the sender", head: "Sent/s", column: ["", "sent/s"],
         value: |trial| rate(&trial.measured.sender, trial.sent()) }
-    /// Service demand of both ends together, per message that was delivered: the sender's
-    /// per message sent, with that of datagrams that were lost on top, and the receiver's per message received.
+    /// CPU time (service demand) of both ends together, per delivered message. The sender's part includes the
+    /// datagrams that were lost.
     CpuPerMessageNs { name: "cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "CPU of both ends per message", head: "CPU/message, both ends", column: ["CPU/message", "both ends"],
         value: |trial| {
             let [sender, receiver] = [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs].map(|end| end.value(trial));
             Some(of_both_ends(sender?, receiver?, sent_per_delivered(trial.measured, trial.cell.test)?))
         } }
-    /// Service demand of the sender: CPU time of its process, of interrupts and of
-    /// ksoftirqd, per message it sent. Absent where both ends send, and at a sender
-    /// that spins until its next message is due.
+    /// Service demand of the sender: CPU time of its process, of interrupts and of ksoftirqd, per message
+    /// that it sent. Absent if both ends send, and if the sender spins until its next message is due.
     SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Sender CPU per message", head: "Sender CPU/message", column: ["CPU/message", "sender"],
         value: |trial| per(cpu(&trial.measured.sender), trial.sent()) }
-    /// Service demand of the receiver: the same CPU time of its end, per message it
-    /// received.
+    /// Service demand of the receiver: the same CPU time of its end, per message that it received.
     ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Exclusion::BothWays,
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
-    /// The part of the sender's CPU time per message that the kernel bills before the sender runs: an estimate, a
-    /// probe's time of one wake-up times its wake-ups.
+    /// The part of the sender's CPU time per message that the kernel bills before the sender runs. It is an
+    /// estimate: a probe's time for one wake-up times the sender's wake-ups.
     SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
         title: "Sender's CPU time that was billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
         value: |trial| billed(trial, Role::Sender, trial.sent()) }
@@ -195,56 +193,55 @@ metrics! {
     ReceiverBilledPerMessageNs { name: "receiver_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWays,
         title: "Receiver's CPU time that was billed before it ran", head: "Receiver billed/message", column: ["billed", "receiver"],
         value: |trial| billed(trial, Role::Receiver, trial.received()) }
-    /// Service demand of the sender per KiB it sent.
+    /// Service demand of the sender per KiB that it sent.
     SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
         value: |trial| per_kib(&trial.measured.sender) }
-    /// Service demand of the receiver per KiB it received.
+    /// Service demand of the receiver per KiB that it received.
     ReceiverCpuPerKibNs { name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Exclusion::BothWays,
         title: "Receiver CPU per KiB", head: "Receiver CPU/KiB", column: ["CPU/KiB", "receiver"],
         value: |trial| per_kib(&trial.measured.receiver) }
-    /// Busy time of all CPUs of the machine per message received, netperf's figure.
-    /// Absent of trials with fewer than 100 busy ticks.
+    /// Busy time of all CPUs of the machine per message received, which is netperf's figure. Absent for
+    /// trials with fewer than 100 busy ticks.
     HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Busy time of all CPUs per message", head: "Host CPU/message", column: ["host CPU", "/message"],
         value: host_cpu }
-    /// Share of the measured time that the sender kept the CPUs busy that it can use:
-    /// those that its flows are bound to, or one for each thread that is free to move.
+    /// Busy share of the CPUs that the sender can use, in the measured time: the CPUs to which its flows are
+    /// bound, or one for each thread that is not bound.
     SenderBusyShare { name: "sender_busy_share", unit: Unit::Share, bound: Bound::SenderBusy,
         title: "Sender busy", head: "Sender busy", column: ["busy", "sender"],
         value: |trial| busy(&trial.measured.sender) }
-    /// Share of the measured time that the receiver kept the CPUs busy that it can use.
+    /// Busy share of the CPUs that the receiver can use, in the measured time.
     ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share, bound: Bound::ReceiverBusy,
         title: "Receiver busy", head: "Receiver busy", column: ["busy", "receiver"],
         value: |trial| busy(&trial.measured.receiver) }
-    /// Share of the measured time that the sender was ready but waited for a
-    /// CPU; of several flows the mean.
+    /// Share of the measured time in which the sender was ready but waited for a CPU; with several flows
+    /// their mean.
     SenderRunDelayShare { name: "sender_run_delay_share", unit: Unit::Share, bound: Bound::SenderWait,
         title: "Sender waiting for a CPU", head: "Sender without CPU", column: ["no CPU", "sender"],
         value: |trial| waited(&trial.measured.sender) }
-    /// Share of the measured time that the receiver was ready but waited for a CPU.
+    /// Share of the measured time in which the receiver was ready but waited for a CPU.
     ReceiverRunDelayShare { name: "receiver_run_delay_share", unit: Unit::Share, bound: Bound::ReceiverWait,
         title: "Receiver waiting for a CPU", head: "Receiver without CPU", column: ["no CPU", "receiver"],
         value: |trial| waited(&trial.measured.receiver) }
-    /// Datagrams (or answers) lost, as a share of those sent over the whole trial.
+    /// Lost datagrams (or answers) as a share of those sent, over the whole trial.
     LossShare { name: "loss_share", unit: Unit::Share, bound: Bound::Share, better: Some(LowerIsBetter),
         title: "Lost", head: "Lost", column: ["", "loss"],
         value: |trial| loss_share(trial.cell.test, &trial.measured.sender.total, &trial.measured.receiver.total) }
-    /// Times that the receiver slept, each a later wake-up, per message received.
+    /// Number of times that the receiver slept and was woken, per message received.
     ReceiverWakeupsPerMessage { name: "receiver_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Exclusion::BothWays,
         title: "Receiver wake-ups per message", head: "Wake-ups/message", column: ["wake-ups", "/message"],
         value: |trial| per(trial.measured.receiver.switches.voluntary as f64, trial.received()) }
-    /// Times that the sender slept, per message sent.
+    /// Number of times that the sender slept and was woken, per message sent.
     SenderWakeupsPerMessage { name: "sender_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Exclusion::BothWays,
         title: "Sender wake-ups per message", head: "Sender wake-ups/message", column: ["wake-ups", "sender"],
         value: |trial| per(trial.measured.sender.switches.voluntary as f64, trial.sent()) }
-    /// Frames that crossed the link from the sender per message, over the whole
-    /// trial; a GSO packet counts once.
+    /// Frames that the sender put on the link, per message, over the whole trial; a GSO packet counts once.
     FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrBulk,
         title: "Frames per message", head: "Frames/message", column: ["frames", "/message"],
         value: |trial| frames(trial.measured) }
-    /// TCP segments sent again in the measured part of a trial; absent where another
-    /// protocol or a stack of its own carries the messages.
+    /// TCP segments sent again in the measured part of a trial. Absent if another protocol than the kernel's
+    /// TCP carries the messages.
     Retransmits { name: "retransmits", unit: Unit::Count, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Segments sent again per trial", head: "Resent", column: ["", "resent"],
         value: |trial| retransmits(trial.measured, trial.cell) }
@@ -252,75 +249,73 @@ metrics! {
     RoundTripP50Ns { name: "round_trip_p50_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Median round trip of a trial", head: "Median round trip", column: ["round trip", "median"],
         value: |trial| trial.round_trips?.percentile(50.0) }
-    /// Median over trials of the trial's 99th percentile of round-trip times, of
-    /// trials with 1,000 transactions or more.
+    /// Median over trials of the trial's 99th percentile of round-trip times; only trials with 1,000
+    /// transactions or more.
     RoundTripP99Ns { name: "round_trip_p99_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "99th percentile of the round trips of a trial", head: "99 % round trip", column: ["round trip", "99 %"],
         value: |trial| trial.round_trips.filter(|trips| trips.transactions() + trips.missing() >= LEAST_TRANSACTIONS)?.percentile(99.0) }
-    /// Payload bits per second that came back to the sender, where both ends send.
+    /// Payload bits per second that the sender received, if both ends send.
     BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::ReceivedBack, better: Some(HigherIsBetter),
         title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],
         value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.in_window().bytes as f64).map(|bytes| bytes * 8.0) }
-    /// Messages per second that the schedule of an offered rate has, all flows
-    /// together.
+    /// Offered rate in messages per second, of all flows together.
     OfferedMessagesPerS { name: "offered_messages_per_s", unit: Unit::PerSecond, bound: Bound::NotNegative,
         title: "Messages/s offered", head: "Offered/s", column: ["", "offered/s"],
         value: |trial| Some(trial.cell.rate?.messages_per_second(trial.cell.size) * f64::from(trial.cell.flows)) }
-    /// Share of the schedule of an offered rate that was not sent in time.
+    /// Share of the messages of an offered rate that were not sent in time.
     BehindShare { name: "behind_share", unit: Unit::Share, bound: Bound::Share, better: Some(LowerIsBetter),
         title: "Share of the schedule sent late", head: "Sent late", column: ["", "sent late"],
         value: |trial| behind_share(&trial.measured.sender) }
-    /// Smoothed difference of the times that neighbouring stamped datagrams took
-    /// (RFC 3550, section 6.4.1).
+    /// Smoothed difference between the one-way times of successive stamped datagrams (RFC 3550, section
+    /// 6.4.1).
     JitterNs { name: "jitter_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Jitter", head: "Jitter", column: ["", "jitter"],
         value: |trial| Some(trial.measured.receiver.one_way.as_ref()?.jitter as f64) }
-    /// Stamped datagrams that came after one with a higher number, as a share of
-    /// those received.
+    /// Share of the received stamped datagrams that arrived after a datagram with a higher number.
     ReorderedShare { name: "reordered_share", unit: Unit::Share, bound: Bound::Share, better: Some(LowerIsBetter),
         title: "Out of order", head: "Out of order", column: ["", "out of order"],
         value: |trial| trial.measured.receiver.one_way.as_ref().and_then(|way| per(way.out_of_order as f64, way.messages as f64)) }
-    /// Shortest time that a stamped datagram took, the difference of the ends'
-    /// clocks taken off; it may be wrong by `clock_error_ns`.
+    /// Shortest one-way time of a stamped datagram, corrected for the difference of the ends' clocks; its
+    /// error is at most `clock_error_ns`.
     LeastWayNs { name: "least_way_ns", unit: Unit::Nanoseconds, bound: Bound::Any, better: Some(LowerIsBetter),
         title: "Shortest way of a datagram", head: "Shortest way", column: ["", "shortest way"],
         value: |trial| {
             let clock = trial.measured.clock.map_or(0.0, |clock| clock.offset_ns as f64);
             Some(trial.measured.receiver.one_way.as_ref()?.base as f64 - clock)
         } }
-    /// Largest error of the difference of the ends' clocks; 0 where both read one
-    /// clock.
+    /// Largest error of the difference of the ends' clocks; 0 if both read one clock.
     ClockErrorNs { name: "clock_error_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative,
         title: "Error of the clocks' difference", head: "Clock error", column: ["clock", "error"],
         value: |trial| {
             trial.measured.receiver.one_way.as_ref()?;
             Some(trial.measured.clock.map_or(0.0, |clock| clock.error_ns as f64))
         } }
-    /// Evenness of the flows, by Jain's index of what arrived of each in the measured time: 1 where all have the same share, 1/n where one
-    /// of n has everything; of trials with several flows that end by time.
+    /// Fairness of the flows: Jain's index over the bytes that arrived from each in the measured time. It is
+    /// 1 if all flows have the same share, 1/n if one flow of n has everything. Only for trials with several
+    /// flows that end by time.
     FairnessIndex { name: "fairness_index", unit: Unit::Index, bound: Bound::Share, better: Some(HigherIsBetter),
         title: "Fairness of the flows (Jain)", head: "Fairness", column: ["", "fairness"],
         value: fairness }
-    /// Time from the first message that was sent to the last that arrived, of cells with a number of messages
-    /// (`count`) whose ends read one clock, where all arrived.
+    /// Time from the first sent message to the last arrived one. Only for cells with a number of messages
+    /// (`count`) whose ends read one clock, if all messages arrived.
     CompletionNs { name: "completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until all have arrived", head: "All arrived after", column: ["all", "arrived"],
         value: completion }
-    /// Time from the first message that was sent until half of the flows had all of theirs, likewise of a cell with
-    /// several flows: their median completion time.
+    /// Median completion time of flows: the time from the first sent message until half of the flows had all
+    /// their messages. Only for such cells with several flows.
     FlowCompletionNs { name: "flow_completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until half of the flows have arrived", head: "Half of the flows after", column: ["half", "arrived"],
         value: flow_completion }
-    /// Largest resident memory of the sender's process in the trial, its buffers of messages among it.
+    /// Largest resident memory of the sender's process in the trial, with its message buffers.
     SenderResidentBytes { name: "sender_resident_bytes", unit: Unit::Bytes, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Sender's largest resident memory", head: "Sender memory", column: ["memory", "sender"],
         value: |trial| resident(&trial.measured.sender) }
-    /// Likewise of the receiver's.
+    /// Largest resident memory of the receiver's process in the trial.
     ReceiverResidentBytes { name: "receiver_resident_bytes", unit: Unit::Bytes, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Receiver's largest resident memory", head: "Receiver memory", column: ["memory", "receiver"],
         value: |trial| resident(&trial.measured.receiver) }
-    /// Payload bits per second for which a link with a rate leaves room, with the
-    /// frames and acknowledgements that were counted.
+    /// Payload rate of a link with a limited rate: the payload bits per second that it can carry with the
+    /// counted frames and acknowledgements.
     LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::NotNegative,
         title: "Limit of the link", head: "Link's limit", column: ["link's", "limit"],
         value: limit }

@@ -29,74 +29,75 @@ macro_rules! apis {
         $rows! {
             /// `send`.
             one_message::Send = "send" { carries: Test::ALL, linux: "any", change: "none" },
-            /// `sendto` on a socket that is not connected: the route is looked up for every message.
-            one_message::Sendto = "sendto" { carries: Test::DATAGRAMS, receive: [Recv, Recvfrom], linux: "any", change: "a socket that is not connected; it may serve many peers" },
-            /// `sendmsg` with one piece of memory.
-            one_message::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, receive: [Recvmsg, Recvmsg], linux: "any", change: "headers around each message" },
+            /// `sendto` on an unconnected socket: the kernel looks up the route for every message.
+            one_message::Sendto = "sendto" { carries: Test::DATAGRAMS, receive: [Recv, Recvfrom], linux: "any", change: "an unconnected socket, which may serve many peers" },
+            /// `sendmsg` with one buffer.
+            one_message::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, receive: [Recvmsg, Recvmsg], linux: "any", change: "a msghdr for each message" },
             /// `sendmmsg`.
-            many_messages::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: 32, receive: [Recv, Recvmmsg], linux: "3.0", change: "several messages at hand, with a header each" },
-            /// `writev`, a piece of memory for each message.
-            many_messages::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: 32, linux: "any", change: "several messages at hand, with a piece of memory each" },
-            /// `send` with `MSG_MORE`: the kernel makes full segments; what is left is pushed at the end of
-            /// a part of the trial.
-            one_message::SendMore = "send-more" { carries: Test::BYTE_STREAMS, linux: "2.4", change: "a flag, and a push after the last message of a burst" },
-            /// `send` of many datagrams as one packet, cut by the device or just before it (`UDP_SEGMENT`);
-            /// of one size that fit the MTU, at most 64, or as many as 65,507 bytes hold.
+            many_messages::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: 32, receive: [Recv, Recvmmsg], linux: "3.0", change: "several messages ready at once, with an mmsghdr for each" },
+            /// `writev` with a buffer for each message.
+            many_messages::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: 32, linux: "any", change: "several messages ready at once, with an iovec for each" },
+            /// `send` with `MSG_MORE`: the kernel waits for full segments. At the end of a part of the trial
+            /// nettoll pushes the rest.
+            one_message::SendMore = "send-more" { carries: Test::BYTE_STREAMS, linux: "2.4", change: "MSG_MORE, and a push after the last message of a burst" },
+            /// `send` of many datagrams as one packet (`UDP_SEGMENT`), which the device segments, or the kernel
+            /// just before the device. The datagrams have one size and fit the MTU; a call takes at most 64 of
+            /// them, and 65,507 bytes.
             gso::Gso = "gso" { carries: Test::DATAGRAMS, batch: 32, packs: true, receive: [Recv, Gro],
-                linux: "5.0", change: "several messages of one size to one peer, side by side in memory; UDP_GRO and its sizes at the receiver" },
-            /// `io_uring_enter` with many sends; of a stream each is linked to the one before it.
+                linux: "5.0", change: "several messages of one size to one peer, contiguous in memory; UDP_GRO and its sizes at the receiver" },
+            /// `io_uring_enter` with many sends. The sends of a stream are linked, so that they run in order.
             uring::Uring = "uring" { carries: Test::OPEN_CONNECTIONS, batch: 32, receive: [Multishot, Multishot],
-                linux: "6.0", change: "a ring for requests and answers, and a ring of buffers at the receiver; containers often forbid it" },
-            /// The same, taken from the ring by a thread of the kernel's, whose CPU time is counted as the
+                linux: "6.0", change: "an io_uring, and a ring of buffers at the receiver; containers often forbid io_uring" },
+            /// As `uring`, but a kernel thread takes the sends from the ring. Its CPU time counts as the
             /// sender's.
             uring::UringSqpoll = "uring-sqpoll" { carries: Test::STREAMS, batch: 32, receive: [Multishot, Multishot],
-                linux: "6.0", change: "a ring that a thread of the kernel's serves, which takes a CPU while it polls" },
-            /// The same from the program's own pages.
+                linux: "6.0", change: "an io_uring with a kernel thread, which takes a CPU while it polls" },
+            /// As `uring`, from the program's own pages.
             uring::UringZerocopy = "uring-zerocopy" { carries: Test::STREAMS, batch: 32, receive: [Multishot, Multishot], lends: true,
-                linux: "6.0", change: "a ring, and messages that stay as they are until the kernel is done with them" },
-            /// `send` with `MSG_ZEROCOPY`, and `recvmsg` for the kernel's notices after every 16.
+                linux: "6.0", change: "an io_uring, and messages that stay unchanged until the kernel has finished with them" },
+            /// `send` with `MSG_ZEROCOPY`, and `recvmsg` for the kernel's completion notices after every 16
+            /// messages.
             one_message::Zerocopy = "zerocopy" { carries: Test::STREAMS, lends: true,
-                linux: "4.14, datagrams 5.0", change: "messages that stay as they are until the kernel's notice is read from the error queue" },
-            /// Packets as by `gso`, with `MSG_ZEROCOPY`.
+                linux: "4.14, datagrams 5.0", change: "messages that stay unchanged until the program has read the kernel's notice from the error queue" },
+            /// As `gso`, with `MSG_ZEROCOPY`.
             gso::GsoZerocopy = "gso-zerocopy" { carries: Test::UDP_STREAMS, batch: 32, packs: true, receive: [Recv, Gro], lends: true,
-                linux: "5.0", change: "what gso needs, and messages that stay as they are until the kernel's notice is read" },
+                linux: "5.0", change: "the needs of gso, and messages that stay unchanged until the program has read the kernel's notice" },
             /// `sendfile` from a file in memory.
-            one_message::Sendfile = "sendfile" { carries: Test::STREAMS, lends: true, linux: "2.6.33", change: "messages that lie in a file" },
-            /// `vmsplice` into a pipe and `splice` from it into the socket: two calls a message.
-            one_message::Splice = "splice" { carries: Test::STREAMS, lends: true, linux: "2.6.17", change: "messages that lie in whole pages and stay as they are, and a pipe" },
-            /// `send` on a socket of MPTCP.
-            one_message::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "a socket of IPPROTO_MPTCP, at both ends" },
-            /// `send` on a socket of SCTP; `--nodelay` is its own option, and it has a congestion control
-            /// of its own.
-            one_message::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, linux: "2.6", change: "a socket of IPPROTO_SCTP, at both ends" },
-            /// `send` on a TCP socket whose bytes the kernel encrypts (AES-128-GCM, TLS 1.2), with keys
-            /// that nettoll sets in place of a handshake.
-            one_message::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, at both ends" },
-            /// `send` of a packet of IP on a raw socket, with headers that nettoll makes, past the sender's
-            /// UDP; what fits the MTU.
-            raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, linux: "any", change: "CAP_NET_RAW, and the headers of IP and UDP before each message" },
-            /// `send` of a frame of Ethernet on a packet socket (`AF_PACKET`), past its IP as well; what
-            /// fits the MTU, not over loopback.
+            one_message::Sendfile = "sendfile" { carries: Test::STREAMS, lends: true, linux: "2.6.33", change: "messages in a file" },
+            /// `vmsplice` into a pipe and `splice` from the pipe into the socket: two calls a message.
+            one_message::Splice = "splice" { carries: Test::STREAMS, lends: true, linux: "2.6.17", change: "messages in whole pages that stay unchanged, and a pipe" },
+            /// `send` on an MPTCP socket.
+            one_message::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "an IPPROTO_MPTCP socket at both ends" },
+            /// `send` on an SCTP socket. `--nodelay` sets SCTP's own option; SCTP has its own congestion
+            /// control.
+            one_message::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, linux: "2.6", change: "an IPPROTO_SCTP socket at both ends" },
+            /// `send` on a TCP socket whose bytes the kernel encrypts (AES-128-GCM, TLS 1.2). nettoll sets the
+            /// keys without a handshake.
+            one_message::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, both at both ends" },
+            /// `send` of an IP packet on a raw socket. nettoll makes the headers, so the sender's UDP is
+            /// bypassed. Messages have to fit the MTU.
+            raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, linux: "any", change: "CAP_NET_RAW, and IP and UDP headers before each message" },
+            /// `send` of an Ethernet frame on a packet socket (`AF_PACKET`), which also bypasses the sender's
+            /// IP. Messages have to fit the MTU; not over loopback.
             raw::Packet = "packet" { over: Packets, carries: Test::DATAGRAMS,
-                linux: "2.2", change: "CAP_NET_RAW, and all headers of a frame before each message; routes and neighbours are the program's to know" },
-            /// Many frames from a ring that a packet socket shares with the kernel (`PACKET_TX_RING`), with
-            /// one `send`; of one size that fit the MTU, not over loopback.
+                linux: "2.2", change: "CAP_NET_RAW, and all headers of a frame before each message; the program has to know routes and neighbours" },
+            /// One `send` for many frames in a ring that a packet socket shares with the kernel
+            /// (`PACKET_TX_RING`). Messages have one size and fit the MTU; not over loopback.
             packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
-                linux: "2.6.31", change: "CAP_NET_RAW, all headers of a frame before each message, a ring that the kernel sends from, and frames that stay as they are" },
-            /// `write` of a packet of IP into a TUN device of the sender's own, from which its kernel
-            /// forwards it over the link; what fits the MTU, over IPv4 and between hosts that nettoll
-            /// makes.
+                linux: "2.6.31", change: "CAP_NET_RAW, all headers of a frame before each message, a ring from which the kernel sends, and frames that stay unchanged until they are sent" },
+            /// `write` of an IP packet into a TUN device of the sender. The sender's kernel forwards it over
+            /// the link. Messages have to fit the MTU; only IPv4, between hosts that nettoll makes.
             tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS,
-                linux: "2.4", change: "/dev/net/tun and CAP_NET_ADMIN, the headers of IP and UDP before each message, and a host that forwards them" },
-            /// Many frames from memory that the kernel knows with one `sendto` (`AF_XDP`, copy mode); what
-            /// fits the MTU, not over loopback.
+                linux: "2.4", change: "/dev/net/tun and CAP_NET_ADMIN, IP and UDP headers before each message, and a host that forwards the packets" },
+            /// One `sendto` for many frames in memory that is registered with the kernel (`AF_XDP`, copy mode).
+            /// Messages have to fit the MTU; not over loopback.
             xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: 32,
-                linux: "4.18", change: "CAP_NET_RAW, all headers of a frame before each message, and rings that the kernel shares; one socket a queue" },
-            /// The same frames, which the card reads where they lie (`AF_XDP` without a copy): over cards
-            /// whose drivers can, not over virtual Ethernet; of one size that fit the MTU, not over
-            /// loopback.
+                linux: "4.18", change: "CAP_NET_RAW, all headers of a frame before each message, and rings shared with the kernel; one socket for each queue" },
+            /// As `xdp`, but the network card reads the frames from that memory (`AF_XDP` without a copy). The
+            /// card's driver has to support it; that of virtual Ethernet does not. Messages have one size and
+            /// fit the MTU; not over loopback.
             xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
-                linux: "4.18", change: "what xdp needs, a card whose driver takes frames without a copy, and frames that stay as they are until it has read them" },
+                linux: "4.18", change: "the needs of xdp, a card whose driver takes frames without a copy, and frames that stay unchanged until the card has read them" },
             /// `send` on a UNIX stream socket.
             one_message::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
             /// `send` on a UNIX datagram socket.
@@ -108,9 +109,9 @@ macro_rules! apis {
             one_message::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
             /// `write` into a pipe.
             one_message::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, receive: [Read, Read], linux: "any", change: "both ends on one machine, and a pipe from one to the other" },
-            /// A copy into a ring in memory that both ends have; `futex` to wait alone.
+            /// A copy into a ring in shared memory; `futex` only to wait.
             shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, receive: [Shm, Shm],
-                linux: "any", change: "both ends on one machine, memory that both have, and a ring in it" },
+                linux: "any", change: "both ends on one machine, and a ring in shared memory" },
         }
     };
 }

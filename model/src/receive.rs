@@ -27,41 +27,42 @@ macro_rules! receives {
         $rows! {
             /// `recv`.
             one_room::Recv = "recv" { from: Over::SOCKETS, carries: Test::ALL },
-            /// `recvfrom` on a socket that is not connected; what strangers send is thrown away.
+            /// `recvfrom` on an unconnected socket. It drops messages from other senders.
             one_room::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS },
-            /// `recvmsg` with one piece of memory.
+            /// `recvmsg` with one buffer.
             one_room::Recvmsg = "recvmsg" { from: Over::SOCKETS, carries: Test::OPEN_CONNECTIONS },
-            /// `recvmmsg` of up to `--batch` datagrams; it waits for the first alone.
+            /// `recvmmsg` of up to `--batch` datagrams. It waits only for the first datagram.
             many_messages::Recvmmsg = "recvmmsg" { from: &[Over::Link, Over::Packets, Over::UnixDgram, Over::UnixSeqpacket], carries: Test::DATAGRAMS, batch: 32 },
-            /// `recvmsg` of many datagrams as one packet that the kernel joined (`UDP_GRO`).
+            /// `recvmsg` of a packet that the kernel made from many datagrams (`UDP_GRO`).
             many_messages::Gro = "gro" { from: &[Over::Link, Over::Packets], carries: Test::DATAGRAMS, packs: true },
-            /// One io_uring request that stays, with a ring of buffers.
+            /// One io_uring request for many messages, with a ring of buffers.
             multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS },
-            /// `recv` with `MSG_WAITALL`, which returns when `--read-size` bytes have come.
+            /// `recv` with `MSG_WAITALL`, which returns when `--read-size` bytes have arrived.
             one_room::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::Ktls, Over::UnixStream], carries: Test::BYTE_STREAMS },
-            /// `recv` on a socket that wakes it once `--read-size` bytes have come (`SO_RCVLOWAT`).
+            /// `recv` on a socket that wakes the receiver once `--read-size` bytes have arrived
+            /// (`SO_RCVLOWAT`).
             one_room::Lowat = "lowat" { carries: Test::BYTE_STREAMS },
-            /// `recv` with `MSG_TRUNC`: the kernel throws away what has come, without a copy.
+            /// `recv` with `MSG_TRUNC`: the kernel discards the bytes without a copy.
             one_room::Trunc = "trunc" { carries: Test::BYTE_STREAMS },
-            /// `splice` into a pipe and from it to `/dev/null`, without a copy; two calls a read.
+            /// `splice` into a pipe and from the pipe to `/dev/null`, without a copy: two calls a read.
             splice::Splice = "splice" { carries: Test::BYTE_STREAMS },
-            /// The pages of segments, mapped where they are whole (`TCP_ZEROCOPY_RECEIVE`); the rest by
-            /// `recv`.
+            /// Whole pages of segments are mapped (`TCP_ZEROCOPY_RECEIVE`); `recv` takes the rest.
             zerocopy::Zerocopy = "zerocopy" { carries: Test::BYTE_STREAMS },
-            /// Frames in a ring that the kernel fills below its IP (`AF_PACKET`, `TPACKET_V3`); not over
+            /// Frames from a ring that the kernel fills below its IP (`AF_PACKET`, `TPACKET_V3`); not over
             /// loopback.
             packet::Packet = "packet" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
-            /// Frames that a program in the link's driver sends past the kernel's IP into memory of the
-            /// receiver's (`AF_XDP`, copy mode, native XDP); not over loopback.
+            /// A program in the link's driver redirects frames past the kernel's IP into memory of the receiver
+            /// (`AF_XDP`, copy mode, native XDP); not over loopback.
             xdp::Xdp = "xdp" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
-            /// The same by a program above the driver (generic XDP); not over loopback.
+            /// As `xdp`, by a program above the driver (generic XDP); not over loopback.
             xdp::XdpGeneric = "xdp-generic" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
-            /// Frames that the card writes where they are read (`AF_XDP` without a copy, native XDP): over
-            /// cards whose drivers can, not over virtual Ethernet; not over loopback.
+            /// As `xdp`, but the network card writes the frames into that memory (`AF_XDP` without a copy,
+            /// native XDP). The card's driver has to support it; that of virtual Ethernet does not. Not over
+            /// loopback.
             xdp::XdpZerocopy = "xdp-zerocopy" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// `read` from a pipe.
             one_room::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS },
-            /// A copy out of the ring.
+            /// A copy out of the ring in shared memory.
             shm::Shm = "shm" { from: &[Over::Memory], carries: Test::OPEN_CONNECTIONS },
         }
     };

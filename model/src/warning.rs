@@ -124,10 +124,9 @@ macro_rules! warnings {
 }
 
 warnings! {
-    /// Datagrams that neither arrived nor stand in a drop counter; negative
-    /// when more arrived than were sent.
+    /// Datagrams that did not arrive and are in no drop counter.
     Unaccounted = "unaccounted" {
-        /// Number of them.
+        /// Their number; negative: more arrived than were sent.
         datagrams: i64,
     } => {
         words: format!("{datagrams} datagrams unaccounted for"),
@@ -137,11 +136,11 @@ warnings! {
         severity: 1.0,
         comes_first: true,
     }
-    /// The traffic did not take the link asked for.
+    /// The traffic did not take the link that was asked for.
     WrongPath = "wrong_path" {
         /// Bytes of payload that arrived.
         payload: u64,
-        /// Bytes that the link's counter saw.
+        /// Bytes that the link's counter counted.
         carried: u64,
     } => {
         words: format!("{payload} B of payload arrived but the link carried only {carried} B"),
@@ -161,9 +160,9 @@ warnings! {
         severity: 1.0,
         comes_first: true,
     }
-    /// A trial that could not be carried out.
+    /// A trial failed.
     TrialFailed = "trial_failed" {
-        /// In words.
+        /// Its reason.
         error: String,
     } => {
         words: format!("a trial failed: {error}"),
@@ -172,11 +171,11 @@ warnings! {
         severity: 1.0,
         comes_first: true,
     }
-    /// A stored trial that cannot be read.
+    /// A stored trial cannot be read.
     BadLine = "bad_line" {
         /// Line number in `trials.jsonl`, from 1.
         line: u64,
-        /// Why.
+        /// The cause.
         reason: String,
     } => {
         words: format!("trials.jsonl line {line} cannot be read: {reason}"),
@@ -184,11 +183,11 @@ warnings! {
         severity: 1.0,
         comes_first: true,
     }
-    /// More of something finite was counted than there is: a fault of the count.
+    /// A figure is larger than possible: its count is wrong.
     Impossible = "impossible" {
-        /// The figure, in words.
+        /// Its name.
         figure: String,
-        /// It, over the most that there can be.
+        /// The figure over the largest possible one.
         share: f64,
     } => {
         words: format!("{figure} is {:.0} % of its upper bound", share * 100.0),
@@ -200,13 +199,13 @@ warnings! {
         comes_first: true,
         disturbs: true,
     }
-    /// Counts of a user's own program that the kernel does not confirm.
+    /// The counts of a user's own program differ from those of the kernel.
     Claim = "claim" {
         /// The end.
         role: Role,
-        /// What it says, in words.
+        /// The count of the program.
         says: String,
-        /// What the kernel or the other end counted, in words.
+        /// The count of the kernel or the other end.
         counted: String,
     } => {
         words: format!("the {role}'s program says {says}, but {counted}"),
@@ -215,11 +214,11 @@ warnings! {
         severity: 1.0,
         comes_first: true,
     }
-    /// A user's own program that did not keep to the contract, though its trial was carried out.
+    /// A user's own program broke the contract, though its trial was measured.
     Program = "program" {
         /// The end.
         role: Role,
-        /// What it did, in words.
+        /// The breach.
         did: String,
     } => {
         words: format!("the {role}'s program {did}"),
@@ -228,13 +227,13 @@ warnings! {
         name: without_numbers(did),
         severity: 0.2,
     }
-    /// The measured part of a trial of a number of messages was over too soon.
+    /// The measured part of a trial that ends after a number of messages was too short.
     ShortWindow = "short_window" {
         /// The end.
         role: Role,
-        /// Its measured part.
+        /// Length of the measured part.
         lasted: Nanos,
-        /// The length that such a part should have.
+        /// Length that it should have.
         wanted: Nanos,
     } => {
         words: format!("the measured part of the {role} lasted {lasted}, where figures need {wanted}"),
@@ -244,11 +243,11 @@ warnings! {
         size: wanted.get() as f64 / lasted.get().max(1) as f64,
         severity: 0.1,
     }
-    /// The CPU time of a user's own program is known only roughly: it was read from outside.
+    /// The CPU time of a user's own program is inexact, because another process read it.
     OutsideClock = "outside_clock" {
         /// The end.
         role: Role,
-        /// The most that its CPU time may be wrong by.
+        /// The largest error of the CPU time.
         error: Nanos,
         /// The same as a share of the measured time.
         share: f64,
@@ -275,7 +274,7 @@ warnings! {
         remedy: "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
         severity: 0.1,
     }
-    /// A CPU was slowed down for its heat.
+    /// A CPU was slowed down because of heat.
     Throttled = "throttled" {
         /// Number of times.
         times: u64,
@@ -287,7 +286,7 @@ warnings! {
         severity: 0.1,
         disturbs: true,
     }
-    /// The hypervisor gave the machine's time to another machine.
+    /// The hypervisor gave CPU time of this machine to another machine.
     Stolen = "stolen" {
         /// Share of all CPU time.
         share: f64,
@@ -314,8 +313,7 @@ warnings! {
         severity: clamped(*share),
         disturbs: true,
     }
-    /// The receiver's measured time reaches beyond the time in which the sender
-    /// was sending.
+    /// The receiver measured beyond the time in which the sender sent.
     Misaligned = "misaligned" {
         /// Share of the receiver's measured time.
         share: f64,
@@ -329,11 +327,11 @@ warnings! {
     }
     /// The two ends measured different times.
     WindowsApart = "windows_apart" {
-        /// Time that both measured, in ns; negative: the time between the two.
+        /// Time that both measured, in ns; negative: a gap between the two.
         overlap_ns: i64,
         /// Length of the sender's measured time.
         sender: Nanos,
-        /// Length of the receiver's.
+        /// Length of the receiver's measured time.
         receiver: Nanos,
     } => {
         words: match overlap_ns {
@@ -346,13 +344,13 @@ warnings! {
         severity: clamped(1.0 - *overlap_ns as f64 / sender.max(receiver).get().max(1) as f64),
         disturbs: true,
     }
-    /// An end measured for a shorter time than it was to.
+    /// An end measured for a shorter time than planned.
     WindowCut = "window_cut" {
         /// The end.
         role: Role,
         /// Length of its measured time.
         length: Nanos,
-        /// Length that it was to have.
+        /// Planned length.
         asked: Nanos,
     } => {
         words: format!("the {role} measured for {length} of the {asked} asked for"),
@@ -363,7 +361,7 @@ warnings! {
         severity: clamped(1.0 - length.get() as f64 / asked.get().max(1) as f64),
         disturbs: true,
     }
-    /// Requests without an answer: percentiles count them as longer than all others.
+    /// Requests had no answer: percentiles count them as longer than all others.
     AnswersLost = "answers_lost" {
         /// Share of the requests.
         share: f64,
@@ -374,13 +372,13 @@ warnings! {
         size: *share,
         severity: clamped(*share),
     }
-    /// An end could not send as fast as was asked.
+    /// An end could not send at the offered rate.
     BehindSchedule = "behind_schedule" {
         /// The end.
         role: Role,
-        /// Messages whose time had come but that had not been sent.
+        /// Messages that were due but not sent.
         messages: u64,
-        /// Share of those that the schedule has in the measured time.
+        /// Their share of the messages that were due in the measured time.
         share: f64,
     } => {
         words: format!("the {role} did not reach the rate offered: {messages} messages, {:.1} % of the schedule, were not sent in time", share * 100.0),
@@ -393,7 +391,7 @@ warnings! {
     }
     /// The tool's own loop, not the stack, took a visible share of the time.
     GeneratorLimit = "generator_limit" {
-        /// At which end.
+        /// The end.
         role: Role,
         /// Share of the time per message.
         share: f64,
@@ -405,15 +403,15 @@ warnings! {
         size: *share,
         severity: clamped(*share),
     }
-    /// A socket option is not what was asked.
+    /// A socket option has another value than the one asked for.
     OptionNotTaken = "option_not_taken" {
         /// The end.
         role: Role,
         /// The option.
         option: OptionName,
-        /// The value that was asked for.
+        /// The value asked for.
         asked: String,
-        /// Value that the kernel made of it.
+        /// The value that the kernel reports.
         got: String,
     } => {
         words: format!("{option} of the {role}: asked {asked}, got {got}"),
@@ -428,9 +426,9 @@ warnings! {
     }
     /// Calls failed.
     CallsFailed = "calls_failed" {
-        /// At which end.
+        /// The end.
         role: Role,
-        /// Number of them.
+        /// Their number.
         calls: u64,
         /// The last errno, in words.
         error: String,
@@ -442,11 +440,11 @@ warnings! {
         size: *calls as f64,
         severity: 0.02,
     }
-    /// The kernel copied messages that it was to send from the program's own pages.
+    /// The kernel copied messages that it should have sent without a copy.
     Copied = "copied" {
-        /// At which end.
+        /// The end.
         role: Role,
-        /// Their share of those that it is done with.
+        /// Their share of the messages sent.
         share: f64,
     } => {
         words: match role {
@@ -462,11 +460,11 @@ warnings! {
         size: clamped(*share),
         severity: 0.0,
     }
-    /// Too few messages in the measured time to say much.
+    /// The measured time has too few messages.
     FewMessages = "few_messages" {
-        /// Number of them.
+        /// Their number.
         messages: u64,
-        /// The time from one that is due to the next, where a rate was offered.
+        /// Time between two messages of an offered rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         due_every: Option<Nanos>,
     } => {
@@ -479,8 +477,8 @@ warnings! {
         size: -(*messages as f64),
         severity: 1.0 / (*messages as f64 + 1.0),
     }
-    /// A mechanism that this kernel or machine does not offer: `what`, the `answer` of the
-    /// system, and the `remedy`.
+    /// This kernel or machine does not offer a mechanism: `what`, the `answer` of the system, and
+    /// the `remedy`.
     Absent(missing: Refusal) = "absent" => {
         words: format!("{} is not available: {}", missing.what, missing.answer),
         remedy: missing.remedy,
@@ -491,7 +489,7 @@ warnings! {
     SharedHost = "shared_host" {
         /// The host.
         host: String,
-        /// The most of them at once.
+        /// The most controllers at once.
         others: u32,
     } => {
         words: format!("up to {others} other controller{} had a trial on host {host} at the same time", if *others == 1 { "" } else { "s" }),
@@ -499,11 +497,11 @@ warnings! {
         name: host.clone(),
         severity: 0.1,
     }
-    /// The clocks of the two hosts moved against each other more than clocks do.
+    /// The clocks of the two hosts moved against each other by more than drift explains.
     ClockMoved = "clock_moved" {
-        /// By how much, in ns.
+        /// The movement, in ns.
         by_ns: u64,
-        /// Movement that drift and the inexactness of the estimates explain, in ns.
+        /// Movement that drift and the errors of the estimates explain, in ns.
         most_ns: u64,
     } => {
         words: format!("the hosts' clocks moved by {by_ns} ns against each other during the trial, where {most_ns} ns can be explained"),
@@ -512,7 +510,7 @@ warnings! {
         size: *by_ns as f64,
         severity: 0.02,
     }
-    /// Two hosts that were given are one machine.
+    /// Two of the given hosts are one machine.
     SameMachine = "same_machine" {
         /// The device that their messages take.
         device: String,
@@ -521,11 +519,11 @@ warnings! {
         remedy: "Take the figures as one machine's: its CPUs, caches and memory are shared.",
         severity: 0.02,
     }
-    /// The run was stopped and gone on with later.
+    /// The run was stopped and continued later.
     Resumed = "resumed" {
-        /// Trials that it had by then.
+        /// Trials before the stop.
         trials: u64,
-        /// Differences of the hosts since, though of no consequence.
+        /// Changes of the hosts since then, none of which affects trials.
         changed: Vec<String>,
     } => {
         words: {
@@ -536,7 +534,7 @@ warnings! {
         size: *trials as f64,
         severity: 0.02,
     }
-    /// More pairs of other hosts than CPUs: they and the ends contend for them.
+    /// There are more pairs of other hosts than CPUs, so that they and the ends contend for CPUs.
     Crowded = "crowded" {
         /// Pairs that sent.
         pairs: u32,

@@ -193,8 +193,8 @@ macro_rules! factors {
 factors! {
     /// Test, by netperf's name.
     Test: Test = "test" [identity: true] {
-        /// required | `TCP_STREAM`, `UDP_STREAM`, `TCP_MAERTS` (a stream whose receiver connects), `TCP_RR`,
-        /// `UDP_RR`, `TCP_CRR` (a connection for each transaction)
+        /// required | `TCP_STREAM`, `UDP_STREAM`, `TCP_MAERTS` (a stream whose receiver connects), `TCP_RR`, `UDP_RR`
+        /// (request and response), `TCP_CRR` (the same, with a connection for each transaction)
         flag: Some(Flag::list("Tests")),
         place: field(test, Test::TcpStream),
         words: |_| None,
@@ -208,18 +208,18 @@ factors! {
     }
     /// Way in which messages reach the kernel.
     Api: Ways = "api" {
-        /// `"send"` | how messages reach the kernel: a name of [ways.md](ways.md#the-ways), `"exec:PROGRAM
-        /// ARGS"` for a program of your own, an [external endpoint](endpoint.md), or the name of an
-        /// [implementation](implementations.md) that nettoll brings along; `"sender:gso,receiver:recv"` gives a
-        /// level of `receive` with it
+        /// `"send"` | how messages reach the kernel: a name of [ways.md](ways.md#the-ways), `"exec:PROGRAM ARGS"` for
+        /// a program of your own ([external endpoint](endpoint.md)), or the name of an
+        /// [implementation](implementations.md) that comes with nettoll. `"sender:gso,receiver:recv"` also sets
+        /// `receive`
         flag: Some(Flag::list("How messages reach the kernel")),
         place: ways(api, receive),
         words: |cell| unusual(cell.api, Api::Send),
     }
     /// Way in which messages are taken from the kernel.
     Receive: Receive = "receive" {
-        /// what goes with the api, also of an arm that sets another | how they are taken from it: a name of
-        /// [ways.md](ways.md#the-ways), or a program as in `api`
+        /// the default of the api, also of an api that an arm sets | how messages are taken from the kernel: a name
+        /// of [ways.md](ways.md#the-ways), or a program as in `api`
         flag: Some(Flag::list("How messages are taken from the kernel")),
         place: option(receive),
         words: |cell| cell.receive.map(|receive| format!("received by {receive}")),
@@ -227,9 +227,9 @@ factors! {
     /// Messages that one call hands over or fetches, where it takes several.
     Batch: u32 = "batch" {
         /// 32 for streams over `sendmmsg`, `writev`, `gso...`, `uring...` or `xdp...`, or received by `recvmmsg`;
-        /// otherwise 1 | messages that one call hands over, and most datagrams that one fetches; 1 to 1,024. A
-        /// receiver counts the messages of the whole trial exactly, those of the measured part to less than
-        /// `batch` (of `gro` to less than 64). Without meaning where the api takes one a call, and in
+        /// otherwise 1 | messages that one call sends, and the most datagrams that one call receives; 1 to 1,024. A
+        /// receiver counts the messages of the whole trial exactly; its count of the measured part may be off by less
+        /// than `batch` (with `gro`, by less than 64). No effect where the api sends one message a call, and in
         /// request/response tests
         flag: Some(Flag::numbers("Messages that one call hands over or fetches, where it takes several: 8,32")),
         place: derived(batch, usual_batch),
@@ -237,17 +237,17 @@ factors! {
     }
     /// Message size.
     Size: Bytes = "size" [identity: true] {
-        /// required | message size: `1448`, `"16K"`, a list, or a sweep: `"1..16K:x2"` multiplies,
-        /// `"100..900:+100"` adds, `"1..16K"` doubles; the last value is always included, at most 1,000 values.
-        /// From 1 byte to 1G; a UDP datagram has at most 65,507 (IPv4) or 65,527 (IPv6)
+        /// required | message size, 1 byte to 1G: `1448`, `"16K"`, a list, or a sweep. The sweep `"1..16K:x2"`
+        /// multiplies, `"100..900:+100"` adds, `"1..16K"` doubles; it always includes the last value, and has at most
+        /// 1,000 values. A UDP datagram has at most 65,507 bytes (IPv4) or 65,527 (IPv6)
         flag: Some(Flag::sweep("Message sizes: 1,64,16K or 1..16K:x2 or 100..900:+100 (K is 1024)").short('l')),
         place: field(size, Bytes::new(1)),
         words: |_| None,
     }
     /// Bytes that one receive call asks for.
     ReadSize: Bytes = "read_size" {
-        /// 128K for TCP streams, otherwise the message size | what one receive call asks for, at most 1G; at
-        /// least the message size in request/response tests
+        /// 128K for TCP streams, otherwise the message size | bytes that one receive call asks for, at most 1G; in
+        /// request/response tests at least the message size
         flag: Some(Flag::sweep("Bytes that one receive call asks for").long("read-size")),
         place: derived(read_size, usual_read_size),
         // A series names it: in a cell it may follow from the size.
@@ -255,35 +255,35 @@ factors! {
     }
     /// TCP_NODELAY, `true` or `false`.
     Nodelay: bool = "nodelay" {
-        /// `false` | TCP_NODELAY at both ends; without meaning for UDP
+        /// `false` | TCP_NODELAY at both ends; no effect on UDP
         flag: Some(Flag::switch("TCP_NODELAY; without a value: true").short('N')),
         place: field(nodelay, false),
         words: |cell| (cell.protocol() == Protocol::Tcp && !cell.api.over().is_local()).then(|| if cell.nodelay { "nodelay" } else { "nagle" }.to_owned()),
     }
     /// TCP congestion control.
     Cc: String = "cc" {
-        /// the kernel's | TCP congestion control at both ends; without meaning for UDP
+        /// the kernel's | TCP congestion control at both ends; no effect on UDP
         flag: Some(Flag::list("TCP congestion control").short('C')),
         place: option(cc),
         words: |cell| cell.cc.clone(),
     }
     /// SO_SNDBUF.
     Sndbuf: Bytes = "sndbuf" {
-        /// the kernel's | SO_SNDBUF at both ends, as handed to `setsockopt`; Linux doubles it
+        /// the kernel's | SO_SNDBUF at both ends, as passed to `setsockopt`; Linux doubles it
         flag: Some(Flag::sweep("SO_SNDBUF at both ends")),
         place: option(sndbuf),
         words: |cell| cell.sndbuf.map(|size| format!("sndbuf={size}")),
     }
     /// SO_RCVBUF.
     Rcvbuf: Bytes = "rcvbuf" {
-        /// the kernel's | SO_RCVBUF at both ends, as handed to `setsockopt`; Linux doubles it
+        /// the kernel's | SO_RCVBUF at both ends, as passed to `setsockopt`; Linux doubles it
         flag: Some(Flag::sweep("SO_RCVBUF at both ends")),
         place: option(rcvbuf),
         words: |cell| cell.rcvbuf.map(|size| format!("rcvbuf={size}")),
     }
     /// Number of concurrent flows.
     Flows: u32 = "flows" {
-        /// 1, or one for each host of `senders` or `receivers` | concurrent flows, each with a thread at either end; 1
+        /// 1, or one for each host of `senders` or `receivers` | concurrent flows, each with a thread at both ends; 1
         /// to 1,024
         flag: Some(Flag::numbers("Parallel flows, each with a thread").short('P')),
         place: derived(flows, usual_flows),
@@ -291,7 +291,7 @@ factors! {
     }
     /// Bits or messages a second that each flow offers.
     Rate: OfferedRate = "rate" {
-        /// none: all it can | load that each flow offers: bits (`"10M"`) or messages or transactions (`"50000/s"`) a
+        /// unlimited | load that each flow offers: bits (`"10M"`), or messages or transactions (`"50000/s"`), a
         /// second; K, M and G are powers of 1000
         flag: Some(Flag::numbers("Load that each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
         place: option(rate),
@@ -299,19 +299,17 @@ factors! {
     }
     /// Way in which a sender waits for the time of its next message.
     Pacing: Pacing = "pacing" {
-        /// `"sleep"` | how a sender waits for the time of its next message: `"sleep"`, or `"spin"`, which takes
-        /// its CPU whole; without meaning where there is no rate
+        /// `"sleep"` | how a sender waits until its next message is due: `"sleep"`, or `"spin"`, which takes a whole
+        /// CPU; no effect without a rate
         flag: Some(Flag::list("How a sender waits for the time of its next message")),
         place: field(pacing, Pacing::Sleep),
         words: |cell| unusual(cell.pacing, Pacing::Sleep),
     }
     /// Way in which both ends wait for what is to come.
     Waiting: Waiting = "waiting" {
-        /// `"block"` | how both ends wait for data: `"block"`, in the receive call; `"busy-poll"`, the same with
-        /// `SO_BUSY_POLL` of 50 µs; `"poll"` or `"epoll"`, in that call before each receive call; `"select"`, in
-        /// that call, and after it in receive calls until all bytes asked for are there or none are left;
-        /// `"epoll-edge"`, in `epoll_wait` after a receive call that found nothing; `"spin"`, in a loop that
-        /// takes a whole CPU. A requester with a rate waits as `pacing` says; not for `TCP_CRR`
+        /// `"block"` | how both ends wait for data: `"block"`, `"busy-poll"`, `"poll"`, `"select"`, `"epoll"`,
+        /// `"epoll-edge"` or `"spin"` ([ways of waiting](ways.md#ways-of-waiting)). A requester with a rate waits as
+        /// `pacing` says; not for `TCP_CRR`
         flag: Some(Flag::list("How both ends wait for data")),
         place: field(waiting, Waiting::Block),
         words: |cell| match cell.waiting {
@@ -322,37 +320,37 @@ factors! {
     }
     /// CPU time spent before each send, such as `1us`.
     Work: Nanos = "work" {
-        /// 0 | CPU time that an end spends before each send, as an application's own work would: `"1us"`; at
-        /// most 10 ms; not for `TCP_CRR`
+        /// 0 | CPU time that an end spends before each send, in place of an application's own work: `"1us"`; at most
+        /// 10 ms; not for `TCP_CRR`
         flag: Some(Flag::numbers("CPU time spent before each send, as an application's own work: 0,1us")),
         place: field(work, Nanos::new(0)),
         words: |cell| (cell.work.get() > 0).then(|| format!("{} of work", cell.work)),
     }
     /// True where both ends send, `true` or `false`.
     Bidirectional: bool = "bidirectional" {
-        /// `false` | whether the receiver sends as well, as many flows; streams only
+        /// `false` | whether the receiver also sends, with the same number of flows; streams only
         flag: Some(Flag::switch("Both ends of a stream send; without a value: true").long("bidir")),
         place: field(bidirectional, false),
         words: |cell| cell.bidirectional.then(|| "both ways".to_owned()),
     }
     /// True where datagrams carry their number and time, `true` or `false`.
     Stamp: bool = "stamp" {
-        /// `false` | whether datagrams bear their number and time in their first 16 bytes; UDP_STREAM only
+        /// `false` | whether datagrams carry their number and time in their first 16 bytes; UDP_STREAM only
         flag: Some(Flag::switch("Datagrams bear their number and time, for loss, order, jitter and one-way times; without a value: true")),
         place: field(stamp, false),
         words: |cell| cell.stamp.then(|| "stamped".to_owned()),
     }
     /// Measured messages of a trial.
     Count: u64 = "count" {
-        /// the plan's end | measured messages of a trial in place of the plan's end: `500`, a list, or a sweep
-        /// as of sizes
+        /// the plan's end | measured messages of a trial, in place of the plan's end: `500`, a list, or a sweep like
+        /// those of sizes
         flag: Some(Flag::numbers("Measured messages of a trial, in place of its length: 500,1000 or 500..9000:+500")),
         place: option(count),
         words: |cell| cell.count.map(|count| format!("{count} messages")),
     }
     /// Link that joins the hosts.
     Link: LinkKind = "link" {
-        /// the plan's | what joins the hosts, as `link.kind`, with the plan's `mtu` and `offloads`: see
+        /// the plan's | the link between the hosts, as in `link.kind`, with the plan's `mtu` and `offloads`: see
         /// [links.md](links.md#the-link-as-a-factor)
         // Its flag stands with the other flags of the link.
         flag: None,
@@ -361,16 +359,16 @@ factors! {
     }
     /// Units of host load: `2`, `sender:2`, `receiver:1`.
     Load: PerEnd<u32> = "load" {
-        /// 0 | units of host load next to the ends: `2` at both, `"sender:2"`, `"receiver:1"`, or both joined
-        /// by `+`; 0 to 64 at an end: see [conditions.md](conditions.md)
+        /// 0 | units of host load next to the ends: `2` at both ends, `"sender:2"`, `"receiver:1"`, or the last two
+        /// joined by `+`; 0 to 64 at an end: see [conditions.md](conditions.md)
         flag: Some(Flag::numbers("Units of host load at both ends, or at one: 2,sender:2,receiver:1")),
         place: field(conditions.load, PerEnd::default()),
         words: |cell| (!cell.conditions.load.is_usual()).then(|| format!("load {}", cell.conditions.load)),
     }
     /// Pairs of other hosts on the link: `3`, `3x750K`.
     LinkLoad: LinkLoad = "link_load" {
-        /// 0 | pairs of other hosts on the link: `3`, flat out, or `"3x750K"`, each at so many bits of payload
-        /// a second; 0 to 32. `shared-wire` and `switch` only
+        /// 0 | pairs of other hosts that send on the link: `3` at full speed, or `"3x750K"`, each pair at 750K bits
+        /// of payload a second; 0 to 32. `shared-wire` and `switch` only
         flag: Some(Flag::numbers("Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K").long("link-load")),
         place: field(conditions.link_load, LinkLoad::NONE),
         words: |cell| (!cell.conditions.link_load.is_none()).then(|| format!("link load {}", cell.conditions.link_load)),
@@ -384,7 +382,7 @@ factors! {
     }
     /// Scheduling of the ends: `sender:nice:10`, `receiver:rt:50`.
     Priority: PerEnd<Priority> = "priority" {
-        /// `"usual"` | scheduling of both ends, or of one: `"nice:10"`, `"sender:nice:10"`, `"receiver:rt:50"`:
+        /// `"usual"` | scheduling of both ends or of one end: `"nice:10"`, `"sender:nice:10"`, `"receiver:rt:50"`:
         /// see [conditions.md](conditions.md)
         flag: Some(Flag::list("Scheduling of both ends, or of one: usual,sender:nice:10,receiver:rt:50")),
         place: field(conditions.priority, PerEnd::default()),
@@ -400,8 +398,8 @@ factors! {
     }
     /// Transmit checksumming of the link's devices, `on` or `off`.
     OffloadTx: bool = "offload.tx" {
-        /// as the link has it | transmit checksumming of the link's devices at both ends: `true` or `"on"`,
-        /// `false` or `"off"`; a trial that finds a feature otherwise fails
+        /// as the link has it | transmit checksumming of the link's devices at both ends: `true` or `"on"`, `false`
+        /// or `"off"`. A trial fails if it finds the feature in another state
         flag: Some(Flag::list("Transmit checksumming of the link's devices: on, off or on,off").long("offload-tx")),
         place: feature(Tx),
         words: |cell| feature(cell, Offload::Tx),
@@ -443,19 +441,18 @@ factors! {
     }
     /// Times at which the messages of an offered rate are due.
     Arrivals: Arrivals = "arrivals" {
-        /// `"periodic"` | when the messages of an offered rate are due: `"periodic"`, one after the other at
-        /// the same distance, or `"poisson"`, at random distances of the same mean, drawn from the plan's seed;
-        /// without meaning where there is no rate: see
-        /// [statistics.md](statistics.md#round-trip-times-latencyrs)
+        /// `"periodic"` | when the messages of an offered rate are due: `"periodic"`, at equal distances, or
+        /// `"poisson"`, at random distances of the same mean, drawn from the plan's seed. No effect without a rate:
+        /// see [statistics.md](statistics.md#round-trip-times-latencyrs)
         flag: Some(Flag::list("When the messages of an offered rate are due")),
         place: field(arrivals, Arrivals::Periodic),
         words: |cell| unusual(cell.arrivals, Arrivals::Periodic),
     }
     /// Type of service in the header of IP.
     Tos: Tos = "tos" {
-        /// the kernel's: 0 | the type of service (IPv4) or traffic class (IPv6) in the header of every packet, at
-        /// both ends: the byte, `184`, `"0xb8"` or octal `"0270"`, or the name of a DSCP, `"ef"`. TCP keeps the two
-        /// bits of ECN for itself
+        /// the kernel's: 0 | type of service (IPv4) or traffic class (IPv6) in the header of every packet, at both
+        /// ends: the byte as `184`, `"0xb8"` or octal `"0270"`, or the name of a DSCP, such as `"ef"`. TCP keeps the
+        /// two bits of ECN for itself
         flag: Some(Flag::numbers("IP_TOS or IPV6_TCLASS at both ends: the byte, or a DSCP by name: ef,cs1,0x20").short('S')),
         place: option(tos),
         words: |cell| cell.tos.map(|tos| format!("tos {tos}")),
@@ -470,15 +467,15 @@ factors! {
     }
     /// Addresses of the end that connects an SCTP association.
     Xbind: Addresses = "xbind" {
-        /// the one that messages go from | addresses that the end that connects has in an SCTP association, as
-        /// sctp_bindx(3) sets them: `"192.0.2.1+198.51.100.1"`, 1 to 8 of the cell's family. The api `sctp` only
+        /// the address that sends | addresses of the connecting end in an SCTP association, set by sctp_bindx(3):
+        /// `"192.0.2.1+198.51.100.1"`, 1 to 8 addresses of the cell's family. The api `sctp` only
         flag: Some(Flag::list("Addresses of the end that connects an SCTP association: 192.0.2.1+198.51.100.1").short('X')),
         place: option(xbind),
         words: |cell| cell.xbind.as_ref().map(|addresses| format!("from {addresses}")),
     }
     /// Hosts that send to one receiver at once.
     Senders: u32 = "senders" {
-        /// 1 | hosts that the sender's flows come from, in turn, each with a device of its own on the link; 1 to 32.
+        /// 1 | hosts over which the sender's flows are spread, each with a device of its own on the link; 1 to 32.
         /// `shared-wire` and `switch` only: see [incast](howto/incast.md)
         flag: Some(Flag::numbers("Hosts that send to one receiver at once, each with a device of its own on the link")),
         place: field(conditions.senders, 1),
@@ -486,7 +483,7 @@ factors! {
     }
     /// Hosts to which one sender sends at once.
     Receivers: u32 = "receivers" {
-        /// 1 | hosts that the receiver's flows end at, as `senders`; either of the two is 1
+        /// 1 | hosts over which the receiver's flows are spread, as `senders`; one of the two factors is 1
         flag: Some(Flag::numbers("Hosts to which one sender sends at once, as --senders")),
         place: field(conditions.receivers, 1),
         words: |cell| (cell.conditions.receivers != 1).then(|| format!("{} receivers", cell.conditions.receivers)),
