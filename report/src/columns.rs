@@ -8,46 +8,47 @@ use crate::document::{Block, Document, Section};
 
 /// Columns of a terminal that are no metric of their own, and marks in them.
 const TERMINAL: [(&str, &str); 8] = [
-    ("size", "Bytes of payload that one send call hands over; in a request/response test of the request and of the answer."),
+    ("size", "Bytes of payload of one send call; in a request/response test the size of the request and of the answer."),
     (
         "±",
-        "Farther end of the interval as a share of the figure; beyond ±50 % both ends, low–high. ±?: too few trials for an interval. \
-         ?: its ends are more than a factor of two apart.",
+        "Distance of the interval's farther end, as a share of the figure; beyond ±50 % both ends, low–high. ±?: too few trials for an \
+         interval. ?: the ends of the interval are more than a factor of two apart.",
     ),
     (
         "limit",
-        "Whose CPU was busy all the time, 95 % of the time or more: sender, receiver, both. waiting: neither. no CPU: an end was ready but \
-         something else had its CPU. rate: what was offered was sent.",
+        "The limit of the rate. sender, receiver, both: the CPU of this end was busy for 95 % of the time or more. waiting: neither was. \
+         no CPU: an end was ready but another task had its CPU. rate: the sender sent the whole offered rate.",
     ),
     ("transactions/s", "messages_per_s of a request/response test."),
     ("CPU/transaction, CPU/trans.", "The CPU time per message of a request/response test."),
     (
         "round trip p50, p90, p99, p99.9",
-        "Percentiles of the round trips of all trials merged; from the intended time of each request where a rate is offered.",
+        "Percentiles of the round trips of all trials merged. With an offered rate each counts from the intended time of its request.",
     ),
-    ("uncorrected", "The same from the time at which each request was sent."),
-    ("≥", "Lower bound: requests that were never sent or never answered decide the percentile, and count as longer than all others."),
+    ("uncorrected", "The same, counted from the time at which each request was sent."),
+    ("≥", "Lower bound: requests that were never sent or answered decide the percentile. They count as longer than all others."),
 ];
 
 /// Rows of a receipt that are no layer and no routine.
 const RECEIPT: [(&str, &str); 9] = [
     (
         "on a CPU, unsampled",
-        "CPU time in which the end ran and no sample shows it: timers come late, and one that is due as it goes to sleep is lost.",
+        "CPU time of the end that no sample shows: sampling timers fire late, and a timer that is due as the end goes to sleep is lost.",
     ),
-    ("billed before it ran", "CPU time that the kernel's clock gives the end between a wake-up and its first instruction; no CPU ran it."),
+    ("billed before it ran", "CPU time that the kernel's clock gives the end after a wake-up, before the end runs its first instruction."),
     ("CPU time", "CPU time of one message at this end, measured in clean passes."),
-    ("ready, no CPU", "Time in which the end was ready to run and something else had its CPU."),
-    ("asleep", "Time in which it waited to be woken."),
+    ("ready, no CPU", "Time in which the end was ready to run but another task had its CPU."),
+    ("asleep", "Time in which the end waited to be woken."),
     (
         "CPU+waits / wall, sampled / on-CPU",
-        "Sums over what was measured without sampling; 1 is whole. A receipt far from 1 is red, and its rows are not to be used.",
+        "Sums of parts over the whole that was measured without sampling; they should be 1. Do not use the rows of a receipt that is \
+         far from 1: it is red.",
     ),
-    ("idle softirq, in no row", "Work of softirqs while the end's CPUs were otherwise idle, by samples; no part of its CPU time."),
-    ("CPU watched / not", "Effect of sampling on the CPU time; 1 is none."),
+    ("idle softirq, in no row", "Softirq work while the end's CPUs were otherwise idle, by samples. It is no part of the end's CPU time."),
+    ("CPU watched / not", "CPU time with sampling over CPU time without; 1: sampling has no effect."),
     (
         "send, receive, softirq",
-        "A row of “receive, softirq” at the sender is the peer's work, done in the sender's call where both hosts are one machine.",
+        "“receive, softirq” at the sender is work of the other end. If both hosts are one machine, it runs in the sender's call.",
     ),
 ];
 

@@ -45,8 +45,8 @@ const FIRST: [Column; 9] = [
     ("kernel", "Kernel release of the hosts."),
     ("cpu", "CPU model of the hosts."),
     ("machine", "Hardware of the hosts, by which `nettoll history` distinguishes machines."),
-    ("cell", "Place of the cell in the plan, from 0."),
-    ("series", "What the cell shares with all cells but for the message size, in words."),
+    ("cell", "Index of the cell in the plan, from 0."),
+    ("series", "Name of the cell without its message size."),
 ];
 
 /// Columns after those of the factors.
@@ -57,7 +57,7 @@ const LAST: [Column; 9] = [
     ("value", "The figure; empty when it is not a number."),
     ("low", "Lower end of its interval; empty when there is none."),
     ("high", "Upper end of its interval; empty when there is none."),
-    ("confidence", "What the interval attains, 0 to 1."),
+    ("confidence", "Confidence that the interval attains, 0 to 1."),
     (
         "method",
         "Method of the interval: `order_statistics`, `block_bootstrap`, `randomisation`, `welch`, `student`, `simulated`, or `lower_bound`.",
@@ -76,7 +76,7 @@ const PARTS: [Part; 6] = [
     (("load_sender", "Units of host load at the sender."), |cell| Field::from(cell.conditions.load.sender)),
     (("load_receiver", "Units of host load at the receiver."), |cell| Field::from(cell.conditions.load.receiver)),
     (("link_load_pairs", "Pairs of other hosts on the link."), |cell| Field::from(cell.conditions.link_load.pairs)),
-    (("link_load_rate", "Bits per second of each pair; empty where they send all they can."), |cell| {
+    (("link_load_rate", "Bits per second of each pair; empty if unlimited."), |cell| {
         Field::from(cell.conditions.link_load.rate.map(model::BitRate::get))
     }),
     (("mix", "Name of the mix of sizes; empty where all messages have one size."), |cell| {

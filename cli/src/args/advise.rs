@@ -12,9 +12,8 @@ use super::study::{AccessArgs, LinkArgs, RemoteArgs};
 /// `nettoll advise`.
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
-    /// Rank the ways of this run instead of measuring; of an attached run, advise the observed
-    /// program. RUN is its directory, a part of its name that no other run has, or @-1 (latest),
-    /// @-2 (the one before)
+    /// Rank the ways of this run instead of measuring, or advise the program that an attached run
+    /// observed. RUN is its directory, a unique part of its name, @-1 (latest) or @-2 (the run before)
     #[arg(value_name = "RUN", conflicts_with_all = ["LinkArgs", "RemoteArgs", "dry_run"])]
     pub run: Option<PathBuf>,
     /// Observe the program with this process id, propose changes, and measure their savings
@@ -23,16 +22,17 @@ pub struct AdviseArgs {
     /// Time of the observation
     #[arg(long, value_name = "TIME", default_value = "10", requires = "pid")]
     pub observe: Nanos,
-    /// Size of the messages: 64, 1K (K is 1024); of a run the nearest that it measured
+    /// Size of the messages: 64, 1K (K is 1024); with RUN the nearest size that it measured
     #[arg(short = 'l', long, value_name = "BYTES", required_unless_present_any = ["run", "pid", "workload"], allow_hyphen_values = true)]
     pub size: Option<Bytes>,
-    /// Messages of many sizes in place of one: W1 to W5, or a file with the columns
-    /// message_bytes,cumulative_fraction, as of `nettoll workload`; or a program's exchanges
-    /// (`nettoll attach --workload FILE.toml`), for advice on its calls. With RUN, the workload
-    /// that the run sent
+    /// Messages of many sizes in place of one size: W1 to W5, or a file with the columns
+    /// message_bytes,cumulative_fraction, as for `nettoll workload`. Or, for advice on its calls, a
+    /// program's exchanges (`nettoll attach --workload FILE.toml`). With RUN, the workload that the run
+    /// sent
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["pid", "size"])]
     pub workload: Option<String>,
-    /// Messages a second, for the CPUs that each way takes: 5000, 200k, 1.5M (k is 1000)
+    /// Messages a second, from which the CPUs that each way takes are computed: 5000, 200k, 1.5M (k is
+    /// 1000)
     #[arg(short = 'b', long, value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub rate: Option<f64>,
     /// Over UDP, over TCP (with TCP_NODELAY), or over both
@@ -53,7 +53,7 @@ pub struct AdviseArgs {
     /// Hosts that are other machines
     #[command(flatten)]
     pub remote: RemoteArgs,
-    /// How nettoll comes to other machines
+    /// How nettoll reaches other machines
     #[command(flatten)]
     pub access: AccessArgs,
     /// JSON on standard output, also for failures
@@ -65,10 +65,10 @@ pub struct AdviseArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct AdviseExtent {
-    /// Measured time of a trial, or of a replay: 60ms, 2s. Ways are then compared in turn
+    /// Measured time of a trial, or of a replay: 60ms, 2s. Ways are then compared in turn, not woven
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
-    /// Number of blocks, or of instances where the ways are woven
+    /// Number of blocks, or of instances if the ways are woven
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: Option<u32>,
     /// Seed of the random order

@@ -13,36 +13,35 @@ use model::{Bytes, Nanos, Program};
 /// `nettoll agent`.
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// Address to listen on, such as 192.0.2.1, ::1 or fe80::1%eth0; may be
-    /// given again. Without it: every address where there is a secret or a
-    /// certificate, else this machine's own
+    /// Address to listen on, such as 192.0.2.1, ::1 or fe80::1%eth0; may be given again. Without it:
+    /// every address if there is a secret or a certificate, otherwise only loopback
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<String>,
     /// Port to listen on; 0: the kernel chooses
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = AGENT_PORT, allow_hyphen_values = true)]
     pub port: u16,
-    /// Controllers whose trials may run at once; their records say how many did
+    /// Most controllers whose trials may run at once; records say how many did
     #[arg(long, value_name = "NUMBER", default_value_t = NonZeroU32::MIN, value_parser = parse_at_once, allow_hyphen_values = true)]
     pub at_once: NonZeroU32,
     /// Longest trial, from its preparation to its report
     #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true, help_heading = "Limits")]
     pub limit_time: Nanos,
-    /// Most bytes that one end of a trial may send; without it: any number
+    /// Most bytes that one end of a trial may send; without it, unlimited
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = "Limits")]
     pub limit_bytes: Option<Bytes>,
-    /// Ports that messages come to, such as 11000-11099, for a firewall that
-    /// lets only those through; without it the kernel chooses
+    /// Ports that receive messages, such as 11000-11099, for a firewall that lets only these through;
+    /// without it the kernel chooses them
     #[arg(long, value_name = "A-B", value_parser = parse_ports)]
     pub data_ports: Option<(u16, u16)>,
     /// Program that controllers may use as an end of a trial, under a name; may be given again.
-    /// They cannot run another, nor give it arguments
+    /// Controllers can run no other program, and pass no arguments
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = parse_endpoint)]
     pub endpoint: Vec<(String, Program)>,
     /// Capabilities that an agent started as root keeps: perfmon, bpf, syslog (receipts need these
-    /// three), net_admin, net_raw. It gives up all others
+    /// three), net_admin, net_raw. It drops all others
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub keep_capabilities: Vec<KeptCapability>,
-    /// What keeps strangers out
+    /// Secret and certificates
     #[command(flatten)]
     pub trust: TrustArgs,
 }
@@ -57,14 +56,14 @@ pub struct TrustArgs {
     /// This side's certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_key", requires = "tls_ca")]
     tls_cert: Option<PathBuf>,
-    /// Its private key
+    /// Private key of this side's certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_ca")]
     tls_key: Option<PathBuf>,
-    /// Certificate of the authority that the other side's must come from
+    /// Certificate of the authority that must have signed the other side's certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
     tls_ca: Option<PathBuf>,
-    /// Ask for no proof over loopback. Not where anything forwards connections to
-    /// this machine, such as a tunnel or a proxy
+    /// Ask for no proof over loopback. Do not use it if anything forwards connections to this machine,
+    /// such as a tunnel or a proxy
     #[arg(long)]
     trust_loopback: bool,
 }
@@ -72,10 +71,10 @@ pub struct TrustArgs {
 /// `nettoll certificates`.
 #[derive(Debug, Args)]
 pub struct CertificatesArgs {
-    /// Directory to make them in
+    /// Directory for the certificates
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Names and addresses that agents are reached by, as behind --host
+    /// Names and addresses of agents, as after --host
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 }
@@ -119,10 +118,10 @@ fn parse_ports(word: &str) -> Result<(u16, u16), String> {
 /// `nettoll deploy`.
 #[derive(Debug, Args)]
 pub struct DeployArgs {
-    /// Hosts, as behind --host: ssh:db1, slurm:NODE, kubectl:POD, 'cmd:ANY COMMAND'
+    /// Hosts, as after --host: ssh:db1, slurm:NODE, kubectl:POD, 'cmd:ANY COMMAND'
     #[arg(value_name = "PLACE", required = true, value_parser = parse)]
     pub places: Vec<CommandHost>,
-    /// Remove every nettoll that was copied there, of any version
+    /// Remove every copy of nettoll there, of any version
     #[arg(long)]
     pub prune: bool,
 }

@@ -12,19 +12,19 @@ use super::output::{HtmlArgs, RunsArgs};
 /// `nettoll compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The first run, and the runs that are compared with it, each by its directory, a part of its
-    /// name that no other run has, or @-1 (latest), @-2 (the one before). Several runs of one side
-    /// are joined by commas, A1,A2,A3 B1,B2,B3: the verdict then contains the scatter of runs, and
-    /// an exit code other than 4 needs no --trust-single-runs
+    /// The first run, and the runs that are compared with it, each by its directory, a unique part of
+    /// its name, @-1 (latest) or @-2 (the run before). Join several runs of one side by commas:
+    /// A1,A2,A3 B1,B2,B3. The verdict then includes the scatter of runs, and the exit code needs no
+    /// --trust-single-runs
     #[arg(value_name = "RUN,...", required = true, num_args = 2.., value_parser = side)]
     pub runs: Vec<Side>,
     /// Where runs are
     #[command(flatten)]
     pub directory: RunsArgs,
-    /// What the conclusion follows from
+    /// The metrics and the threshold of the conclusion
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Draw a conclusion from one run on each side, although two runs also differ by chance
+    /// Draw a conclusion from one run on each side, although two equal runs also differ by chance
     #[arg(long)]
     pub trust_single_runs: bool,
     /// Classify the samples of all receipts by the rules in this file
@@ -33,7 +33,7 @@ pub struct CompareArgs {
     /// JSON on standard output, also for failures
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
-    /// Print every cell, every metric and the methods as well
+    /// Also print every cell, every metric and the methods
     #[arg(short, long, conflicts_with_all = ["json", "markdown"], help_heading = "Output")]
     pub verbose: bool,
     /// Markdown on standard output

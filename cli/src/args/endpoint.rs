@@ -14,9 +14,9 @@ pub struct EndpointArgs {
 /// What to do with a program that is to be an end of a trial.
 #[derive(Debug, Subcommand)]
 pub enum EndpointTask {
-    /// Hold a program to the contract of external endpoints, in short trials
+    /// Test in short trials whether a program keeps the contract of external endpoints
     Check(CheckArgs),
-    /// Be an implementation that nettoll brings along, as a harness starts it
+    /// Run an implementation that comes with nettoll, as the harness of a trial starts it
     Run(RunArgs),
 }
 
@@ -26,10 +26,10 @@ pub struct RunArgs {
     /// The implementation: tpi-sockets, tpi-streams, tpi-streams-xdp
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Bytes in a queue from which on it is full
+    /// High-water mark: bytes at which a queue is full
     #[arg(long, value_name = "SIZE", default_value = "64K")]
     pub high_water: Bytes,
-    /// Bytes in a full queue down to which it stays full
+    /// Low-water mark: bytes to which a full queue drains before it takes messages again
     #[arg(long, value_name = "SIZE", default_value = "16K")]
     pub low_water: Bytes,
     /// Messages after which service procedures run
@@ -40,7 +40,7 @@ pub struct RunArgs {
 /// `nettoll endpoint check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Ends that the program is to be; without it, both
+    /// Ends that the program should be; without it, both
     #[arg(long = "as", value_name = "ROLE,...", value_delimiter = ',')]
     pub roles: Vec<PlayedRole>,
     /// Tests: UDP_STREAM, TCP_STREAM; without it, both

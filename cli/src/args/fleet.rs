@@ -16,7 +16,7 @@ use super::study::AccessArgs;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct FleetArgs {
-    /// What to do in place of measuring
+    /// Task in place of measuring
     #[command(subcommand)]
     pub task: Option<FleetTask>,
     /// The hosts
@@ -25,24 +25,23 @@ pub struct FleetArgs {
     /// The rounds
     #[command(flatten)]
     pub rounds: RoundArgs,
-    /// Go on with a stopped run of a fleet: measure the missing pairs and trials. RUN is its
-    /// directory, a part of its name that no other run has, or @-1 (latest, the default), @-2 (the
-    /// one before)
+    /// Continue a stopped run of a fleet: measure the missing pairs and trials. RUN is its directory, a
+    /// unique part of its name, @-1 (latest, the default) or @-2 (the run before)
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     #[arg(conflicts_with_all = ["MemberArgs", "RoundArgs", "dry_run", "FactorArgs"])]
     pub resume: Option<PathBuf>,
-    /// With --resume: run the commands that the stored run names, and dial its agents, without a
-    /// question
+    /// With --resume: do not ask before the commands of the stored run are run and its agents are
+    /// contacted
     #[arg(long, requires = "resume")]
     pub yes: bool,
-    /// With --resume: start the programs that the run has as ends of its trials
+    /// With --resume: start the programs that are ends of trials in the stored run
     #[arg(long, requires = "resume")]
     pub allow_exec: bool,
-    /// Say how many rounds and trials there are, how long they take and what they
-    /// can find, reach the hosts, and measure nothing
+    /// Contact the hosts, print the number of rounds and trials, their duration and the slowdown that
+    /// they can find, and measure nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: reach no host
+    /// With --dry-run: contact no host
     #[arg(long, requires = "dry_run")]
     pub offline: bool,
     /// Where runs are
@@ -51,7 +50,7 @@ pub struct FleetArgs {
     /// Levels in place of the plan's
     #[command(flatten)]
     pub factors: FactorArgs,
-    /// How nettoll comes to other machines
+    /// How nettoll reaches other machines
     #[command(flatten)]
     pub access: AccessArgs,
     /// The page
@@ -72,12 +71,12 @@ pub enum FleetTask {
 /// `nettoll fleet manifest`.
 #[derive(Debug, Args)]
 pub struct ManifestArgs {
-    /// Ask for the network of the node and the capabilities for profiles, which takes a
-    /// namespace with the Pod Security Standard "privileged". Without it the pods ask for
-    /// nothing that "restricted" refuses: their own network is measured, without profiles
+    /// Ask for the node's network and the capabilities for profiles, which needs a namespace with the
+    /// Pod Security Standard "privileged". Without it the pods pass the standard "restricted", and
+    /// nettoll measures the pods' network without profiles
     #[arg(long)]
     pub privileged: bool,
-    /// Image with a shell, head, mktemp and sha256sum; nettoll itself is brought there
+    /// Image with a shell, head, mktemp and sha256sum; nettoll copies itself into the pods
     #[arg(long, value_name = "IMAGE", default_value = "docker.io/library/debian:stable-slim")]
     pub image: String,
     /// Namespace
@@ -96,24 +95,23 @@ pub struct MemberArgs {
     /// kubectl:POD. May be given several times
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub hosts: Vec<String>,
-    /// A host with a name of its own: n1=ssh:db1, n2='cmd:ANY COMMAND', n3=ADDRESS of
-    /// an agent. May be given several times
+    /// A host under a name that you choose: n1=ssh:db1, n2='cmd:ANY COMMAND', n3=ADDRESS of an agent.
+    /// May be given several times
     #[arg(long, value_name = "NAME=PLACE", allow_hyphen_values = true)]
     pub host: Vec<String>,
-    /// File with a host a line, as for --hosts or for --host; what follows a # is a
-    /// remark
+    /// File with a host on each line, as for --hosts or --host; # begins a remark
     #[arg(long, value_name = "FILE")]
     pub hosts_file: Option<PathBuf>,
-    /// All nodes of the Slurm allocation that nettoll runs in
+    /// All nodes of the Slurm allocation in which nettoll runs
     #[arg(long)]
     pub slurm: bool,
-    /// All running pods that a label selector names: app=nettoll
+    /// All running pods that match a label selector: app=nettoll
     #[arg(long, value_name = "SELECTOR", allow_hyphen_values = true)]
     pub pods: Option<String>,
     /// Namespace of the pods [default: that of kubectl's context]
     #[arg(long, value_name = "NAME", requires = "pods")]
     pub namespace: Option<String>,
-    /// File with the name of a host and of its rack a line
+    /// File with a host and its rack on each line
     #[arg(long, value_name = "FILE")]
     pub racks: Option<PathBuf>,
 }
@@ -122,15 +120,15 @@ pub struct MemberArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Rounds")]
 pub struct RoundArgs {
-    /// Number of rounds, or all: every pair once [default: 8; of fewer than 10 hosts all,
-    /// as often as makes 8 or more]
+    /// Number of rounds, or all: every pair once [default: 8; with fewer than 10 hosts all pairs,
+    /// repeated up to 8 rounds]
     #[arg(long, value_name = "COUNT", value_parser = parse_rounds, allow_hyphen_values = true)]
     pub rounds: Option<Rounds>,
-    /// Measure all pairs of a round at once, in place of one after the other: faster,
-    /// but pairs that share a link or a machine disturb each other
+    /// Measure all pairs of a round at once. This is faster, but pairs that share a link or a machine
+    /// disturb each other
     #[arg(long)]
     pub parallel: bool,
-    /// Least change that is named: 5%, 0.05
+    /// Smallest change that is named: 5%, 0.05
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "5%", allow_hyphen_values = true)]
     pub least: f64,
     /// Measured time of a trial: 500ms, 2s
@@ -139,7 +137,7 @@ pub struct RoundArgs {
     /// Time before the measured part
     #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub warmup: Option<Nanos>,
-    /// Port that messages come to, for a firewall that lets only it through
+    /// Port that receives messages, for a firewall that lets only this port through
     #[arg(long, value_name = "PORT", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
     pub data_port: Option<u16>,
     /// Seed of the random order

@@ -13,8 +13,8 @@ pub const LICENCES: &str = "licences";
 /// `nettoll help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, `client`: the flags of one trial, `columns`: what each column of a table, in a
-    /// terminal and in CSV, means, or `licences`; without it, the questions that nettoll answers
+    /// A command; `client`: the flags of one trial; `columns`: the meaning of each column of tables, in
+    /// a terminal and in CSV; or `licences`. Without it, the questions that nettoll answers
     #[arg(value_name = "COMMAND|client|columns|licences")]
     pub topic: Option<String>,
 }
@@ -22,8 +22,7 @@ pub struct HelpArgs {
 /// `nettoll completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell: bash, elvish, fish, powershell or zsh, such as in
-    /// `source <(nettoll completions bash)`
+    /// The shell: bash, elvish, fish, powershell or zsh. Example: `source <(nettoll completions bash)`
     // Listed apart they would make a page that mandoc refuses.
     #[arg(value_name = "SHELL", hide_possible_values = true, value_parser = PossibleValuesParser::new(complete::shells()))]
     pub shell: String,

@@ -13,13 +13,13 @@ use super::output::{HtmlArgs, RunsArgs};
 /// Task of the microscope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Task {
-    /// Count what a message executes
+    /// Count the instructions of a message
     Count,
-    /// Say what changed between two kernels
+    /// Print the changes between two kernels
     Diff,
-    /// Answer as `git bisect run` wants: 0, 1, or 125
+    /// Answer with the exit codes of `git bisect run`: 0, 1 or 125
     BisectStep,
-    /// List what was fetched, or prune it
+    /// List the fetched files, or prune them
     Cache,
 }
 
@@ -36,26 +36,25 @@ pub struct MicroscopeArgs {
     // Listed apart they would make a page that mandoc refuses.
     #[arg(value_name = "TASK", value_enum, default_value_t = Task::Count, hide_possible_values = true)]
     pub task: Task,
-    /// For diff: two kernels, or two files that `-J` wrote
+    /// For diff: two kernels, or two files with the output of -J
     #[arg(value_name = "SIDE")]
     pub sides: Vec<String>,
-    /// Kernels, side by side: versions such as 6.12 or 6.12.117, of which the newest
-    /// packaged one is taken, `all` for the newest of each version that has packages, or
-    /// the path of an image of your own, with a slash in it; without them 6.12, with --run
-    /// the version that the run was measured on
+    /// Kernels to compare: versions such as 6.12 or 6.12.117, each in its newest package; `all`: the
+    /// newest package of each version; or the path of an image, with a slash in it. Without it 6.12, or
+    /// with --run the version of the run
     #[arg(long, value_name = "KERNEL,...", value_delimiter = ',')]
     pub kernel: Vec<String>,
-    /// Modules of a kernel of your own, as `make modules_install` leaves them
+    /// Directory of modules for an image of your own, as `make modules_install` makes it
     #[arg(long, value_name = "DIR")]
     pub modules: Option<PathBuf>,
     /// Scenarios; without them, getppid, udp and tcp
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub scenario: Vec<String>,
-    /// A static program of your own, whose messages lie between markers
+    /// A statically linked program of your own, which marks its messages
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
-    /// A run of `study receipt`, in place of scenarios and sizes: print its time next to
-    /// instructions, layer by layer, and store it there
+    /// A run of `study receipt`, in place of scenarios and sizes: print its time next to instructions,
+    /// layer by layer, and store the result in the run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "scenarios", "length", "program"])]
     pub run: Option<PathBuf>,
     /// A file with more scenarios
@@ -64,41 +63,40 @@ pub struct MicroscopeArgs {
     /// Sizes of messages; without them, 1, 112, 1024, 1460 and 8192 bytes
     #[arg(short = 'l', long, visible_alias = "size", value_name = "SIZE,...", value_delimiter = ',')]
     pub length: Vec<Bytes>,
-    /// Messages that are counted in each scenario and size
+    /// Messages to count in each scenario and size
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub messages: u32,
     /// Seed of the guest's random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// Model of the processor, as QEMU names them
+    /// Processor model, by QEMU's name
     #[arg(long, value_name = "MODEL", default_value = "max")]
     pub cpu: String,
     /// Words to append to the kernel's command line, such as mitigations=off
     #[arg(long, value_name = "WORDS", default_value = "", allow_hyphen_values = true)]
     pub append: String,
-    /// Print the call tree of each scenario's message as well
+    /// Also print the call tree of each scenario's message
     #[arg(long)]
     pub tree: bool,
     /// For diff: seeds of each side
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u64).range(3..=100))]
     pub seeds: u64,
-    /// For diff: exit with 3 where a message executes more instructions than before by
-    /// this share
+    /// For diff: exit with 3 if a message executes more instructions on the second kernel by this share
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub threshold: Option<f64>,
-    /// For bisect-step: the message, such as udp-112, and the instructions that it may execute
+    /// For bisect-step: scenario and size, such as udp-112, and the most instructions of its message
     #[arg(long, value_name = "MESSAGE=COUNT")]
     pub limit: Option<String>,
-    /// Say what would be fetched and run, and do neither
+    /// Print what would be fetched and run, and do neither
     #[arg(long)]
     pub dry_run: bool,
-    /// Fetch nothing: use what is in the cache
+    /// Fetch nothing: use only the files in the cache
     #[arg(long)]
     pub offline: bool,
     /// The cache's directory; without it, nettoll/microscope in $XDG_CACHE_HOME or ~/.cache
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// For cache: remove the least recently used files until it has this size
+    /// For cache: remove the least recently used files until the cache has this size
     #[arg(long, value_name = "SIZE")]
     pub prune: Option<Bytes>,
     /// Where runs are
@@ -113,7 +111,7 @@ pub struct MicroscopeArgs {
     /// JSON on standard output, also for failures
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
-    /// Print reads, writes, every function and where the figures come from as well
+    /// Also print reads, writes, every function and the settings behind the figures
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
     pub verbose: bool,
 }

@@ -50,11 +50,11 @@ pub use study::{ExtentArgs, StudyArgs};
 pub use top::{RecordArgs, TopArgs};
 pub use workload::WorkloadArgs;
 
-/// What the network stack charges a user process for every message.
+/// Measure what the network stack costs a user process per message.
 ///
-/// `nettoll study quick` measures TCP and UDP between two hosts that it makes
-/// itself and answers in less than a minute. `nettoll -c HOST` is one trial to
-/// `nettoll -s` on another machine, a line a second.
+/// `nettoll study quick` measures TCP and UDP between two network namespaces that it makes, in less
+/// than a minute. `nettoll -c HOST` measures one trial with `nettoll -s` on another machine and prints
+/// a line each second.
 #[derive(Debug, Parser)]
 #[command(name = "nettoll", version = version::SHORT, long_version = version::long(), propagate_version = true)]
 #[command(max_term_width = 100, after_help = EXIT_CODES)]
@@ -84,44 +84,44 @@ pub enum Command {
     Study(Box<StudyArgs>),
     /// Analyse a stored run and write its report again
     Report(ReportArgs),
-    /// Compare stored runs with the first
+    /// Compare stored runs with a first one
     Compare(CompareArgs),
     /// List the stored runs, or describe one
     Show(ShowArgs),
-    /// Say where a metric changed over all runs of a study
+    /// Find where a metric changed over all runs of a study
     History(HistoryArgs),
     /// Print cells or trials of many runs for other tools
     Export(ExportArgs),
-    /// Analyse a published study, and compare figures with it
+    /// Print a published study, next to a run or to another tool's results
     Reference(Box<ReferenceArgs>),
-    /// Rule on every claim of the five studies that nettoll descends from
+    /// Test every claim of five published studies on this machine
     Papers(Box<PapersArgs>),
-    /// Predict what a mix of message sizes costs, and measure it
+    /// Predict and measure the cost of a mix of message sizes
     Workload(Box<WorkloadArgs>),
     /// Rank the ways of sending for a message size and a rate
     Advise(Box<AdviseArgs>),
     /// Measure the network cost of a running program
     Attach(Box<AttachArgs>),
-    /// Show what the network stack costs this machine now, and who pays
+    /// Show what the network stack costs this machine now, by service and process
     Top(TopArgs),
     /// Find outliers among many hosts and the links between them
     Fleet(Box<FleetArgs>),
-    /// Count exactly what a message executes, on any kernel, in an emulated machine
+    /// Count the exact instructions of a message, on any kernel, in an emulated machine
     Microscope(Box<MicroscopeArgs>),
-    /// Say what this machine offers and what it lacks
+    /// Check what this machine offers and what it lacks
     Doctor(DoctorArgs),
-    /// Lend this machine to controllers on others
+    /// Lend this machine to studies that run on other machines
     Agent(AgentArgs),
     /// Make certificates for agents and controllers
     Certificates(CertificatesArgs),
-    /// Try a program of your own that is to be an end of trials
+    /// Test a program of your own that should be an end of trials
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Endpoint(EndpointArgs),
     /// Copy nettoll into the cache of hosts that a command starts, or remove it there
     Deploy(DeployArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
-    /// Print the help of a command, or what the columns of tables mean
+    /// Print the help of a command, or the meaning of the columns of tables
     Help(HelpArgs),
     /// Hold a host of a study (started by nettoll itself)
     #[command(name = "__host", hide = true)]

@@ -15,11 +15,11 @@ use super::study::AccessArgs;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "One trial: nettoll -c HOST (letters as in iperf3)")]
 pub struct OneshotArgs {
-    /// One trial to the agent on HOST: NAME, NAME:PORT or [IPV6]:PORT; or to a host that
-    /// a command starts, without an agent: ssh:NAME, slurm:NODE, kubectl:POD
+    /// Measure one trial with the agent on HOST: NAME, NAME:PORT or [IPV6]:PORT. Or, without an agent,
+    /// with a host that a command starts: ssh:NAME, slurm:NODE, kubectl:POD
     #[arg(short = 'c', long = "client", value_name = "HOST", required = true)]
     pub client: Option<Client>,
-    /// The same as `nettoll agent`, whose options may follow
+    /// Run an agent: the same as `nettoll agent`, whose options may follow
     #[arg(short = 's', long = "server", conflicts_with = "client")]
     pub server: bool,
     /// Measured time in seconds [default: 10]
@@ -31,24 +31,24 @@ pub struct OneshotArgs {
     /// Messages to send, all flows together, in place of a time
     #[arg(short = 'k', long, value_name = "COUNT", value_parser = parse_count, allow_hyphen_values = true, conflicts_with = "time")]
     pub blockcount: Option<u64>,
-    /// Message size [default: 128K for TCP streams, 1448 for UDP, 1 for RR and
-    /// CRR, 4 for UDP_RR with -b, which then has up to 65,536 requests in flight]
+    /// Message size [default: 128K for TCP streams, 1448 for UDP streams, 1 for RR and CRR, 4 for
+    /// UDP_RR with -b, which has up to 65,536 requests in flight]
     #[arg(short = 'l', long, value_name = "SIZE", allow_hyphen_values = true)]
     pub size: Option<Bytes>,
     /// Parallel flows, each with a thread
     #[arg(short = 'P', long, visible_alias = "flows", value_name = "COUNT", default_value_t = 1, allow_hyphen_values = true)]
     pub parallel: u32,
-    /// HOST sends
+    /// Reverse the direction: HOST sends
     #[arg(short = 'R', long)]
     pub reverse: bool,
     /// Both ends send
     #[arg(long, conflicts_with = "reverse")]
     pub bidir: bool,
-    /// Load that each flow offers: 10M bits or 50000/s messages a second, 0: all it
-    /// can [default: 1M for UDP_STREAM, else 0]
+    /// Load that each flow offers: 10M bits or 50000/s messages a second, 0: unlimited [default: 1M for
+    /// UDP_STREAM, else 0]
     #[arg(short = 'b', long, visible_alias = "rate", alias = "bandwidth", value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub bitrate: Option<Offer>,
-    /// How a sender waits for the time of its next message: sleep or spin
+    /// How a sender waits until its next message is due: sleep or spin
     #[arg(long, value_name = "WAY", default_value_t = Pacing::Sleep)]
     pub pacing: Pacing,
     /// When the messages of an offered rate are due: periodic or poisson
@@ -60,7 +60,7 @@ pub struct OneshotArgs {
     /// TCP_STREAM, UDP_STREAM, TCP_MAERTS (HOST sends), TCP_RR, UDP_RR, TCP_CRR
     #[arg(long, value_name = "TEST")]
     pub test: Option<Test>,
-    /// A line for each so many seconds; 0: none, which is the quietest
+    /// Seconds between two lines of output; 0: no lines, which disturbs the trial least
     #[arg(short = 'i', long, value_name = "TIME", default_value = "1", allow_hyphen_values = true)]
     pub interval: Nanos,
     /// Seconds of traffic before the measured part
@@ -75,45 +75,43 @@ pub struct OneshotArgs {
     /// TCP congestion control at both ends
     #[arg(short = 'C', long, visible_alias = "cc", alias = "linux-congestion", value_name = "NAME")]
     pub congestion: Option<String>,
-    /// The codepoint of the type of service, in place of its byte (--tos): 46 or ef
+    /// The DSCP of the type of service, in place of the whole byte (--tos): 46 or ef
     #[arg(long, value_name = "DSCP", value_parser = parse_dscp, conflicts_with = "tos", allow_hyphen_values = true)]
     pub dscp: Option<Tos>,
-    /// Send by sendfile: --api sendfile; MSG_ZEROCOPY is --api zerocopy
+    /// Send by sendfile, as --api sendfile does; MSG_ZEROCOPY is --api zerocopy
     #[arg(short = 'Z', long, conflicts_with_all = ["api", "mptcp", "sctp"])]
     pub zerocopy: bool,
-    /// TCP of many paths in place of TCP: --api mptcp
+    /// MPTCP in place of TCP, as --api mptcp
     #[arg(short = 'm', long, conflicts_with_all = ["api", "sctp", "udp"])]
     pub mptcp: bool,
-    /// SCTP in place of TCP, in messages of 64K by default: --api sctp
+    /// SCTP in place of TCP, with messages of 64K by default, as --api sctp
     #[arg(long, conflicts_with_all = ["api", "udp"])]
     pub sctp: bool,
-    /// CPU that the end here is bound to, and after a comma that on HOST
+    /// CPU to which the end on this machine is bound, and after a comma the CPU on HOST
     #[arg(short = 'A', long, value_name = "CPU[,CPU]", value_parser = parse_affinity)]
     pub affinity: Option<Affinity>,
     /// IPv4 only, also to reach the agent
     #[arg(short = '4', long = "version4", conflicts_with = "version6")]
     pub version4: bool,
-    /// IPv6 only, also to reach the agent; without -4 and -6 the one that it answers over
+    /// IPv6 only, also to reach the agent; without -4 and -6 the version over which the agent answers
     #[arg(short = '6', long = "version6")]
     pub version6: bool,
-    /// Port of the agent, where HOST has none
+    /// Port of the agent, if HOST names none
     #[arg(short = 'p', long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), allow_hyphen_values = true)]
     pub port: Option<u16>,
-    /// Port that messages come to; without it the kernel chooses
+    /// Port that receives messages; without it the kernel chooses one
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), allow_hyphen_values = true)]
     pub data_port: Option<u16>,
     /// JSON on standard output with iperf3's key names, also for failures
     #[arg(short = 'J', long)]
     pub json: bool,
-    /// JSON in a line for each event, while the trial runs: start, interval, error,
-    /// nettoll, end
+    /// A line of JSON for each event while the trial runs: start, interval, error, nettoll, end
     #[arg(long)]
     pub json_stream: bool,
-    /// After the last event the whole as with -J
+    /// After the last event also print the object of -J
     #[arg(long, requires = "json_stream")]
     pub json_stream_full_output: bool,
-    /// List every flow in the summary, however many there are (also -V, as in
-    /// iperf3, with -c)
+    /// List every flow in the summary, also with many flows (with -c also -V, as in iperf3)
     #[arg(long)]
     pub verbose: bool,
     /// Store the trial as a run in this directory

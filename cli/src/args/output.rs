@@ -16,7 +16,7 @@ pub struct FormatArgs {
     /// CSV on standard output: a row for each cell and metric
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
-    /// Print methods, legends, every warning and more figures as well
+    /// Also print methods, legends, every warning and more figures
     #[arg(short, long, conflicts_with_all = ["json", "csv"])]
     pub verbose: bool,
 }
@@ -25,8 +25,8 @@ pub struct FormatArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct HtmlArgs {
-    /// Write a page to FILE; without FILE, to the run's report.html, or here under
-    /// the command's name
+    /// Write an HTML page to FILE; without FILE, to the run's report.html, or to a file named after the
+    /// command
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     html: Option<Option<PathBuf>>,
 }
@@ -51,7 +51,7 @@ impl HtmlArgs {
 /// Where runs are.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
-    /// Directory that runs are stored in
+    /// Directory in which runs are stored
     #[arg(long = "runs", value_name = "DIR", default_value = "runs", id = "runs_directory")]
     pub directory: PathBuf,
 }

@@ -15,8 +15,7 @@ use super::output::{FormatArgs, HtmlArgs, RunsArgs};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Receipt")]
 pub struct RulesArgs {
-    /// Classify samples by the rules in this file in place of those that come
-    /// with nettoll
+    /// Classify samples by the rules in this file, in place of nettoll's own rules
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
     /// Print the share of the samples that each rule decided
@@ -27,8 +26,7 @@ pub struct RulesArgs {
 /// `nettoll report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run: its directory, a part of its name that no other run has, or @-1 (latest), @-2 (the
-    /// one before)
+    /// The run: its directory, a unique part of its name, @-1 (latest) or @-2 (the run before)
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: PathBuf,
     /// Where runs are
@@ -37,17 +35,16 @@ pub struct ReportArgs {
     /// How samples are classified
     #[command(flatten)]
     pub rules: RulesArgs,
-    /// What the conclusion on arms follows from
+    /// The metrics and the threshold of the conclusion on arms
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Markdown on standard output: the arms against the baseline
+    /// Markdown on standard output: the arms compared with the baseline
     #[arg(long, conflicts_with_all = ["json", "csv", "show_rules"], help_heading = "Output")]
     pub markdown: bool,
     /// The page
     #[command(flatten)]
     pub html: HtmlArgs,
-    /// Write one message's time by layer at both ends, from the receipt, as SVG
-    /// to this file, and nothing else
+    /// Only draw the time of one message by layer at both ends, from the receipt, as SVG into this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "show_rules", "markdown"], help_heading = "Output")]
     pub picture: Option<PathBuf>,
     /// Message size of the picture [default: the largest that one frame carries]
@@ -61,8 +58,8 @@ pub struct ReportArgs {
 /// `nettoll show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// A run: its directory, a part of its name that no other run has, or @-1 (latest), @-2 (the
-    /// one before); without it, all are listed
+    /// A run: its directory, a unique part of its name, @-1 (latest) or @-2 (the run before). Without
+    /// it, list all runs
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// Where runs are
@@ -76,12 +73,11 @@ pub struct ShowArgs {
 /// `nettoll doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Put known costs into traffic and see whether receipts find them: 6 minutes in which it loads
-    /// CPUs
+    /// Add known costs to traffic and check whether receipts find them. This loads CPUs for 6 minutes
     #[arg(long)]
     pub prove: bool,
-    /// Prove next to one neighbour only: quiet (none), or busy (a thread that uses two fifths of
-    /// each CPU)
+    /// Only prove with this neighbour: quiet (none), or busy (a thread that uses two fifths of each
+    /// CPU)
     #[arg(long, value_name = "NEIGHBOUR", requires = "prove", hide_possible_values = true)]
     pub only: Option<ProofNeighbour>,
     /// Do not ask before CPUs are loaded
@@ -96,7 +92,7 @@ pub struct DoctorArgs {
     /// JSON on standard output
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
-    /// Print every check with the system's own answer and what to do
+    /// Print every check with the system's own answer and the remedy
     #[arg(short, long, conflicts_with_all = ["json", "prove"], help_heading = "Output")]
     pub verbose: bool,
 }
@@ -111,8 +107,7 @@ pub enum ProofNeighbour {
 /// `nettoll export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Runs, each by its directory, any part of its name that no other has, latest,
-    /// or @-1; without any, all
+    /// Runs, each by its directory, a unique part of its name, or @-1 (latest). Without it, all runs
     #[arg(value_name = "RUN")]
     pub which: Vec<PathBuf>,
     /// Where runs are
@@ -128,20 +123,20 @@ pub struct ExportArgs {
 #[group(multiple = false)]
 #[command(next_help_heading = "Output")]
 pub struct ExportForm {
-    /// CSV, a row for each cell and metric, receipts included, as of `report --csv`;
-    /// this is the form without any other
+    /// CSV with a row for each cell and metric, also of receipts, as by `report --csv`. This is the
+    /// default
     #[arg(long)]
     pub csv: bool,
-    /// CSV, a row for each trial, a column for each metric
+    /// CSV with a row for each trial and a column for each metric
     #[arg(long)]
     pub trials: bool,
-    /// CSV, a row for each slice of woven arms
+    /// CSV with a row for each slice of woven arms
     #[arg(long)]
     pub slices: bool,
     /// A line for each trial in the format of Go's benchmarks, for benchstat
     #[arg(long)]
     pub benchstat: bool,
-    /// Views for DuckDB on the trials of all runs in the directory runs, as SQL
+    /// SQL that makes views for DuckDB on the trials of all runs in the directory of --runs
     #[arg(long)]
     pub sql: bool,
 }
@@ -153,19 +148,19 @@ pub struct HistoryArgs {
     /// trips), or any name of the CSV, such as goodput_bit_per_s
     #[arg(value_name = "METRIC", default_value = "time", value_parser = metric)]
     pub metric: Metric,
-    /// The study, by its name; without it that of the latest run
+    /// The study, by its name; without it the study of the latest run
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
-    /// Words for each run: its date, the kernel of its hosts, or the commit of nettoll
+    /// Label of each run: its date, the kernel of its hosts, or the commit of nettoll
     // Listed with their meanings they make a list that man pages cannot hold within a paragraph.
     #[arg(long, value_name = "WHAT", default_value = "date", hide_possible_values = true)]
     pub by: By,
-    /// Where runs of several machines are stored: the machine whose hardware, in words, has these among them;
-    /// where runs of several fleets are, the fleet of this fingerprint
+    /// The machine, if runs of several machines are stored: words from the description of its hardware.
+    /// For runs of several fleets, the fingerprint of the fleet
     #[arg(long, value_name = "WORDS")]
     pub machine: Option<String>,
-    /// The first run: changes before it are known and accepted. Its directory, a part of its name
-    /// that no other run has, or @-10
+    /// The first run to use, for example after an accepted change: its directory, a unique part of its
+    /// name, or @-10 (ten runs back)
     #[arg(long, value_name = "RUN")]
     pub since: Option<PathBuf>,
     /// Where runs are

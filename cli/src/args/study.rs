@@ -27,29 +27,28 @@ pub struct StudyArgs {
     /// A plan in TOML instead of a preset
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Continue a stopped run with its own plan, order and hosts. RUN is its directory, a
-    /// part of its name that no other run has, or @-1 (latest, the default), @-2 (the one
-    /// before)
+    /// Continue a stopped run with its own plan, order and hosts. RUN is its directory, a unique part
+    /// of its name, @-1 (latest, the default) or @-2 (the run before)
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     #[arg(conflicts_with_all = ["name", "plan", "dry_run", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub resume: Option<PathBuf>,
-    /// Measure more blocks (--blocks) of a run, with its plan and arms, of all its sizes or
-    /// those of --size, and pool both. All looks at the verdict together have 5 % of error
+    /// Measure more blocks (--blocks) of a run and pool old and new blocks. Plan and arms stay; --size
+    /// chooses among the run's sizes. All looks at the verdict together have an error of 5 %
     #[arg(long, value_name = "RUN")]
     #[arg(conflicts_with_all = ["name", "plan", "like", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub again: Option<PathBuf>,
-    /// With --resume or --again: run the commands and the program that the stored plan
-    /// names, and dial its agents, without a question
+    /// With --resume or --again: do not ask before the commands and the program of the stored plan are
+    /// run and its agents are contacted
     #[arg(long, requires = "stored")]
     pub yes: bool,
-    /// With --resume or --again: start the run's programs that are ends of trials
+    /// With --resume or --again: start the programs that are ends of trials in the stored run
     #[arg(long, requires = "stored")]
     pub allow_exec: bool,
-    /// Print the plan and its duration, and run nothing
+    /// Print the plan and its duration, and measure nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: predict from earlier runs of the study: their scatter, the cheapest
-    /// split into blocks and trial lengths, and the difference that arms would show
+    /// With --dry-run: predict from earlier runs of the study. Print their scatter, the cheapest split
+    /// into blocks and trial lengths, and the smallest difference that arms would show
     #[arg(long, value_name = "RUN,...", value_delimiter = ',', requires = "dry_run")]
     pub like: Vec<PathBuf>,
     /// Where runs are
@@ -79,14 +78,14 @@ pub struct StudyArgs {
     /// Hosts that are other machines
     #[command(flatten)]
     pub remote: RemoteArgs,
-    /// How nettoll comes to other machines
+    /// How nettoll reaches other machines
     #[command(flatten)]
     pub access: AccessArgs,
     /// The page
     #[command(flatten)]
     pub html: HtmlArgs,
-    /// Write a line of JSON to FILE, or with - to standard output, for each trial, look and
-    /// end while the study runs; with - the report goes to standard error
+    /// Write a line of JSON for each event (trial, look at the intervals, end) to FILE while the study
+    /// runs. With - the events go to standard output, and the report to standard error
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "check"], help_heading = "Output")]
     pub events: Option<PathBuf>,
     /// What is printed
@@ -108,19 +107,18 @@ impl StudyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Arms")]
 pub struct ArmArgs {
-    /// A set of settings to compare with the others; the first arm is the
-    /// baseline. 'base', 'bbr: cc=bbr', 'x: SETTING=VALUE, SETTING=VALUE'. A
-    /// setting is a factor (cc, nodelay, sndbuf, offload.gro=off, ...), mtu,
-    /// sysctl.NAME, cpus.a, cpus.b (0,2-3), before or after (a command on each
-    /// host around each trial), host.a, host.b (another agent), tool (another
-    /// nettoll for the endpoints). May be given up to 16 times
+    /// A set of settings to compare with the others; the first arm is the baseline. Examples: 'base',
+    /// 'bbr: cc=bbr', 'x: SETTING=VALUE, SETTING=VALUE'. A setting is a factor (cc, nodelay, sndbuf,
+    /// offload.gro=off, ...), mtu, sysctl.NAME, cpus.a, cpus.b (0,2-3), before or after (a command on
+    /// each host around each trial), host.a, host.b (another agent), tool (another nettoll for the
+    /// endpoints). May be given up to 16 times
     #[arg(long, value_name = "NAME[: SETTING=VALUE, ...]")]
     pub arm: Vec<String>,
-    /// Change settings of this machine, outside nettoll's own namespaces, where
-    /// arms or cells ask for it; undone when the study ends, however it ends
+    /// Allow arms and cells to change settings of this machine outside nettoll's own namespaces.
+    /// nettoll restores them when the study ends, even if it is killed
     #[arg(long)]
     pub host_wide: bool,
-    /// What the conclusion follows from
+    /// The metrics and the threshold of the conclusion
     #[command(flatten)]
     pub gate: GateArgs,
 }
@@ -129,20 +127,21 @@ pub struct ArmArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Arms")]
 pub struct WeaveArgs {
-    /// Weave the arms, or the ways of sending: all run at once and take turns of milliseconds, so that they share the
-    /// machine's drift. A block is then an instance of each cell, some 0.5 s. Without --blocks the study ends at the
-    /// first look, after 8, 16, 24 or 48 instances, that settles every verdict. Arms of --arm, and the ways of
-    /// `study ways`, are woven where they can be; a line of the output has the reason
+    /// Weave the arms, or the ways of sending: all stay alive and take turns of milliseconds, so that
+    /// they share the machine's drift. A block is then an instance of each cell, some 0.5 s: fresh
+    /// processes and sockets of all arms. nettoll looks at the verdicts after 8, 16, 24 and 48
+    /// instances, and ends when all are settled, unless --blocks is given. By default it weaves the
+    /// arms of --arm and the ways of `study ways` if they can be woven; the output says if not, and why
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub woven: bool,
-    /// Compare arms or ways in turn: trials of their own, side by side in each block
+    /// Compare arms or ways in turn: each has trials of its own, next to each other in each block
     #[arg(long, conflicts_with_all = ["stored", "woven"])]
     pub in_turn: bool,
-    /// Compare the arms both woven and in turn, in two runs, and say whether both agree
+    /// Compare the arms woven and in turn, in two runs, and print whether both agree
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub check: bool,
-    /// With --dry-run: weave the arms for 5 s, store that run, and predict from it the smallest difference that 10 s
-    /// show here
+    /// With --dry-run: weave the arms for 5 s, store that run, and predict the smallest difference that
+    /// 10 s would show on this machine
     #[arg(long, requires = "dry_run", conflicts_with = "stored")]
     pub pilot: bool,
 }
@@ -157,18 +156,17 @@ fn presets() -> String {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hosts")]
 pub struct RemoteArgs {
-    /// Put host a or b on another machine: where an agent listens, b=db1,
-    /// a=192.0.2.1:7000, b=[2001:db8::1]; or where a command gives a shell,
-    /// b=ssh:USER@db1, b=slurm:NODE, b=kubectl:POD, b='cmd:ANY COMMAND'.
-    /// data=ADDRESS behind a comma where messages take another address. May be
-    /// given for both
+    /// Put host a or b on another machine. With an agent there: b=db1, a=192.0.2.1:7000,
+    /// b=[2001:db8::1]. With a command that gives a shell there: b=ssh:USER@db1, b=slurm:NODE,
+    /// b=kubectl:POD, b='cmd:ANY COMMAND'. Append ,data=ADDRESS if messages take another address. May
+    /// be given for both hosts
     #[arg(long, value_name = "NAME=PLACE", value_parser = parse_host)]
     pub host: Vec<(String, HostPlace)>,
-    /// When an agent is lost: go-on (the running trial is lost; --resume measures it
-    /// again) or stop
+    /// When an agent is lost: go-on (only the running trial is lost; --resume measures it again) or
+    /// stop
     #[arg(long, value_name = "WHAT")]
     pub on_loss: Option<OnLoss>,
-    /// Port that messages come to, for a firewall that lets only it through
+    /// Port that receives messages, for a firewall that lets only this port through
     #[arg(long, value_name = "PORT", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
     pub data_port: Option<u16>,
 }
@@ -200,12 +198,11 @@ impl AccessArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hosts")]
 struct ArrivalArgs {
-    /// Leave nettoll in the user's cache on hosts that a command starts, so that
-    /// it is copied once; without it, it is copied each time and leaves nothing
+    /// On hosts that a command starts, keep the copy of nettoll in the user's cache. By default nettoll
+    /// is copied each time, and removed
     #[arg(long)]
     deploy: bool,
-    /// Start this nettoll on hosts that a command starts, in place of a copy of
-    /// this program
+    /// On hosts that a command starts, run the nettoll at this path, in place of a copy of this program
     #[arg(long, value_name = "PATH", conflicts_with = "deploy")]
     remote_program: Option<String>,
 }
@@ -214,8 +211,8 @@ struct ArrivalArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct ExtentArgs {
-    /// Measured time of a trial: 150ms, 2s. With --arm, a time with room for 8 instances of each cell bounds the whole
-    /// comparison, which ends at the first look that settles it
+    /// Measured time of a trial: 150ms, 2s. With woven arms, a time that allows 8 instances of each
+    /// cell is the limit of the whole comparison, which ends earlier when it is settled
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Measured messages of a trial, in place of a time
@@ -227,11 +224,12 @@ pub struct ExtentArgs {
     /// Time before the measured part
     #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub warmup: Option<Nanos>,
-    /// Number of blocks, of woven arms instances of each cell, whatever the intervals are; with --precision, the most
+    /// Number of blocks, or with woven arms of instances of each cell, at any width of intervals; with
+    /// --precision the most blocks
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: Option<u32>,
-    /// Go on until the half-width of every interval is at most this share of the
-    /// median, 5% or 0.05, for at most --most blocks
+    /// Measure until the half-width of every interval is at most this share of the median, 5% or 0.05,
+    /// for at most --most blocks
     // It once was --interval, which are seconds with -c.
     #[arg(long, value_name = "SHARE", value_parser = parse_share, allow_hyphen_values = true)]
     pub precision: Option<f64>,
@@ -255,14 +253,14 @@ impl ExtentArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Receipt")]
 pub struct ReceiptArgs {
-    /// Break the CPU time of each message down by function, layer and kind of
-    /// work: each cell is run in five passes of each block
+    /// Break the CPU time of each message down by function, layer and kind of work. Each block then
+    /// measures each cell in five passes
     #[arg(long)]
     pub receipt: bool,
     /// CPU time between two samples: 106681ns, 500us
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub period: Option<Nanos>,
-    /// Samples wanted of each end and cell
+    /// Wanted samples of each end and cell
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     pub samples: Option<u64>,
 }
@@ -271,8 +269,8 @@ pub struct ReceiptArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkArgs {
-    /// veth, "ethernet 10M", "shared-wire 10M", "switch 100M", "relay 10M
-    /// delay=1ms loss=1%" or loopback; of a study several: "veth,switch 100M"
+    /// veth, "ethernet 10M", "shared-wire 10M", "switch 100M", "relay 10M delay=1ms loss=1%" or
+    /// loopback; a study may have several: "veth,switch 100M"
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub link: Vec<LinkKind>,
     /// Largest IP packet

@@ -11,10 +11,11 @@ use super::output::RunsArgs;
 /// `nettoll top`.
 #[derive(Debug, Args)]
 pub struct TopArgs {
-    /// Print one window as text, and end; the same where the output is no terminal
+    /// Print one window as text, and end. This is the default if the output is not a terminal
     #[arg(long)]
     pub once: bool,
-    /// Print the units of one window with the most to gain, why, and the command that measures it; and end
+    /// Print the units of one window that can save most, with the reason and the command that measures
+    /// the saving, and end
     #[arg(long, conflicts_with_all = ["once", "record", "listen", "textfile"])]
     pub advise: bool,
     /// Print a line of JSON for each window
@@ -23,11 +24,11 @@ pub struct TopArgs {
     /// End after this time; with --once, the length of the window [default: 10 s]
     #[arg(short = 't', long, value_name = "TIME")]
     pub time: Option<Nanos>,
-    /// Samples a second of each CPU [default: 99, or as many as take 1 % of a CPU]
+    /// Samples a second of each CPU [default: 99, or fewer if these would take more than 1 % of a CPU]
     #[arg(long, value_name = "HZ")]
     pub rate: Option<u32>,
-    /// Count every message, at a higher cost of each socket call; by default messages are counted
-    /// in a part of the time
+    /// Count every message, which makes each socket call more expensive. By default messages are
+    /// counted in a part of the time
     #[arg(long)]
     pub count_all: bool,
     /// A recording
@@ -45,10 +46,10 @@ pub struct RecordArgs {
     /// Store a window every 10 s as a run, for report, compare and export
     #[arg(long, conflicts_with = "once")]
     pub record: bool,
-    /// Age of the oldest window that is kept
+    /// Keep the windows of this time
     #[arg(long, value_name = "TIME", default_value = "168h", requires = "record")]
     pub keep: Nanos,
-    /// Bytes of windows that are kept; a day of 40 units takes some 15M
+    /// Keep at most so many bytes of windows; a day of 40 units takes some 15M
     #[arg(long, value_name = "BYTES", default_value = "256M", requires = "record")]
     pub keep_bytes: Bytes,
     /// Where runs are
@@ -60,16 +61,14 @@ pub struct RecordArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Counters, by unit, for monitoring")]
 pub struct CountersArgs {
-    /// Answer GET /metrics on this address with counters in OpenMetrics, such as
-    /// 127.0.0.1:9469; port 0: the kernel chooses
+    /// Answer GET /metrics on this address, such as 127.0.0.1:9469, with counters in OpenMetrics. With
+    /// port 0 the kernel chooses a port
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "once", value_parser = address)]
     pub listen: Option<SocketAddr>,
-    /// Let --listen take an address that other machines reach: they read the
-    /// names of units
+    /// Allow an address for --listen that other machines reach; they can read the names of units
     #[arg(long, requires = "listen")]
     pub expose: bool,
-    /// Write counters to this file every 10 s, for node_exporter; its name ends
-    /// in .prom
+    /// Write counters to this file every 10 s, for node_exporter. Its name has to end in .prom
     #[arg(long, value_name = "FILE", conflicts_with = "once", value_parser = textfile)]
     pub textfile: Option<PathBuf>,
 }

@@ -12,13 +12,12 @@ use super::study::{AccessArgs, LinkArgs};
 /// `nettoll workload`.
 #[derive(Debug, Args)]
 pub struct WorkloadArgs {
-    /// Workloads: W1 to W5, or files with the columns
-    /// message_bytes,cumulative_fraction; without any, W1 to W5. Or one FILE.toml of
-    /// `nettoll attach --workload`, whose exchanges are sent over loopback
+    /// Workloads: W1 to W5 (the default), or files with the columns message_bytes,cumulative_fraction.
+    /// Or one FILE.toml of `nettoll attach --workload`, whose exchanges are sent over loopback
     #[arg(value_name = "NAME|FILE")]
     pub workloads: Vec<String>,
-    /// Predict from the sizes of this run: its directory, a part of its name that no other run has,
-    /// or @-1 (latest), @-2 (the one before); without it, the latest that measured sizes
+    /// Predict from the sizes of this run: its directory, a unique part of its name, @-1 (latest) or
+    /// @-2 (the run before). Without it, the latest run that measured sizes
     #[arg(long, value_name = "RUN", conflicts_with = "measure")]
     pub run: Option<PathBuf>,
     /// Measure sizes and mixes again, in the same blocks
@@ -27,13 +26,13 @@ pub struct WorkloadArgs {
     /// Predict only: measure nothing
     #[arg(long, conflicts_with = "measure")]
     pub predict: bool,
-    /// Say what would be measured, and measure nothing
+    /// Print what would be measured, and measure nothing
     #[arg(long, conflicts_with = "predict")]
     pub dry_run: bool,
-    /// Dial the agents and run the commands of the stored run without a question
+    /// Do not ask before the agents of the stored run are contacted and its commands are run
     #[arg(long)]
     pub yes: bool,
-    /// Start the programs that the stored run has as ends of its trials
+    /// Start the programs that are ends of trials in the stored run
     #[arg(long)]
     pub allow_exec: bool,
     /// Where runs are
@@ -45,7 +44,7 @@ pub struct WorkloadArgs {
     /// The link
     #[command(flatten)]
     pub link: LinkArgs,
-    /// How nettoll comes to other machines
+    /// How nettoll reaches other machines
     #[command(flatten)]
     pub access: AccessArgs,
     /// The page
@@ -72,8 +71,7 @@ pub struct WorkloadExtent {
     /// Seed of the random order, and of the order of sizes in a mix
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     pub seed: Option<u64>,
-    /// Break the CPU time down as well, for the share that touches data; with
-    /// --measure
+    /// With --measure: also break the CPU time down, for the share that touches data
     #[arg(long, requires = "measure")]
     pub receipt: bool,
 }

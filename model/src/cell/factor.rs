@@ -224,14 +224,14 @@ factors! {
         place: option(receive),
         words: |cell| cell.receive.map(|receive| format!("received by {receive}")),
     }
-    /// Messages that one call hands over or fetches, where it takes several.
+    /// Messages that one call sends or receives, if it takes several.
     Batch: u32 = "batch" {
         /// 32 for streams over `sendmmsg`, `writev`, `gso...`, `uring...` or `xdp...`, or received by `recvmmsg`;
         /// otherwise 1 | messages that one call sends, and the most datagrams that one call receives; 1 to 1,024. A
         /// receiver counts the messages of the whole trial exactly; its count of the measured part may be off by less
         /// than `batch` (with `gro`, by less than 64). No effect where the api sends one message a call, and in
         /// request/response tests
-        flag: Some(Flag::numbers("Messages that one call hands over or fetches, where it takes several: 8,32")),
+        flag: Some(Flag::numbers("Messages that one call sends or receives, if it takes several: 8,32")),
         place: derived(batch, usual_batch),
         words: |cell| (cell.batch != 1).then(|| format!("batches of {}", cell.batch)),
     }
@@ -297,15 +297,15 @@ factors! {
         place: option(rate),
         words: |cell| cell.rate.map(|rate| rate.to_string()),
     }
-    /// Way in which a sender waits for the time of its next message.
+    /// How a sender waits until its next message is due.
     Pacing: Pacing = "pacing" {
         /// `"sleep"` | how a sender waits until its next message is due: `"sleep"`, or `"spin"`, which takes a whole
         /// CPU; no effect without a rate
-        flag: Some(Flag::list("How a sender waits for the time of its next message")),
+        flag: Some(Flag::list("How a sender waits until its next message is due")),
         place: field(pacing, Pacing::Sleep),
         words: |cell| unusual(cell.pacing, Pacing::Sleep),
     }
-    /// Way in which both ends wait for what is to come.
+    /// How both ends wait for data.
     Waiting: Waiting = "waiting" {
         /// `"block"` | how both ends wait for data: `"block"`, `"busy-poll"`, `"poll"`, `"select"`, `"epoll"`,
         /// `"epoll-edge"` or `"spin"` ([ways of waiting](ways.md#ways-of-waiting)). A requester with a rate waits as
@@ -322,21 +322,21 @@ factors! {
     Work: Nanos = "work" {
         /// 0 | CPU time that an end spends before each send, in place of an application's own work: `"1us"`; at most
         /// 10 ms; not for `TCP_CRR`
-        flag: Some(Flag::numbers("CPU time spent before each send, as an application's own work: 0,1us")),
+        flag: Some(Flag::numbers("CPU time spent before each send, in place of an application's own work: 0,1us")),
         place: field(work, Nanos::new(0)),
         words: |cell| (cell.work.get() > 0).then(|| format!("{} of work", cell.work)),
     }
-    /// True where both ends send, `true` or `false`.
+    /// Whether both ends send, `true` or `false`.
     Bidirectional: bool = "bidirectional" {
         /// `false` | whether the receiver also sends, with the same number of flows; streams only
         flag: Some(Flag::switch("Both ends of a stream send; without a value: true").long("bidir")),
         place: field(bidirectional, false),
         words: |cell| cell.bidirectional.then(|| "both ways".to_owned()),
     }
-    /// True where datagrams carry their number and time, `true` or `false`.
+    /// Whether datagrams carry their number and time, `true` or `false`.
     Stamp: bool = "stamp" {
         /// `false` | whether datagrams carry their number and time in their first 16 bytes; UDP_STREAM only
-        flag: Some(Flag::switch("Datagrams bear their number and time, for loss, order, jitter and one-way times; without a value: true")),
+        flag: Some(Flag::switch("Datagrams carry their number and time, for loss, order, jitter and one-way times; without a value: true")),
         place: field(stamp, false),
         words: |cell| cell.stamp.then(|| "stamped".to_owned()),
     }
@@ -369,7 +369,7 @@ factors! {
     LinkLoad: LinkLoad = "link_load" {
         /// 0 | pairs of other hosts that send on the link: `3` at full speed, or `"3x750K"`, each pair at 750K bits
         /// of payload a second; 0 to 32. `shared-wire` and `switch` only
-        flag: Some(Flag::numbers("Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K").long("link-load")),
+        flag: Some(Flag::numbers("Pairs of other hosts that send on the link, at full speed or each at a rate: 3,3x750K").long("link-load")),
         place: field(conditions.link_load, LinkLoad::NONE),
         words: |cell| (!cell.conditions.link_load.is_none()).then(|| format!("link load {}", cell.conditions.link_load)),
     }
@@ -392,7 +392,7 @@ factors! {
     Placement: Placement = "placement" {
         /// `"usual"` | CPUs of the ends and of the softirqs: `"usual"`, `"same-core"`, `"other-core"`,
         /// `"softirq-at-sender"`, `"softirq-at-receiver"`: see [conditions.md](conditions.md)
-        flag: Some(Flag::list("CPUs")),
+        flag: Some(Flag::list("CPUs of the ends and of the softirqs")),
         place: field(conditions.placement, Placement::Usual),
         words: |cell| unusual(cell.conditions.placement, Placement::Usual),
     }
@@ -465,11 +465,11 @@ factors! {
         place: option(nstreams),
         words: |cell| cell.nstreams.map(|streams| format!("{streams} streams")),
     }
-    /// Addresses of the end that connects an SCTP association.
+    /// Addresses of the connecting end of an SCTP association.
     Xbind: Addresses = "xbind" {
         /// the address that sends | addresses of the connecting end in an SCTP association, set by sctp_bindx(3):
         /// `"192.0.2.1+198.51.100.1"`, 1 to 8 addresses of the cell's family. The api `sctp` only
-        flag: Some(Flag::list("Addresses of the end that connects an SCTP association: 192.0.2.1+198.51.100.1").short('X')),
+        flag: Some(Flag::list("Addresses of the connecting end of an SCTP association: 192.0.2.1+198.51.100.1").short('X')),
         place: option(xbind),
         words: |cell| cell.xbind.as_ref().map(|addresses| format!("from {addresses}")),
     }
