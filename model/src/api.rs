@@ -74,28 +74,26 @@ macro_rules! apis {
             /// `send` on a TCP socket whose bytes the kernel encrypts (AES-128-GCM, TLS 1.2). nettoll sets the
             /// keys without a handshake.
             one_message::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, linux: "4.17", change: "TCP_ULP, and the keys of a TLS handshake, both at both ends" },
-            /// `send` of an IP packet on a raw socket. nettoll makes the headers, so the sender's UDP is
-            /// bypassed. Messages have to fit the MTU.
+            /// `send` of an IP packet on a raw socket. nettoll makes the headers; the packet bypasses the
+            /// sender's UDP.
             raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, linux: "any", change: "CAP_NET_RAW, and IP and UDP headers before each message" },
             /// `send` of an Ethernet frame on a packet socket (`AF_PACKET`), which also bypasses the sender's
-            /// IP. Messages have to fit the MTU; not over loopback.
+            /// IP.
             raw::Packet = "packet" { over: Packets, carries: Test::DATAGRAMS,
                 linux: "2.2", change: "CAP_NET_RAW, and all headers of a frame before each message; the program has to know routes and neighbours" },
             /// One `send` for many frames in a ring that a packet socket shares with the kernel
-            /// (`PACKET_TX_RING`). Messages have one size and fit the MTU; not over loopback.
+            /// (`PACKET_TX_RING`). Messages have one size.
             packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
                 linux: "2.6.31", change: "CAP_NET_RAW, all headers of a frame before each message, a ring from which the kernel sends, and frames that stay unchanged until they are sent" },
             /// `write` of an IP packet into a TUN device of the sender. The sender's kernel forwards it over
-            /// the link. Messages have to fit the MTU; only IPv4, between hosts that nettoll makes.
+            /// the link. Only IPv4, between hosts that nettoll makes.
             tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS,
                 linux: "2.4", change: "/dev/net/tun and CAP_NET_ADMIN, IP and UDP headers before each message, and a host that forwards the packets" },
             /// One `sendto` for many frames in memory that is registered with the kernel (`AF_XDP`, copy mode).
-            /// Messages have to fit the MTU; not over loopback.
             xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: 32,
                 linux: "4.18", change: "CAP_NET_RAW, all headers of a frame before each message, and rings shared with the kernel; one socket for each queue" },
             /// As `xdp`, but the network card reads the frames from that memory (`AF_XDP` without a copy). The
-            /// card's driver has to support it; that of virtual Ethernet does not. Messages have one size and
-            /// fit the MTU; not over loopback.
+            /// card's driver has to support it; that of virtual Ethernet does not. Messages have one size.
             xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
                 linux: "4.18", change: "the needs of xdp, a card whose driver takes frames without a copy, and frames that stay unchanged until the card has read them" },
             /// `send` on a UNIX stream socket.

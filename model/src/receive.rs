@@ -48,17 +48,15 @@ macro_rules! receives {
             splice::Splice = "splice" { carries: Test::BYTE_STREAMS },
             /// Whole pages of segments are mapped (`TCP_ZEROCOPY_RECEIVE`); `recv` takes the rest.
             zerocopy::Zerocopy = "zerocopy" { carries: Test::BYTE_STREAMS },
-            /// Frames from a ring that the kernel fills below its IP (`AF_PACKET`, `TPACKET_V3`); not over
-            /// loopback.
+            /// Frames from a ring that the kernel fills below its IP (`AF_PACKET`, `TPACKET_V3`).
             packet::Packet = "packet" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// A program in the link's driver redirects frames past the kernel's IP into memory of the receiver
-            /// (`AF_XDP`, copy mode, native XDP); not over loopback.
+            /// (`AF_XDP`, copy mode, native XDP).
             xdp::Xdp = "xdp" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
-            /// As `xdp`, by a program above the driver (generic XDP); not over loopback.
+            /// As `xdp`, by a program above the driver (generic XDP).
             xdp::XdpGeneric = "xdp-generic" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// As `xdp`, but the network card writes the frames into that memory (`AF_XDP` without a copy,
-            /// native XDP). The card's driver has to support it; that of virtual Ethernet does not. Not over
-            /// loopback.
+            /// native XDP). The card's driver has to support it; that of virtual Ethernet does not.
             xdp::XdpZerocopy = "xdp-zerocopy" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS },
             /// `read` from a pipe.
             one_room::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS },
