@@ -39,7 +39,7 @@ macro_rules! apis {
             many_messages::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: 32, linux: "any", change: "several messages ready at once, with an iovec for each" },
             /// `send` with `MSG_MORE`: the kernel waits for full segments. At the end of a part of the trial
             /// nettoll pushes the rest.
-            one_message::SendMore = "send-more" { carries: Test::BYTE_STREAMS, linux: "2.4", change: "MSG_MORE, and a push after the last message of a burst" },
+            one_message::SendMore = "send-more" { carries: Test::BYTE_STREAMS, linux: "2.4", change: "MSG_MORE, and a push after each burst" },
             /// `send` of many datagrams as one packet (`UDP_SEGMENT`), which the device segments, or the kernel
             /// just before the device. The datagrams have one size and fit the MTU; a call takes at most 64 of
             /// them, and 65,507 bytes.
@@ -84,7 +84,7 @@ macro_rules! apis {
             /// One `send` for many frames in a ring that a packet socket shares with the kernel
             /// (`PACKET_TX_RING`). Messages have one size.
             packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
-                linux: "2.6.31", change: "CAP_NET_RAW, all headers of a frame before each message, a ring from which the kernel sends, and frames that stay unchanged until they are sent" },
+                linux: "2.6.31", change: "CAP_NET_RAW, all headers of a frame before each message, a send ring, and frames that stay unchanged until they are sent" },
             /// `write` of an IP packet into a TUN device of the sender. The sender's kernel forwards it over
             /// the link. Only IPv4, between hosts that nettoll makes.
             tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS,
@@ -97,16 +97,16 @@ macro_rules! apis {
             xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: 32, lends: true,
                 linux: "4.18", change: "the needs of xdp, a card whose driver takes frames without a copy, and frames that stay unchanged until the card has read them" },
             /// `send` on a UNIX stream socket.
-            one_message::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, linux: "any", change: "both ends on one machine, and a UNIX socket between them" },
+            one_message::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, linux: "any", change: "both ends on one machine, and a UNIX stream socket" },
             /// `send` on a UNIX datagram socket.
-            one_message::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, linux: "any", change: "both ends on one machine, and a UNIX datagram socket between them" },
+            one_message::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, linux: "any", change: "both ends on one machine, and a UNIX datagram socket" },
             /// `send` on a UNIX seqpacket socket.
             one_message::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS,
-                linux: "2.6.4", change: "both ends on one machine, and a UNIX seqpacket socket between them" },
+                linux: "2.6.4", change: "both ends on one machine, and a UNIX seqpacket socket" },
             /// `send` on a VSOCK connection to the machine's own address.
             one_message::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, linux: "5.6", change: "both ends on one machine, and a VSOCK socket at each" },
             /// `write` into a pipe.
-            one_message::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, receive: [Read, Read], linux: "any", change: "both ends on one machine, and a pipe from one to the other" },
+            one_message::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, receive: [Read, Read], linux: "any", change: "both ends on one machine, and a pipe" },
             /// A copy into a ring in shared memory; `futex` only to wait.
             shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, receive: [Shm, Shm],
                 linux: "any", change: "both ends on one machine, and a ring in shared memory" },
