@@ -39,7 +39,7 @@ pub struct AttachArgs {
     /// Time between two samples [default: chosen so that samples cost at most 3 %]
     #[arg(long, value_name = "TIME")]
     pub period: Option<Nanos>,
-    /// A command that switches the program to its first state, before the windows of this state
+    /// A command that switches the program to its first state. It runs before the windows of this state
     #[arg(long, value_name = "COMMAND", requires = "switch_b")]
     pub switch_a: Option<String>,
     /// A command that switches the program to its second state, which is compared with the first

@@ -25,8 +25,8 @@ pub struct FormatArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct HtmlArgs {
-    /// Write an HTML page to FILE; without FILE, to the run's report.html, or to a file named after the
-    /// command
+    /// Write an HTML page to FILE; without FILE, to the run's report.html, or to a file in this
+    /// directory named after the command
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     html: Option<Option<PathBuf>>,
 }

@@ -128,10 +128,10 @@ pub struct ArmArgs {
 #[command(next_help_heading = "Arms")]
 pub struct WeaveArgs {
     /// Weave the arms, or the ways of sending: all stay alive and take turns of milliseconds, so that
-    /// they share the machine's drift. A block is then an instance of each cell, some 0.5 s: fresh
-    /// processes and sockets of all arms. nettoll looks at the verdicts after 8, 16, 24 and 48
-    /// instances, and ends when all are settled, unless --blocks is given. By default it weaves the
-    /// arms of --arm and the ways of `study ways` if they can be woven; the output says if not, and why
+    /// they share the machine's drift. A block is then an instance of each cell: fresh processes and
+    /// sockets of all arms, for some 0.5 s. Without --blocks the study ends when every verdict is
+    /// settled at a look, after 8, 16, 24 or 48 instances. Arms of --arm and the ways of `study ways`
+    /// are woven by default if they can be; otherwise the output has the reason
     #[arg(long, conflicts_with_all = ["stored", "ReceiptArgs"])]
     pub woven: bool,
     /// Compare arms or ways in turn: each has trials of its own, next to each other in each block
@@ -211,8 +211,8 @@ struct ArrivalArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct ExtentArgs {
-    /// Measured time of a trial: 150ms, 2s. With woven arms, a time that allows 8 instances of each
-    /// cell is the limit of the whole comparison, which ends earlier when it is settled
+    /// Measured time of a trial: 150ms, 2s. With woven arms: time limit of the whole comparison, if it
+    /// allows 8 instances of each cell. The comparison ends earlier when it is settled
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Measured messages of a trial, in place of a time
@@ -224,8 +224,8 @@ pub struct ExtentArgs {
     /// Time before the measured part
     #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub warmup: Option<Nanos>,
-    /// Number of blocks, or with woven arms of instances of each cell, at any width of intervals; with
-    /// --precision the most blocks
+    /// Number of blocks (with woven arms: instances of each cell), even if intervals are still wide.
+    /// With --precision: the largest number
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: Option<u32>,
     /// Measure until the half-width of every interval is at most this share of the median, 5% or 0.05,

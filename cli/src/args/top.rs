@@ -46,7 +46,7 @@ pub struct RecordArgs {
     /// Store a window every 10 s as a run, for report, compare and export
     #[arg(long, conflicts_with = "once")]
     pub record: bool,
-    /// Keep the windows of this time
+    /// Keep the windows of the last TIME
     #[arg(long, value_name = "TIME", default_value = "168h", requires = "record")]
     pub keep: Nanos,
     /// Keep at most so many bytes of windows; a day of 40 units takes some 15M
