@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{Chain, Rule, Rules, Setting};
+use super::{Rule, Rules, Setting};
 use crate::attributes::{Attributes, Category, Context, Decided, Direction, Layer, Phase};
 use crate::symbol::Symbol;
 
@@ -78,15 +78,14 @@ impl<'r> Classifier<'r> {
         let (context, direction) = self.chain(frames);
         let (layer, by_layer) = self.layer(frames);
         let (category, by_category) = self.category(frames);
-        let of_leaf = |wanted: &dyn Fn(&Rule) -> bool| self.matching(frames, 0).map(|(_, rule)| rule).find(|rule| wanted(rule));
-        let direction = of_leaf(&|rule| rule.direction.is_some()).and_then(|rule| rule.direction).or(direction);
+        let direction = self.matching(frames, 0).find_map(|(_, rule)| rule.direction).or(direction);
         Attributes {
-            context: of_leaf(&|rule| rule.context.is_some()).and_then(|rule| rule.context).unwrap_or(context),
+            context: self.matching(frames, 0).find_map(|(_, rule)| rule.context).unwrap_or(context),
             direction,
             phase: Phase::of(direction, frames.iter().map(|frame| frame.name.as_str())),
             layer,
             category,
-            crossing: of_leaf(&|rule| rule.crossing.is_some()).and_then(|rule| rule.crossing),
+            crossing: self.matching(frames, 0).find_map(|(_, rule)| rule.crossing),
             rule: Decided { layer: by_layer, category: by_category },
         }
     }
@@ -95,9 +94,7 @@ impl<'r> Classifier<'r> {
     pub(crate) fn matching<'a>(&'a self, frames: &'a [Rc<Decisions>], place: usize) -> impl Iterator<Item = (u16, &'a Rule)> {
         let candidates = frames.get(place).map_or(&[][..], |frame| &frame.rules);
         let caller = frames.get(place + 1).map(|caller| caller.name.as_str());
-        candidates.iter().map(|number| (*number, &self.rules.rules[usize::from(*number)])).filter(move |(_, rule)| {
-            rule.callers.is_empty() || caller.is_some_and(|caller| rule.callers.iter().any(|pattern| pattern.matches(caller)))
-        })
+        candidates.iter().map(|number| (*number, &self.rules.rules[usize::from(*number)])).filter(move |(_, rule)| rule.allows(caller))
     }
 
     /// The first layer that a rule names, from the innermost function outwards.
@@ -135,15 +132,11 @@ impl<'r> Classifier<'r> {
         for place in (0..frames.len()).rev() {
             let caller = frames.get(place + 1).map(|caller| caller.name.as_str());
             let chains = || frames[place].chains.iter().map(|number| &self.rules.chains[usize::from(*number)]);
-            let matching = || chains().filter(|chain| called_so(chain, caller));
+            let matching = || chains().filter(|chain| chain.allows(caller));
             context = matching().find_map(|chain| chain.context).unwrap_or(context);
-            let applies = |chain: &&Chain| chain.after.as_ref().is_none_or(|after| after.contains(&direction));
+            let applies = |chain: &&Rule| chain.after.as_ref().is_none_or(|after| after.contains(&direction));
             direction = matching().filter(applies).find_map(|chain| chain.direction).or(direction);
         }
         (context, direction)
     }
-}
-
-fn called_so(chain: &Chain, caller: Option<&str>) -> bool {
-    chain.callers.is_empty() || caller.is_some_and(|caller| chain.callers.iter().any(|pattern| pattern.matches(caller)))
 }

@@ -29,7 +29,7 @@ pub enum Setting<T> {
     Caller,
 }
 
-/// A rule about the function that was sampled.
+/// A rule about the function that was sampled, or about every function of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rule {
     /// Its subject, in words.
@@ -40,40 +40,25 @@ pub struct Rule {
     pub callers: Vec<Pattern>,
     /// The module has to be one of these; empty for any and none.
     pub modules: Vec<Pattern>,
+    /// Of a chain: only where the direction so far is one of these; `None` always.
+    pub after: Option<Vec<Option<Direction>>>,
     /// The layer it sets, if any.
     pub layer: Option<Setting<Layer>>,
     /// The category it sets, if any.
     pub category: Option<Setting<Category>>,
-    /// The context, where the chain would mislead.
+    /// The context: of a chain from here inwards, else where the chain would mislead.
     pub context: Option<Context>,
-    /// The direction, where the chain would mislead.
+    /// The direction, likewise.
     pub direction: Option<Direction>,
     /// Part of entry or exit.
     pub crossing: Option<Crossing>,
-}
-
-/// A rule about every function of a chain.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Chain {
-    /// Its subject, in words.
-    pub name: String,
-    /// Any of these names.
-    pub matches: Vec<Pattern>,
-    /// The caller has to be one of these; empty for any.
-    pub callers: Vec<Pattern>,
-    /// Only where the direction so far is one of these; `None` always.
-    pub after: Option<Vec<Option<Direction>>>,
-    /// The context from here inwards.
-    pub context: Option<Context>,
-    /// The direction from here inwards.
-    pub direction: Option<Direction>,
 }
 
 /// Ordered rules, ready to classify.
 #[derive(Debug, Clone)]
 pub struct Rules {
     rules: Vec<Rule>,
-    chains: Vec<Chain>,
+    chains: Vec<Rule>,
     rule_index: Index,
     chain_index: Index,
 }
@@ -81,6 +66,11 @@ pub struct Rules {
 impl Rule {
     const fn decides_nothing(&self) -> bool {
         self.layer.is_none() && self.category.is_none() && self.context.is_none() && self.direction.is_none() && self.crossing.is_none()
+    }
+
+    /// Returns whether it is about a function with this caller.
+    fn allows(&self, caller: Option<&str>) -> bool {
+        self.callers.is_empty() || caller.is_some_and(|caller| self.callers.iter().any(|pattern| pattern.matches(caller)))
     }
 }
 

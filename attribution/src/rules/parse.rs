@@ -7,7 +7,7 @@ use model::suggestion;
 
 use super::error::{MOST_BYTES, MOST_PATTERNS, MOST_RULES, Problem, RuleError};
 use super::pattern::Pattern;
-use super::{Chain, Rule, Setting};
+use super::{Rule, Setting};
 use crate::attributes::Direction;
 
 /// The longest name of a rule, in characters.
@@ -17,7 +17,7 @@ const LONGEST_RULE_NAME: usize = 80;
 const KEYS: [&str; 11] = ["rule", "chain", "match", "caller", "module", "after", "layer", "category", "context", "direction", "crossing"];
 
 /// The rules of a text, in its order.
-pub fn parse(text: &str) -> Result<(Vec<Rule>, Vec<Chain>), RuleError> {
+pub fn parse(text: &str) -> Result<(Vec<Rule>, Vec<Rule>), RuleError> {
     if text.len() > MOST_BYTES {
         return Err(RuleError { line: 1, problem: Problem::TooLong });
     }
@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> Result<(Vec<Rule>, Vec<Chain>), RuleError> {
 #[derive(Default)]
 struct Reader {
     rules: Vec<Rule>,
-    chains: Vec<Chain>,
+    chains: Vec<Rule>,
     names: BTreeSet<String>,
     patterns: usize,
     open: Option<Open>,
@@ -49,13 +49,10 @@ struct Reader {
 /// The rule whose lines are being read, and where it starts.
 struct Open {
     line: usize,
-    kind: Kind,
+    /// True of one about every function of a chain.
+    chain: bool,
+    rule: Rule,
     said: BTreeSet<&'static str>,
-}
-
-enum Kind {
-    Rule(Rule),
-    Chain(Chain),
 }
 
 impl Reader {
@@ -101,32 +98,21 @@ impl Reader {
         if self.names.len() > MOST_RULES {
             return Err(Problem::TooManyRules);
         }
-        let name = name.to_owned();
-        let kind = match key {
-            "rule" => Kind::Rule(Rule { name, ..Rule::default() }),
-            _ => Kind::Chain(Chain { name, ..Chain::default() }),
-        };
-        self.open = Some(Open { line, kind, said: BTreeSet::new() });
+        let rule = Rule { name: name.to_owned(), ..Rule::default() };
+        self.open = Some(Open { line, chain: key == "chain", rule, said: BTreeSet::new() });
         Ok(())
     }
 
     /// Takes the open rule in, if it is whole.
     fn close(&mut self) -> Result<(), RuleError> {
-        let Some(open) = self.open.take() else { return Ok(()) };
-        let (name, bare, idle) = match &open.kind {
-            Kind::Rule(rule) => (&rule.name, rule.matches.is_empty() && rule.modules.is_empty(), rule.decides_nothing()),
-            Kind::Chain(chain) => (&chain.name, chain.matches.is_empty(), chain.context.is_none() && chain.direction.is_none()),
-        };
-        if bare {
-            return Err(RuleError { line: open.line, problem: Problem::MatchesEverything(name.clone()) });
+        let Some(Open { line, chain, rule, .. }) = self.open.take() else { return Ok(()) };
+        if rule.matches.is_empty() && rule.modules.is_empty() {
+            return Err(RuleError { line, problem: Problem::MatchesEverything(rule.name) });
         }
-        if idle {
-            return Err(RuleError { line: open.line, problem: Problem::DecidesNothing(name.clone()) });
+        if rule.decides_nothing() {
+            return Err(RuleError { line, problem: Problem::DecidesNothing(rule.name) });
         }
-        match open.kind {
-            Kind::Rule(rule) => self.rules.push(rule),
-            Kind::Chain(chain) => self.chains.push(chain),
-        }
+        if chain { &mut self.chains } else { &mut self.rules }.push(rule);
         Ok(())
     }
 }
@@ -134,28 +120,21 @@ impl Reader {
 impl Open {
     /// Takes in a key's values, and says how many of them are patterns.
     fn value(&mut self, key: &'static str, text: &str) -> Result<usize, Problem> {
-        match &mut self.kind {
-            Kind::Rule(rule) => match key {
-                "match" => add(&mut rule.matches, text),
-                "caller" => add(&mut rule.callers, text),
-                "module" => add(&mut rule.modules, text),
-                "layer" => set(&mut rule.layer, one_or_caller(key, text)?),
-                "category" => set(&mut rule.category, one_or_caller(key, text)?),
-                "context" => set(&mut rule.context, one(key, text)?),
-                "direction" => set(&mut rule.direction, one(key, text)?),
-                "crossing" => set(&mut rule.crossing, one(key, text)?),
-                _ => Err(Problem::NotHere { key, kind: "rule", remedy: "only the direction of a chain depends on the one before" }),
-            },
-            Kind::Chain(chain) => match key {
-                "match" => add(&mut chain.matches, text),
-                "caller" => add(&mut chain.callers, text),
-                "context" => set(&mut chain.context, one(key, text)?),
-                "direction" => set(&mut chain.direction, one(key, text)?),
-                "after" => set(&mut chain.after, directions(text)?),
-                _ => {
-                    Err(Problem::NotHere { key, kind: "chain", remedy: "say it in a 'rule', which is about the function that was sampled" })
-                }
-            },
+        let (rule, chain) = (&mut self.rule, self.chain);
+        match key {
+            "match" => add(&mut rule.matches, text),
+            "caller" => add(&mut rule.callers, text),
+            "context" => set(&mut rule.context, one(key, text)?),
+            "direction" => set(&mut rule.direction, one(key, text)?),
+            "after" if chain => set(&mut rule.after, directions(text)?),
+            "module" if !chain => add(&mut rule.modules, text),
+            "layer" if !chain => set(&mut rule.layer, one_or_caller(key, text)?),
+            "category" if !chain => set(&mut rule.category, one_or_caller(key, text)?),
+            "crossing" if !chain => set(&mut rule.crossing, one(key, text)?),
+            _ if chain => {
+                Err(Problem::NotHere { key, kind: "chain", remedy: "say it in a 'rule', which is about the function that was sampled" })
+            }
+            _ => Err(Problem::NotHere { key, kind: "rule", remedy: "only the direction of a chain depends on the one before" }),
         }
     }
 }
