@@ -86,27 +86,6 @@ impl BilledSum {
     }
 }
 
-/// The terms of the sums with the waits, in ns per message.
-#[derive(Debug, Clone, Copy)]
-pub struct Sums {
-    /// CPU time of the clean passes, the part of kernel threads for the end, and wall time.
-    pub clean: [f64; 3],
-    /// The same of the wait passes, if there are any.
-    pub waits: Option<[f64; 3]>,
-    /// Runnable wait without the time that is billed meanwhile, and blocked time; `None` where one is not known.
-    pub off_cpu: Option<[f64; 2]>,
-}
-
-impl Closure {
-    /// Adds up.
-    pub fn from_sums(sampler: Option<Figure>, billed: Option<BilledSum>, sums: &Sums) -> Self {
-        let over = |[cpu, kernel_threads, wall]: [f64; 3]| {
-            sums.off_cpu.map(|[runnable, blocked]| (cpu - kernel_threads + runnable + blocked) / wall)
-        };
-        Self { sampler, wall: over(sums.clean), own: sums.waits.and_then(over), billed }
-    }
-}
-
 /// The cost of watching.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Observer {

@@ -7,8 +7,8 @@ use model::profile::{Account, CountTier, SampleSource, Waits};
 use model::{Bytes, Nanos, Role};
 use serde::Serialize;
 
-use crate::attributes::{Category, Context, Crossing, Layer, Phase};
-use crate::closure::{BilledSum, Closure, OBSERVER, Observer, Sums};
+use crate::attributes::{Attributes, Category, Context, Crossing, Layer, Phase};
+use crate::closure::{BilledSum, Closure, OBSERVER, Observer};
 use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Footing, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, Sampling, product, ratio, share};
@@ -200,11 +200,9 @@ impl Receipt {
             .map(|of| (!passes.waits.is_empty()).then(|| per_message(&passes.waits, |pass| (of(&pass.waits), pass.messages))));
         let runnable = ready.map(|ready| ready.less(charged.map_or(0.0, |charged| billed_twice(&passes.waits, charged))));
         let kernel_threads = per_message(&passes.clean, |pass| (pass.kernel_threads, pass.messages)).value;
-        let sums = Sums {
-            clean: [basis.clean.value, kernel_threads, wall.value],
-            waits: own(&passes.waits),
-            off_cpu: runnable.zip(blocked).filter(|_| charged.is_some()).map(|(runnable, blocked)| [runnable.value, blocked.value]),
-        };
+        let off_cpu = runnable.zip(blocked).filter(|_| charged.is_some()).map(|(runnable, blocked)| [runnable.value, blocked.value]);
+        let whole =
+            |[cpu, kernel_threads, wall]: [f64; 3]| off_cpu.map(|[runnable, blocked]| (cpu - kernel_threads + runnable + blocked) / wall);
         let (others, others_unknown) = others(&passes.time, basis.all());
         let mut receipt = Self {
             role: passes.role,
@@ -221,7 +219,12 @@ impl Receipt {
             split: Split::from_tallies(&basis, tallies, passes.size),
             off_cpu: OffCpu { charged, unsampled, runnable, blocked, others, others_unknown, idle_softirq: idle_softirq(&passes.time) },
             calls: calls(passes),
-            closure: Closure::from_sums(sampled(&passes.time, tallies), BilledSum::from_passes(&passes.time), &sums),
+            closure: Closure {
+                sampler: sampled(&passes.time, tallies),
+                wall: whole([basis.clean.value, kernel_threads, wall.value]),
+                own: own(&passes.waits).and_then(whole),
+                billed: BilledSum::from_passes(&passes.time),
+            },
             observer: Observer::from_passes(&passes.time, &passes.clean),
             counters,
             rules: rule_shares(rules, tallies, basis.all()),
@@ -309,19 +312,20 @@ fn late(passes: &[TimePass]) -> f64 {
 
 impl Rows {
     fn from_tallies(basis: &Basis, tallies: &[Tally]) -> Self {
-        fn each<K>(tallies: &[Tally], of: impl Fn(&Tally) -> &BTreeMap<K, u64>) -> Vec<&BTreeMap<K, u64>> {
-            tallies.iter().map(of).collect()
+        let touching: Vec<u64> = tallies.iter().map(|tally| tally.count(&|kind, _| kind.category.touches_data())).collect();
+        let mut functions = Vec::new();
+        for (pass, tally) in tallies.iter().enumerate() {
+            functions.extend(tally.functions.iter().map(|(name, count)| (name.clone(), pass, *count)));
         }
-        let touching: Vec<u64> = tallies.iter().map(|tally| tally.touching.get(&true).copied().unwrap_or(0)).collect();
         Self {
-            categories: basis.rows(&each(tallies, |tally| &tally.categories)),
-            layers: basis.rows(&each(tallies, |tally| &tally.layers)),
-            contexts: basis.rows(&each(tallies, |tally| &tally.contexts)),
-            paths: basis.rows(&each(tallies, |tally| &tally.paths)),
-            phases: basis.rows(&each(tallies, |tally| &tally.phases)),
-            work: basis.rows(&each(tallies, |tally| &tally.work)),
-            functions: basis.rows(&each(tallies, |tally| &tally.functions)),
-            crossings: basis.rows(&each(tallies, |tally| &tally.crossings)),
+            categories: basis.rows_by(tallies, |kind| Some(kind.category)),
+            layers: basis.rows_by(tallies, |kind| Some(kind.layer)),
+            contexts: basis.rows_by(tallies, |kind| Some(kind.context)),
+            paths: basis.rows_by(tallies, |kind| Some(Path { layer: kind.layer, context: kind.context, direction: kind.direction })),
+            phases: basis.rows_by(tallies, |kind| Some((kind.phase, Stack::of(kind.layer)))),
+            work: basis.rows_by(tallies, |kind| Some((kind.layer, kind.category))),
+            functions: basis.rows(functions),
+            crossings: basis.rows_by(tallies, |kind| kind.crossing),
             touching: basis.row((), &touching),
         }
     }
@@ -508,10 +512,14 @@ fn calls(passes: &Passes) -> BTreeMap<String, Calls> {
 }
 
 fn rule_shares(rules: &Rules, tallies: &[Tally], samples: u64) -> Vec<RuleShare> {
-    let sum = |of: fn(&Tally) -> &BTreeMap<u16, u64>, rule: u16| tallies.iter().filter_map(|tally| of(tally).get(&rule)).sum::<u64>();
+    let mut decided = vec![[0_u64; 2]; rules.len()];
+    for ((kind, _), count) in tallies.iter().flat_map(|tally| &tally.kinds) {
+        for (axis, rule) in [kind.rule.layer, kind.rule.category].into_iter().enumerate() {
+            rule.into_iter().for_each(|rule| decided[usize::from(rule)][axis] += count);
+        }
+    }
     let share = |count: u64| count as f64 / samples as f64;
-    let shares = (0..rules.len() as u16).filter_map(|rule| {
-        let [layer, category] = [sum(|tally| &tally.by_layer_rule, rule), sum(|tally| &tally.by_category_rule, rule)];
+    let shares = (0..).zip(decided).filter_map(|(rule, [layer, category])| {
         let name = rules.name(rule).filter(|_| layer + category > 0)?;
         Some(RuleShare { name: name.to_owned(), layer: share(layer), category: share(category) })
     });
@@ -519,6 +527,7 @@ fn rule_shares(rules: &Rules, tallies: &[Tally], samples: u64) -> Vec<RuleShare>
 }
 
 fn undecided(tallies: &[Tally]) -> [f64; 2] {
-    let kernel: u64 = tallies.iter().map(|tally| tally.kernel).sum();
-    [0, 1].map(|axis| tallies.iter().map(|tally| tally.undecided[axis]).sum::<u64>() as f64 / kernel.max(1) as f64)
+    let count = |is: &dyn Fn(&Attributes) -> bool| tallies.iter().map(|tally| tally.count(&|kind, user| !user && is(kind))).sum::<u64>();
+    let kernel = count(&|_| true).max(1) as f64;
+    [count(&|kind| kind.layer == Layer::Other) as f64 / kernel, count(&|kind| kind.category == Category::Other) as f64 / kernel]
 }

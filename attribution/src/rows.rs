@@ -4,51 +4,24 @@
 //! samples, Attributes of their chains -> Tally (one a pass) -> Basis -> Row, Split
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::Bytes;
 use model::order::{Gather, Order};
 use serde::Serialize;
 
-use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer, Phase};
+use crate::attributes::{Attributes, Context, Direction, Layer};
 use crate::figure::{Figure, Sampling, product, ratio, share};
-use crate::phases::Stack;
 
-/// Counts of one time pass.
+/// Samples of one time pass.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// All samples.
+    /// All of them.
     pub samples: u64,
-    /// Those in the kernel.
-    pub kernel: u64,
-    /// Samples by category.
-    pub categories: BTreeMap<Category, u64>,
-    /// By layer.
-    pub layers: BTreeMap<Layer, u64>,
-    /// By context.
-    pub contexts: BTreeMap<Context, u64>,
-    /// By layer, context and direction.
-    pub paths: BTreeMap<Path, u64>,
-    /// By phase and layer of 1997.
-    pub phases: BTreeMap<(Option<Phase>, Stack), u64>,
-    /// By layer and category.
-    pub work: BTreeMap<(Layer, Category), u64>,
+    /// By what the rules say of their chains, and by whether they fell into user code.
+    pub kinds: BTreeMap<(Attributes, bool), u64>,
     /// By function.
     pub functions: BTreeMap<String, u64>,
-    /// By direction.
-    pub directions: BTreeMap<Option<Direction>, u64>,
-    /// By crossing into the kernel.
-    pub crossings: BTreeMap<Crossing, u64>,
-    /// By whether payload was touched.
-    pub touching: BTreeMap<bool, u64>,
-    /// By whether it was the acknowledgement's work.
-    pub acknowledging: BTreeMap<bool, u64>,
-    /// By the rule that decided the layer.
-    pub by_layer_rule: BTreeMap<u16, u64>,
-    /// By the rule that decided the category.
-    pub by_category_rule: BTreeMap<u16, u64>,
-    /// Kernel samples in layer other and in category other.
-    pub undecided: [u64; 2],
 }
 
 impl Tally {
@@ -59,28 +32,12 @@ impl Tally {
             Some(known) => *known += count,
             None => drop(self.functions.insert(leaf.to_owned(), count)),
         }
-        *self.categories.entry(of.category).or_default() += count;
-        *self.layers.entry(of.layer).or_default() += count;
-        *self.work.entry((of.layer, of.category)).or_default() += count;
-        *self.contexts.entry(of.context).or_default() += count;
-        *self.paths.entry(Path { layer: of.layer, context: of.context, direction: of.direction }).or_default() += count;
-        *self.phases.entry((of.phase, Stack::of(of.layer))).or_default() += count;
-        *self.directions.entry(of.direction).or_default() += count;
-        *self.touching.entry(of.category.touches_data()).or_default() += count;
-        *self.acknowledging.entry(of.direction == Some(Direction::Acknowledgement)).or_default() += count;
-        if let Some(crossing) = of.crossing {
-            *self.crossings.entry(crossing).or_default() += count;
-        }
-        for (rule, rules) in [(of.rule.layer, &mut self.by_layer_rule), (of.rule.category, &mut self.by_category_rule)] {
-            if let Some(rule) = rule {
-                *rules.entry(rule).or_default() += count;
-            }
-        }
-        if !user {
-            self.kernel += count;
-            self.undecided[0] += if of.layer == Layer::Other { count } else { 0 };
-            self.undecided[1] += if of.category == Category::Other { count } else { 0 };
-        }
+        *self.kinds.entry((*of, user)).or_default() += count;
+    }
+
+    /// Number of the samples whose attributes are such, in user code or not.
+    pub fn count(&self, is: &dyn Fn(&Attributes, bool) -> bool) -> u64 {
+        self.kinds.iter().filter(|((kind, user), _)| is(kind, *user)).map(|(_, count)| count).sum()
     }
 }
 
@@ -186,11 +143,24 @@ impl Basis {
         Row { key, samples, share: product(part, self.level).not_negative(), ns: product(part, self.on_cpu).not_negative(), passes, moved }
     }
 
-    /// A row for each key met in any pass, the costliest first.
-    pub fn rows<K: Ord + Clone>(&self, tallies: &[&BTreeMap<K, u64>]) -> Vec<Row<K>> {
-        let keys: BTreeSet<&K> = tallies.iter().flat_map(|tally| tally.keys()).into_set();
-        let counts = |key: &K| tallies.iter().map(|tally| tally.get(key).copied().unwrap_or(0)).collect::<Vec<u64>>();
-        let mut rows: Vec<Row<K>> = keys.into_iter().map(|key| self.row(key.clone(), &counts(key))).collect();
+    /// A row for each key that `of` gives in any pass, the costliest first.
+    pub fn rows_by<K: Ord + Clone>(&self, tallies: &[Tally], of: impl Fn(&Attributes) -> Option<K>) -> Vec<Row<K>> {
+        let mut counts = Vec::new();
+        for (pass, tally) in tallies.iter().enumerate() {
+            counts.extend(tally.kinds.iter().filter_map(|((kind, _), count)| Some((of(kind)?, pass, *count))));
+        }
+        self.rows(counts)
+    }
+
+    /// The same of counts, each with its key and the place of its pass.
+    pub fn rows<K: Ord + Clone>(&self, mut counts: Vec<(K, usize, u64)>) -> Vec<Row<K>> {
+        counts.order_by(|(a, ..), (b, ..)| a.cmp(b));
+        let row = |same: &[(K, usize, u64)]| {
+            let mut sums = vec![0; self.samples.len()];
+            same.iter().for_each(|(_, pass, count)| sums[*pass] += count);
+            self.row(same[0].0.clone(), &sums)
+        };
+        let mut rows: Vec<Row<K>> = counts.chunk_by(|(a, ..), (b, ..)| a == b).map(row).collect();
         // Stable: keys of equal cost stay in their own order.
         rows.order_by_key(|row| std::cmp::Reverse(row.samples));
         rows
@@ -237,10 +207,10 @@ impl Bound {
 impl Split {
     /// Splits what passes counted.
     pub fn from_tallies(basis: &Basis, tallies: &[Tally], size: Bytes) -> Self {
-        let directions = basis.rows(&tallies.iter().map(|tally| &tally.directions).collect::<Vec<_>>());
-        let acknowledging: Vec<u64> = tallies.iter().map(|tally| tally.acknowledging.get(&true).copied().unwrap_or(0)).collect();
-        let of = basis.samples.iter().copied();
-        let share = ratio(&acknowledging.iter().zip(of).map(|(count, of)| (*count as f64, of as f64)).collect::<Vec<_>>()).figure();
+        let directions = basis.rows_by(tallies, |kind| Some(kind.direction));
+        let acknowledging = |tally: &Tally| tally.count(&|kind, _| kind.direction == Some(Direction::Acknowledgement)) as f64;
+        let pairs: Vec<(f64, f64)> = tallies.iter().map(|tally| (acknowledging(tally), tally.samples as f64)).collect();
+        let share = ratio(&pairs).figure();
         // What is billed before the end runs is in neither: no CPU does it.
         let on_cpu = product(basis.presence, basis.clean);
         let mut rest = share.scaled(-1.0);
