@@ -88,14 +88,16 @@ pub enum Test {
     AtMost(Reg, i32),
     /// It is at least the number, with signs.
     AtLeast(Reg, i32),
-    /// The register is above the number, without signs.
-    Over(Reg, i32),
     /// The register is below the number, without signs.
     Below(Reg, i32),
     /// The first register is above the second, without signs.
     Above(Reg, Reg),
+    /// It is not.
+    NotAbove(Reg, Reg),
     /// The two registers are the same.
     Same(Reg, Reg),
+    /// They are not.
+    NotSame(Reg, Reg),
     /// A bit of the number is set in the register.
     AnyBit(Reg, i32),
     /// Always.
@@ -243,10 +245,11 @@ impl Assembler {
             Test::Differs(register, number) => self.push(0x55, register, Reg::R0, 0, number),
             Test::AtMost(register, number) => self.push(0xd5, register, Reg::R0, 0, number),
             Test::AtLeast(register, number) => self.push(0x75, register, Reg::R0, 0, number),
-            Test::Over(register, number) => self.push(0x25, register, Reg::R0, 0, number),
             Test::Below(register, number) => self.push(0xa5, register, Reg::R0, 0, number),
             Test::Above(one, other) => self.push(0x2d, one, other, 0, 0),
+            Test::NotAbove(one, other) => self.push(0xbd, one, other, 0, 0),
             Test::Same(one, other) => self.push(0x1d, one, other, 0, 0),
+            Test::NotSame(one, other) => self.push(0x5d, one, other, 0, 0),
             Test::AnyBit(register, number) => self.push(0x45, register, Reg::R0, 0, number),
             Test::Always => self.push(0x05, Reg::R0, Reg::R0, 0, 0),
         }
@@ -273,6 +276,37 @@ impl Assembler {
         self.stack_address(Reg::R1, i32::from(to));
         self.set(Reg::R2, size);
         self.call(Helper::ReadKernel);
+    }
+
+    /// Leaves in `R0` the address of the value that a map has for the key on the stack at `key`, or 0. Destroys `R1` to `R5`.
+    pub fn lookup(&mut self, map: i32, key: i16) {
+        self.set_map(Reg::R1, map);
+        self.stack_address(Reg::R2, i32::from(key));
+        self.call(Helper::Lookup);
+    }
+
+    /// Gives a map the value on the stack at `value` for the key there at `key`. Leaves 0 in `R0` where it has taken it;
+    /// destroys `R1` to `R5`.
+    pub fn update(&mut self, map: i32, key: i16, value: i16) {
+        self.set_map(Reg::R1, map);
+        self.stack_address(Reg::R2, i32::from(key));
+        self.stack_address(Reg::R3, i32::from(value));
+        self.set(Reg::R4, 0);
+        self.call(Helper::Update);
+    }
+
+    /// Puts what is on the stack at `from` into a queue. Leaves 0 in `R0` where there was room; destroys `R1` to `R5`.
+    pub fn enqueue(&mut self, queue: i32, from: i16) {
+        self.set_map(Reg::R1, queue);
+        self.stack_address(Reg::R2, i32::from(from));
+        self.set(Reg::R3, 0);
+        self.call(Helper::Push);
+    }
+
+    /// Clears all but the lowest bits of a register.
+    pub fn keep_bits(&mut self, of: Reg, bits: i32) {
+        self.shift_left(of, 64 - bits);
+        self.shift_right(of, 64 - bits);
     }
 
     /// The address of the stack's place `offset`, for a call.

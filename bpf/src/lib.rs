@@ -16,7 +16,7 @@ use std::{fs, io};
 
 use model::Refusal;
 
-use asm::{Assembler, Helper, Label, Reg, Test};
+use asm::{Assembler, Label, Reg, Test};
 pub use identity::{Filter, Who};
 pub use loaded::compiled;
 pub use map::{Hash, Map, MapKind, Numbers, Queue, Records, Scratch, Sockets};
@@ -92,8 +92,6 @@ pub fn emit_sum(asm: &mut Assembler, array: &Map<Numbers>, place: u32, of: Reg, 
 /// Leaves the address of a number in `R0`.
 fn emit_place(asm: &mut Assembler, array: &Map<Numbers>, place: u32, done: Label) {
     asm.store_number(Reg::R10, -16, place as i32);
-    asm.set_map(Reg::R1, array.number());
-    asm.stack_address(Reg::R2, -16);
-    asm.call(Helper::Lookup);
+    asm.lookup(array.number(), -16);
     asm.jump(Test::Equal(Reg::R0, 0), done);
 }

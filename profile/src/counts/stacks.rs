@@ -204,9 +204,7 @@ fn program(filter: Filter, event: i32, chains: &Map<Hash>, failures: &Map<Number
     filter.emit(&mut asm, done);
     // A buffer of this event's own: it cannot strike while it is being handled.
     asm.store_number(Reg::R10, -16, event);
-    asm.set_map(Reg::R1, scratch.number());
-    asm.stack_address(Reg::R2, -16);
-    asm.call(Helper::Lookup);
+    asm.lookup(scratch.number(), -16);
     asm.jump(Test::Equal(Reg::R0, 0), done);
     asm.copy(Reg::R8, Reg::R0);
     asm.store_number(Reg::R8, 0, event);

@@ -178,17 +178,13 @@ pub fn emit(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, threa
 /// Leaves in `R1` how many messages of this vector have gone, and counts this one. After an error, and
 /// after the last one, the next begins from the start.
 fn emit_place(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16) {
-    let [fresh, keep, went] = [(); 3].map(|()| asm.label());
+    let [fresh, went] = [(); 2].map(|()| asm.label());
     asm.store_number(Reg::R10, PLACE_AT + 8, 0);
-    asm.set_map(Reg::R1, places.number());
-    asm.stack_address(Reg::R2, i32::from(thread));
-    asm.call(Helper::Lookup);
+    asm.lookup(places.number(), thread);
     asm.jump(Test::Equal(Reg::R0, 0), fresh);
     asm.load(Reg::R1, Reg::R0, 0);
     asm.load(Reg::R2, Reg::R8, registers.argument(2));
-    asm.jump(Test::Same(Reg::R1, Reg::R2), keep);
-    asm.jump(Test::Always, fresh);
-    asm.place(keep);
+    asm.jump(Test::NotSame(Reg::R1, Reg::R2), fresh);
     asm.load(Reg::R1, Reg::R0, 8);
     asm.store(Reg::R10, PLACE_AT + 8, Reg::R1);
     asm.place(fresh);
@@ -210,44 +206,30 @@ fn emit_place(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thr
     asm.set(Reg::R1, 0);
     asm.place(went);
     asm.store(Reg::R10, PLACE_AT + 8, Reg::R1);
-    asm.set_map(Reg::R1, places.number());
-    asm.stack_address(Reg::R2, i32::from(thread));
-    asm.stack_address(Reg::R3, i32::from(PLACE_AT));
-    asm.set(Reg::R4, 0);
-    asm.call(Helper::Update);
+    asm.update(places.number(), thread, PLACE_AT);
     asm.load(Reg::R1, Reg::R10, HEADER_AT);
 }
 
 /// A `sendmmsg` of which a message went in part ends with it.
 fn emit_end_of_vector(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16, out: Label) {
     asm.load(Reg::R1, Reg::R8, registers.call);
-    asm.shift_left(Reg::R1, 48);
-    asm.shift_right(Reg::R1, 48);
+    asm.keep_bits(Reg::R1, 16);
     asm.jump(Test::Differs(Reg::R1, libc::SYS_sendmmsg as i32), out);
     asm.jump(Test::AtMost(Reg::R9, 0), out);
-    let part = asm.label();
-    asm.jump(Test::Above(Reg::R7, Reg::R9), part);
-    asm.jump(Test::Always, out);
-    asm.place(part);
+    asm.jump(Test::NotAbove(Reg::R7, Reg::R9), out);
     asm.store_number(Reg::R10, PLACE_AT, 0);
     asm.store_number(Reg::R10, PLACE_AT + 8, 0);
-    asm.set_map(Reg::R1, places.number());
-    asm.stack_address(Reg::R2, i32::from(thread));
-    asm.stack_address(Reg::R3, i32::from(PLACE_AT));
-    asm.set(Reg::R4, 0);
-    asm.call(Helper::Update);
+    asm.update(places.number(), thread, PLACE_AT);
 }
 
 /// Adds up the pieces at the address in `R3`, whose number is in `R2`, into `R7`.
 fn emit_pieces(asm: &mut Assembler, out: Label) {
-    let (many, few) = (asm.label(), asm.label());
+    let few = asm.label();
     // Everything is written here, since the kernel's verifier looks at the most that may be read.
     for place in 0..2 * PIECES {
         asm.store_number(Reg::R10, PIECES_AT + 8 * place, 0);
     }
-    asm.jump(Test::Over(Reg::R2, i32::from(PIECES)), many);
-    asm.jump(Test::Always, few);
-    asm.place(many);
+    asm.jump(Test::Below(Reg::R2, i32::from(PIECES) + 1), few);
     emit_flag(asm, AT_LEAST);
     asm.set(Reg::R2, i32::from(PIECES));
     asm.place(few);

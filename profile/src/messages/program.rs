@@ -145,22 +145,17 @@ fn emit_event(asm: &mut Assembler, parts: &Parts, queue: &Map<Queue>, way: u64, 
         asm.call(Helper::TaskRegisters);
         asm.copy(Reg::R8, Reg::R0);
         asm.load(Reg::R1, Reg::R8, registers.call);
-        asm.shift_left(Reg::R1, 48);
-        asm.shift_right(Reg::R1, 48);
+        asm.keep_bits(Reg::R1, 16);
         asm.or(Reg::R6, Reg::R1);
         asked::emit(asm, registers, parts.places, TASK);
     }
     asm.store(Reg::R10, AT + 24, Reg::R6);
     // The result below, what was asked for above.
     asm.shift_left(Reg::R7, 32);
-    asm.shift_left(Reg::R9, 32);
-    asm.shift_right(Reg::R9, 32);
+    asm.keep_bits(Reg::R9, 32);
     asm.or(Reg::R7, Reg::R9);
     asm.store(Reg::R10, AT + 32, Reg::R7);
-    asm.set_map(Reg::R1, queue.number());
-    asm.stack_address(Reg::R2, i32::from(AT));
-    asm.set(Reg::R3, 0);
-    asm.call(Helper::Push);
+    asm.enqueue(queue.number(), AT);
     asm.jump(Test::Equal(Reg::R0, 0), done);
     emit_count(asm, parts.sums, Place::Beyond as u32, done);
 }
@@ -181,11 +176,7 @@ pub fn at_fork(parts: &Parts) -> Option<Vec<[u8; 8]>> {
     // A thread is of the same process.
     asm.jump(Test::Same(Reg::R7, Reg::R8), done);
     asm.store(Reg::R10, -16, Reg::R8);
-    asm.set_map(Reg::R1, parts.members.number());
-    asm.stack_address(Reg::R2, -16);
-    asm.stack_address(Reg::R3, -16);
-    asm.set(Reg::R4, 0);
-    asm.call(Helper::Update);
+    asm.update(parts.members.number(), -16, -16);
     asm.place(done);
     asm.leave();
     Some(asm.finish())
@@ -194,8 +185,6 @@ pub fn at_fork(parts: &Parts) -> Option<Vec<[u8; 8]>> {
 /// Goes to `unknown` unless the process in `R1` is looked at. Uses 8 bytes of stack at -16.
 fn emit_known(asm: &mut Assembler, members: &Map<Hash>, unknown: Label) {
     asm.store(Reg::R10, -16, Reg::R1);
-    asm.set_map(Reg::R1, members.number());
-    asm.stack_address(Reg::R2, -16);
-    asm.call(Helper::Lookup);
+    asm.lookup(members.number(), -16);
     asm.jump(Test::Equal(Reg::R0, 0), unknown);
 }

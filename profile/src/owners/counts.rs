@@ -122,10 +122,10 @@ fn program(sums: &Map<Hash>, rest: &Map<Numbers>, way: u64) -> Vec<[u8; 8]> {
     asm.store(Reg::R10, KEY_AT, Reg::R0);
     asm.call(Helper::CurrentCgroup);
     asm.store(Reg::R10, KEY_AT + 8, Reg::R0);
-    emit_lookup(&mut asm, sums);
+    asm.lookup(sums.number(), KEY_AT);
     asm.jump(Test::Differs(Reg::R0, 0), known);
     emit_new(&mut asm, sums);
-    emit_lookup(&mut asm, sums);
+    asm.lookup(sums.number(), KEY_AT);
     asm.jump(Test::Differs(Reg::R0, 0), known);
     emit_count(&mut asm, rest, first as u32, done);
     emit_sum(&mut asm, rest, first as u32 + 1, Reg::R9, done);
@@ -137,12 +137,6 @@ fn program(sums: &Map<Hash>, rest: &Map<Numbers>, way: u64) -> Vec<[u8; 8]> {
     asm.place(done);
     asm.leave();
     asm.finish()
-}
-
-fn emit_lookup(asm: &mut Assembler, sums: &Map<Hash>) {
-    asm.set_map(Reg::R1, sums.number());
-    asm.stack_address(Reg::R2, i32::from(KEY_AT));
-    asm.call(Helper::Lookup);
 }
 
 /// Makes a place for a process unless another CPU has just made it.

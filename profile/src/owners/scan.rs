@@ -114,9 +114,7 @@ pub fn program(parts: &Parts) -> Vec<[u8; 8]> {
     asm.load(Reg::R9, Reg::R6, MACHINE.stack_pointer);
     asm.jump(Test::AtLeast(Reg::R9, 0), write);
     asm.store_number(Reg::R10, READ, 0);
-    asm.set_map(Reg::R1, parts.memory.number());
-    asm.stack_address(Reg::R2, i32::from(READ));
-    asm.call(Helper::Lookup);
+    asm.lookup(parts.memory.number(), READ);
     asm.jump(Test::Equal(Reg::R0, 0), write);
     emit_copy(&mut asm);
     asm.set_long(Reg::R9, *parts.addresses.start());

@@ -38,13 +38,8 @@ impl Event {
     /// Reads what the program in the kernel wrote.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        let kind = match number(16)? {
-            0 => EventKind::Left,
-            1 => EventKind::Preempted,
-            2 => EventKind::Came,
-            3 => EventKind::Woken,
-            _ => return None,
-        };
+        let kinds = [EventKind::Left, EventKind::Preempted, EventKind::Came, EventKind::Woken];
+        let kind = *kinds.get(usize::try_from(number(16)?).ok()?)?;
         Some(Self { time: number(0)?, tid: number(8)? as u32, kind })
     }
 }

@@ -110,10 +110,7 @@ fn emit_event(asm: &mut Assembler, maps: Maps, done: Label) {
     asm.store(Reg::R10, AT, Reg::R9);
     asm.store(Reg::R10, AT + 8, Reg::R7);
     asm.store(Reg::R10, AT + 16, Reg::R8);
-    asm.set_map(Reg::R1, maps.queue.number());
-    asm.stack_address(Reg::R2, i32::from(AT));
-    asm.set(Reg::R3, 0);
-    asm.call(Helper::Push);
+    asm.enqueue(maps.queue.number(), AT);
     let pushed = asm.label();
     asm.jump(Test::Equal(Reg::R0, 0), pushed);
     emit_count(asm, maps.failures, LOST, done);
@@ -124,9 +121,7 @@ fn emit_event(asm: &mut Assembler, maps: Maps, done: Label) {
 /// followed; leaves its thread's id in `R7`.
 fn emit_lookup(asm: &mut Assembler, maps: Maps, from: Reg, unknown: Label) {
     asm.store(Reg::R10, -24, from);
-    asm.set_map(Reg::R1, maps.tasks.number());
-    asm.stack_address(Reg::R2, -24);
-    asm.call(Helper::Lookup);
+    asm.lookup(maps.tasks.number(), -24);
     asm.jump(Test::Equal(Reg::R0, 0), unknown);
     asm.load(Reg::R7, Reg::R0, 0);
 }
@@ -156,16 +151,11 @@ fn switch(maps: Maps, filter: Filter) -> Vec<[u8; 8]> {
     asm.copy(Reg::R9, Reg::R0);
     filter.emit(&mut asm, next);
     // Only the thread's id is wanted.
-    asm.shift_left(Reg::R7, 32);
-    asm.shift_right(Reg::R7, 32);
+    asm.keep_bits(Reg::R7, 32);
     asm.load(Reg::R2, Reg::R6, 8);
     asm.store(Reg::R10, -24, Reg::R2);
     asm.store(Reg::R10, -32, Reg::R7);
-    asm.set_map(Reg::R1, maps.tasks.number());
-    asm.stack_address(Reg::R2, -24);
-    asm.stack_address(Reg::R3, -32);
-    asm.set(Reg::R4, 0);
-    asm.call(Helper::Update);
+    asm.update(maps.tasks.number(), -24, -32);
     asm.jump(Test::Equal(Reg::R0, 0), known);
     emit_count(&mut asm, maps.failures, LOST, done);
     asm.place(known);
