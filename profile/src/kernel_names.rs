@@ -91,16 +91,8 @@ struct News {
 impl News {
     fn open() -> Result<Self, Refusal> {
         let cpus = online().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), REMEDY))?;
-        let attributes = Attributes {
-            kind: perf::TYPE_SOFTWARE,
-            config: perf::SOFTWARE_DUMMY,
-            sample: perf::SAMPLE_TIME,
-            flags: perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::KERNEL_SYMBOLS,
-            clock: libc::CLOCK_MONOTONIC,
-            ..Attributes::default()
-        };
         let open = |cpu: u32| {
-            let event = perf::open(attributes, None, Some(cpu), None)?;
+            let event = perf::open(Attributes::of_records(perf::KERNEL_SYMBOLS), None, Some(cpu), None)?;
             let ring = Ring::map(event.as_fd(), RING)?;
             Ok((event, ring))
         };
@@ -114,8 +106,7 @@ impl News {
         let mut changes = Vec::new();
         let mut lost = false;
         for (_, ring) in &mut self.places {
-            let mut bytes = Vec::new();
-            ring.take(&mut bytes).map_err(|error| refused_call(MECHANISM, "the ring of names", &error, REMEDY))?;
+            let bytes = ring.take().map_err(|error| refused_call(MECHANISM, "the ring of names", &error, REMEDY))?;
             for record in Records::new(&bytes, &Layout::default()) {
                 match record {
                     Ok(Record::Symbol(symbol)) => changes.push(Change::from(symbol)),

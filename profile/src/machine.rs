@@ -129,8 +129,7 @@ impl MachineSampler {
         let mut places: HashMap<(Vec<u32>, bool), u32> = HashMap::new();
         for (_, events) in &mut self.cpus {
             for place in &mut events.places {
-                let mut bytes = Vec::new();
-                place.ring.take(&mut bytes).map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
+                let bytes = place.ring.take().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
                 for record in Records::new(&bytes, &events.layout) {
                     match record {
                         Ok(Record::Sample(sample)) => {

@@ -26,23 +26,31 @@ pub struct Attributes {
     pub read_format: u64,
     /// The bit field of the C structure: the flags below.
     pub flags: u64,
-    /// Events between two wake-ups of a reader; 0 for none. The kernel takes it
-    /// for a number with a sign: the largest would wake at every event.
-    pub wakeup: u32,
-    pub breakpoint: u32,
-    pub config_more: [u64; 2],
-    pub branches: u64,
-    pub user_registers: u64,
+    /// Wake-ups of a reader, breakpoints, branches and registers: none.
+    pub unused: [u64; 5],
+    /// Bytes of the user's stack in a sample: none.
     pub user_stack: u32,
     /// The clock that samples are stamped with, with [`USE_CLOCKID`].
     pub clock: i32,
-    pub interrupt_registers: u64,
-    pub aux_watermark: u32,
-    pub max_stack: u16,
-    pub reserved: u16,
+    /// More registers, and bounds of rings and chains: those of the kernel.
+    pub unused_more: [u64; 2],
 }
 
 const _: () = assert!(size_of::<Attributes>() == 112);
+
+impl Attributes {
+    /// Those of an event that samples nothing: it records, with task and time, what `flags` ask for.
+    pub fn of_records(flags: u64) -> Self {
+        Self {
+            kind: TYPE_SOFTWARE,
+            config: SOFTWARE_DUMMY,
+            sample: SAMPLE_TID | SAMPLE_TIME,
+            flags: flags | SAMPLE_ID_ALL | USE_CLOCKID,
+            clock: libc::CLOCK_MONOTONIC,
+            ..Self::default()
+        }
+    }
+}
 
 pub const TYPE_HARDWARE: u32 = 0;
 pub const TYPE_SOFTWARE: u32 = 1;

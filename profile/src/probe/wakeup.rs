@@ -116,19 +116,11 @@ fn reading() -> [u64; 2] {
 
 /// The switches of this thread meanwhile.
 fn record(work: impl FnOnce()) -> io::Result<Vec<Switch>> {
-    let attributes = Attributes {
-        kind: perf::TYPE_SOFTWARE,
-        config: perf::SOFTWARE_DUMMY,
-        sample: perf::SAMPLE_TID | perf::SAMPLE_TIME,
-        flags: perf::EXCLUDE_KERNEL | perf::EXCLUDE_HYPERVISOR | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
-        clock: libc::CLOCK_MONOTONIC,
-        ..Attributes::default()
-    };
+    let attributes = Attributes::of_records(perf::EXCLUDE_KERNEL | perf::EXCLUDE_HYPERVISOR | perf::CONTEXT_SWITCH);
     let event = perf::open(attributes, Some(0), None, None)?;
     let mut ring = Ring::map(event.as_fd(), PAGES * page_size())?;
     work();
-    let (mut bytes, layout) = (Vec::new(), Layout::default());
-    ring.take(&mut bytes)?;
+    let (bytes, layout) = (ring.take()?, Layout::default());
     let switch = |record| if let Ok(Record::Switch(switch)) = record { Some(switch) } else { None };
     Ok(Records::new(&bytes, &layout).filter_map(switch).collect())
 }

@@ -91,9 +91,7 @@ impl Sampler {
         }
         let (mut lost, mut counted, mut rings) = (Some(0), Some(0), Vec::new());
         for place in &mut self.opened.places {
-            let mut ring = Vec::new();
-            place.ring.take(&mut ring).map_err(|error| refused("the ring of samples", &error))?;
-            rings.push(ring);
+            rings.push(place.ring.take().map_err(|error| refused("the ring of samples", &error))?);
             let reading = perf::read(&place.leader).unwrap_or_default();
             let add = |sum: Option<u64>, at: Option<usize>| Some(sum?.saturating_add(*reading.get(at?)?));
             (lost, counted) = (add(lost, place.lost_at), add(counted, Some(place.counted_at)));

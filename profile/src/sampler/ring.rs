@@ -43,11 +43,11 @@ impl Ring {
         Ok(Self { memory: Mapping::of(event, 0, all, Access::Write)?, page, bytes })
     }
 
-    /// Appends the kernel's records to `out`, and frees the room.
+    /// Takes the kernel's records, and frees the room.
     ///
     /// # Errors
     /// When the account cannot be true.
-    pub fn take(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+    pub fn take(&mut self) -> io::Result<Vec<u8>> {
         let head = self.account(DATA_HEAD).load(Ordering::Acquire);
         let tail = self.account(DATA_TAIL).load(Ordering::Relaxed);
         let written = head.wrapping_sub(tail);
@@ -56,14 +56,14 @@ impl Ring {
             count.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("it claims {written} of {} bytes", self.bytes)))?;
         let at = (tail % self.bytes as u64) as usize;
         let first = count.min(self.bytes - at);
-        out.reserve(count);
+        let mut out = Vec::with_capacity(count);
         for (from, length) in [(at, first), (0, count - first)] {
             let start = self.page + from;
             // SAFETY: the kernel writes no byte between tail and head.
             out.extend_from_slice(unsafe { self.memory.bytes(start..start + length) });
         }
         self.account(DATA_TAIL).store(head, Ordering::Release);
-        Ok(())
+        Ok(out)
     }
 
     fn account(&self, at: usize) -> &AtomicU64 {

@@ -47,14 +47,7 @@ impl Switches {
         let mut places = Vec::new();
         for this in cpus {
             let bytes = if cpu.is_none() || cpu == *this { busy } else { ring::LEAST };
-            let attributes = Attributes {
-                kind: perf::TYPE_SOFTWARE,
-                config: perf::SOFTWARE_DUMMY,
-                sample: perf::SAMPLE_TID | perf::SAMPLE_TIME,
-                flags: inherit | perf::TASK | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
-                clock: libc::CLOCK_MONOTONIC,
-                ..Attributes::default()
-            };
+            let attributes = Attributes::of_records(inherit | perf::TASK | perf::CONTEXT_SWITCH);
             let event = perf::open(attributes, task, *this, None)
                 .map_err(|error| refused_call(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error, task)))?;
             let ring = Ring::map(event.as_fd(), bytes).map_err(|error| {
@@ -75,8 +68,7 @@ impl Switches {
         for (event, ring) in &mut self.places {
             perf::disable(event.as_fd())
                 .map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, "Repeat the trial"))?;
-            let mut bytes = Vec::new();
-            ring.take(&mut bytes).map_err(|error| refused_call(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
+            let bytes = ring.take().map_err(|error| refused_call(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
             let mut found = Vec::new();
             for record in Records::new(&bytes, &layout) {
                 match record {
