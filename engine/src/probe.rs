@@ -5,6 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
+use io_uring::IoUring;
 use model::Nanos;
 
 use crate::api::{CallOutcome, Transmit};
@@ -40,6 +41,14 @@ pub fn irq_time_subtracted() -> Option<bool> {
         }
     }
     Some(true)
+}
+
+/// Makes the smallest ring of io_uring, and closes it again.
+///
+/// # Errors
+/// The system's answer, such as ENOSYS (not in this kernel) or EPERM (`kernel.io_uring_disabled`, or a sandbox).
+pub fn ring() -> io::Result<()> {
+    IoUring::new(1).map(drop)
 }
 
 /// CPU time of this thread over the time in which it had the CPU; 0 where that is not told.
@@ -89,7 +98,14 @@ impl Transmit for Nothing {
 
 #[cfg(test)]
 mod tests {
-    use super::{irq_time_subtracted, loop_overhead_ns};
+    use super::{irq_time_subtracted, loop_overhead_ns, ring};
+
+    #[test]
+    fn a_ring_has_an_answer() {
+        if let Err(error) = ring() {
+            assert!(error.raw_os_error().is_some(), "{error}");
+        }
+    }
 
     #[test]
     fn the_loop_is_far_cheaper_than_a_system_call() {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 
 use model::check::{self, Area, Check, Need};
 use nix::errno::Errno;
-use profile::probe::perf::{Event, Scope, open};
+use profile::probe::perf::{Event, open};
 
 use super::answer::{Subject, said, shown};
 
@@ -14,7 +14,11 @@ const fn subject(name: &'static str) -> Subject {
 }
 
 pub(super) fn checks() -> Vec<Check> {
-    let user = sample(subject("samples of user code"), Scope::User);
+    let user = subject("samples of user code").outcome(
+        "perf_event_open(CPU_CLOCK, exclude_kernel)",
+        open(Event::UserSamples).map(|()| ""),
+        remedy,
+    );
     let cycles = cycles(subject(check::CYCLES));
     let needed = of_receipts();
     let refused: Vec<&str> = needed.iter().filter(|check| !check.is_present()).map(|check| check.name.as_str()).collect();
@@ -28,23 +32,16 @@ pub(super) fn checks() -> Vec<Check> {
 
 /// What no receipt can be made without.
 pub(super) fn of_receipts() -> [Check; 2] {
-    [sample(subject("samples of the kernel"), Scope::Kernel), symbols(subject("kernel symbols"))]
+    [kernel(subject("samples of the kernel")), symbols(subject("kernel symbols"))]
 }
 
-fn sample(subject: Subject, scope: Scope) -> Check {
-    let tried = match scope {
-        Scope::User => "perf_event_open(CPU_CLOCK, exclude_kernel)",
-        Scope::Kernel => "perf_event_open(CPU_CLOCK, callchain)",
-    };
-    let detail = match scope {
-        Scope::User => String::new(),
-        Scope::Kernel => format!("with chains of callers; perf_event_paranoid {}", shown("kernel.perf_event_paranoid")),
-    };
-    subject.outcome(tried, open(Event::CpuClock, scope).map(|()| detail), remedy)
+fn kernel(subject: Subject) -> Check {
+    let detail = format!("with chains of callers; perf_event_paranoid {}", shown("kernel.perf_event_paranoid"));
+    subject.outcome("perf_event_open(CPU_CLOCK, callchain)", open(Event::KernelSamples).map(|()| detail), remedy)
 }
 
 fn cycles(subject: Subject) -> Check {
-    subject.outcome("perf_event_open(HW_CPU_CYCLES)", open(Event::Cycles, Scope::User).map(|()| ""), |errno| match errno {
+    subject.outcome("perf_event_open(HW_CPU_CYCLES)", open(Event::Cycles).map(|()| ""), |errno| match errno {
         Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV => {
             "This machine shows no counters (a virtual machine without a PMU?): times come from samples by a CPU clock.".to_owned()
         }

@@ -1,8 +1,7 @@
 //! Kinds of sockets, each opened and closed again, and their options.
 
-use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::AsFd;
+use std::os::fd::AsRawFd;
 
 use model::check::{Area, Check, Need};
 use model::plan::AGENT_PORT;
@@ -10,7 +9,6 @@ use nix::errno::Errno;
 use nix::libc::{
     AF_PACKET, AF_XDP, IPPROTO_MPTCP, IPPROTO_SCTP, SO_ZEROCOPY, SOL_SOCKET, SOL_TCP, SOL_UDP, TCP_FASTOPEN, UDP_GRO, UDP_SEGMENT,
 };
-use profile::probe::{set_option, set_up_io_uring};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::answer::{Subject, setting, shown};
@@ -125,8 +123,7 @@ fn loopback(name: &'static str, need: Need, domain: Domain, address: SocketAddr)
 
 fn ring() -> Check {
     let subject = Subject { area: Area::Sockets, name: "io_uring", need: Need::Later };
-    let made: io::Result<String> = set_up_io_uring().map(|_| String::new());
-    subject.outcome("io_uring_setup(1)", made, |errno| match errno {
+    subject.outcome("io_uring_setup(1)", engine::probe::ring().map(|()| ""), |errno| match errno {
         Errno::ENOSYS => "This kernel has none (CONFIG_IO_URING), or a sandbox hides it.".to_owned(),
         Errno::EPERM | Errno::EACCES => {
             format!(
@@ -163,7 +160,8 @@ pub(super) fn options() -> Vec<Check> {
 fn option(asked: &Setting) -> Check {
     let subject = Subject { area: Area::Sockets, name: asked.name, need: Need::Later };
     let (level, name) = asked.option;
-    let set = Socket::new(Domain::IPV4, asked.transport, None).and_then(|socket| set_option(socket.as_fd(), level, name, asked.value));
+    let set = Socket::new(Domain::IPV4, asked.transport, None)
+        .and_then(|socket| sys::socket::set_int(socket.as_raw_fd(), level, name, asked.value));
     subject.outcome(&format!("setsockopt({}, {})", asked.name, asked.value), set.map(|()| ""), |errno| match errno {
         Errno::ENOPROTOOPT | Errno::EOPNOTSUPP => format!("This kernel has none (Linux has it since {}).", asked.since),
         _ => "A sandbox seems to filter socket options: run nettoll outside it.".to_owned(),

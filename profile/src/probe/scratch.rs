@@ -5,10 +5,10 @@
 //! removes whatever it made. Only a process of one thread may enter a user
 //! namespace, which is why this is a fork and not a thread.
 
-use std::io::{self, PipeReader, Read};
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::ptr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Namespaces in which the questions are put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,22 +53,22 @@ pub struct ProbeRefusal {
 /// When the namespaces cannot be entered.
 pub fn ask(isolation: Isolation, requests: &[Vec<u8>], limit: Duration) -> Result<Vec<io::Result<()>>, ProbeRefusal> {
     let failed = |step| move |answer| ProbeRefusal { step, answer };
-    let (ours, theirs) = io::pipe().map_err(failed(Step::Fork))?;
+    let (mut ours, theirs) = io::pipe().map_err(failed(Step::Fork))?;
     // SAFETY: the child calls only async-signal-safe functions and system calls, allocates
     // nothing, and leaves through `_exit`, so the locks of threads that it lacks do not matter.
     let child = unsafe { libc::fork() };
     match child {
         -1 => return Err(failed(Step::Fork)(io::Error::last_os_error())),
-        0 => in_child(theirs.as_raw_fd(), isolation, requests),
+        0 => in_child(theirs.as_raw_fd(), isolation, requests, limit),
         _ => drop(theirs),
     }
-    let codes = read_codes(ours, Instant::now() + limit);
-    // SAFETY: both calls take numbers only; the child has not been waited for, so the id is still its own.
-    unsafe {
-        libc::kill(child, libc::SIGKILL);
-        libc::waitpid(child, ptr::null_mut(), 0);
-    }
-    sort(&codes.map_err(failed(Step::Silence))?, requests.len())
+    let mut bytes = Vec::new();
+    let read = ours.read_to_end(&mut bytes);
+    // SAFETY: takes numbers only; the child has not been waited for, so the id is still its own.
+    unsafe { libc::waitpid(child, ptr::null_mut(), 0) };
+    read.map_err(failed(Step::Silence))?;
+    let codes: Vec<i32> = bytes.chunks_exact(4).map(|code| i32::from_ne_bytes(code.try_into().unwrap_or_default())).collect();
+    sort(&codes, requests.len())
 }
 
 /// Tells the codes of the steps from those of the requests.
@@ -84,34 +84,8 @@ fn sort(codes: &[i32], requests: usize) -> Result<Vec<io::Result<()>>, ProbeRefu
     Ok(codes[STEPS.len()..].iter().map(answer).collect())
 }
 
-/// Reads what the child says until it ends or the deadline has passed.
-fn read_codes(mut file: PipeReader, deadline: Instant) -> io::Result<Vec<i32>> {
-    let mut bytes = Vec::new();
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let mut wait = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: `wait` is one pollfd, as the count says, and outlives the call.
-        let ready = unsafe { libc::poll(&raw mut wait, 1, i32::try_from(left.as_millis()).unwrap_or(i32::MAX)) };
-        if ready == 0 || left.is_zero() {
-            break;
-        }
-        if ready < 0 {
-            match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => continue,
-                error => return Err(error),
-            }
-        }
-        let mut chunk = [0; 256];
-        match file.read(&mut chunk)? {
-            0 => break,
-            count => bytes.extend_from_slice(&chunk[..count]),
-        }
-    }
-    Ok(bytes.chunks_exact(4).map(|code| i32::from_ne_bytes([code[0], code[1], code[2], code[3]])).collect())
-}
-
-/// The child's life: each step's errno, 0 for success, goes into `out`.
-fn in_child(out: RawFd, isolation: Isolation, requests: &[Vec<u8>]) -> ! {
+/// The child's life: each step's errno, 0 for success, goes into `out`. An alarm ends it.
+fn in_child(out: RawFd, isolation: Isolation, requests: &[Vec<u8>], limit: Duration) -> ! {
     let say = |code: i32| {
         // SAFETY: writes the four bytes of a number that outlives the call.
         unsafe { libc::write(out, (&raw const code).cast(), size_of::<i32>()) };
@@ -121,8 +95,16 @@ fn in_child(out: RawFd, isolation: Isolation, requests: &[Vec<u8>]) -> ! {
         // SAFETY: ends the child without running anything of the parent's.
         unsafe { libc::_exit(0) }
     };
-    // SAFETY: takes numbers only. The child must not outlive a killed parent.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+    let once = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let left = libc::timeval { tv_sec: limit.as_secs() as libc::time_t, tv_usec: libc::suseconds_t::from(limit.subsec_micros().max(1)) };
+    let alarm = libc::itimerval { it_interval: once, it_value: left };
+    // SAFETY: the kernel reads `alarm`, which outlives the call; the others take numbers only. The child must not outlive a
+    // killed parent.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
+        libc::signal(libc::SIGALRM, libc::SIG_DFL);
+        libc::setitimer(libc::ITIMER_REAL, &raw const alarm, ptr::null_mut());
+    }
     if say(drop_rights(isolation)) != 0 || say(unshare(isolation)) != 0 {
         leave();
     }
