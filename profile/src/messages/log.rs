@@ -175,13 +175,15 @@ fn whole(events: &[Event]) -> Vec<Event> {
 }
 
 fn kinds(events: &[Event]) -> Vec<CallKind> {
-    let mut kinds: BTreeMap<(u16, u16, u16, Way), Kind> = BTreeMap::new();
+    // Families of IP are one protocol, calls that only returned a ring's work one call.
+    let mut kinds: BTreeMap<(&str, String, Way), Kind> = BTreeMap::new();
     for event in &whole(events) {
-        let kind = kinds.entry((event.call, event.family, event.protocol, event.way)).or_insert_with(|| Kind {
+        let (call, protocol, way) = (call(event.call), event.protocol(), event.way);
+        let kind = kinds.entry((call, protocol.clone(), way)).or_insert_with(|| Kind {
             sums: CallKind {
-                call: call(event.call).to_owned(),
-                way: event.way,
-                protocol: event.protocol(),
+                call: call.to_owned(),
+                way,
+                protocol,
                 calls: 0,
                 bytes: 0,
                 empty: 0,
@@ -198,20 +200,9 @@ fn kinds(events: &[Event]) -> Vec<CallKind> {
         });
         kind.add(event);
     }
-    let mut merged: Vec<CallKind> = Vec::new();
-    for kind in kinds.into_values().map(Kind::finish) {
-        // Families of IP are one protocol, calls that only returned a ring's work one call.
-        match merged.iter_mut().find(|one| (&one.call, one.way, &one.protocol) == (&kind.call, kind.way, &kind.protocol)) {
-            Some(one) => one.add(&kind),
-            None => merged.push(kind),
-        }
-    }
-    for kind in &mut merged {
-        kind.sizes.truncate(SIZES);
-        kind.asked_sizes.truncate(SIZES);
-    }
-    merged.order_by(|a, b| (b.calls, &a.call).cmp(&(a.calls, &b.call)));
-    merged
+    let mut all: Vec<CallKind> = kinds.into_values().map(Kind::finish).collect();
+    all.order_by(|a, b| (b.calls, &a.call).cmp(&(a.calls, &b.call)));
+    all
 }
 
 impl Kind {
@@ -239,7 +230,8 @@ impl Kind {
     }
 
     fn finish(self) -> CallKind {
-        CallKind { sizes: frequent(self.sizes), asked_sizes: frequent(self.wanted), ..self.sums }
+        let [sizes, asked_sizes] = [self.sizes, self.wanted].map(|sizes| frequent(sizes).into_iter().take(SIZES).collect());
+        CallKind { sizes, asked_sizes, ..self.sums }
     }
 }
 

@@ -13,7 +13,7 @@ const STEP: usize = 4096;
 /// Where the name of the function at each of some addresses, in their order, begins in the file; `None`
 /// where no line covers one, or when `over` ended the search. Of functions that begin alike the later
 /// one counts; what is no such line is passed over.
-pub fn places(file: impl Read, addresses: &[u64], over: impl Fn() -> bool) -> Vec<Option<u64>> {
+pub fn places(file: impl Read, addresses: &[u64], mut over: impl FnMut() -> bool) -> Vec<Option<u64>> {
     // Of the lines that begin between an address and the one before, the last start counts, and the
     // later of two alike: for this address, and for those behind it up to the next start.
     let mut nearest: Vec<Option<Entry>> = vec![None; addresses.len()];

@@ -95,9 +95,13 @@ struct Naming<'a> {
 }
 
 impl Naming<'_> {
-    /// True when no more names are to be read.
-    fn over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || Instant::now() >= self.until
+    /// True when no more names are to be read, which is then noted.
+    fn over(&mut self) -> bool {
+        let over = self.stop.load(Ordering::Relaxed) || Instant::now() >= self.until;
+        if over {
+            self.leave_out("not time enough");
+        }
+        over
     }
 
     fn leave_out(&mut self, why: impl Into<String>) {
@@ -140,7 +144,6 @@ impl<'a> Names<'a> {
             for Sampled { mut file, end, places } in files {
                 for (place, count) in places {
                     if naming.over() {
-                        naming.leave_out("not time enough");
                         break;
                     }
                     let Some(name) = file::name(&mut file, place, end) else { continue };
@@ -204,7 +207,6 @@ impl<'a> Names<'a> {
                 return None;
             }
             if naming.over() {
-                naming.leave_out("not time enough");
                 return None;
             }
             // Another file may stand in its place by now.
@@ -259,7 +261,6 @@ fn checksum(file: &mut File, naming: &mut Naming) -> Option<u32> {
     let (mut sum, mut part) = (crc32fast::Hasher::new(), vec![0; 1 << 16]);
     loop {
         if naming.over() {
-            naming.leave_out("not time enough");
             return None;
         }
         match file.read(&mut part).ok()? {

@@ -191,12 +191,18 @@ impl Symbols {
     fn find(&self, address: u64) -> Option<&Entry> {
         let after = self.entries.partition_point(|entry| entry.address <= address);
         let entry = &self.entries[after.checked_sub(1)?];
-        let within = match entry.kind {
-            Kind::Text => self.text.contains(&address),
-            Kind::Module(place) => (self.modules[place].start..self.modules[place].end).contains(&address),
-            Kind::Made(end) => address < end && !self.text.contains(&address),
-        };
-        within.then_some(entry)
+        entry.kind.has(address, &self.text, &self.modules).then_some(entry)
+    }
+}
+
+impl Kind {
+    /// Returns whether memory of this kind has an address, of a function that begins at it or before.
+    fn has(self, address: u64, text: &Range<u64>, modules: &[Module]) -> bool {
+        match self {
+            Self::Text => text.contains(&address),
+            Self::Module(place) => (modules[place].start..modules[place].end).contains(&address),
+            Self::Made(end) => address < end && !text.contains(&address),
+        }
     }
 }
 
@@ -211,13 +217,8 @@ fn entry(line: &Line, text: &Range<u64>, modules: &[Module]) -> Option<Entry> {
     } else {
         Kind::Module(modules.iter().position(|module| module.name == line.module)?)
     };
-    let within = match kind {
-        Kind::Text => text.contains(&line.address),
-        Kind::Module(place) => (modules[place].start..modules[place].end).contains(&line.address),
-        Kind::Made(_) => !text.contains(&line.address),
-    };
     let name = if line.module.is_empty() { line.name.into() } else { format!("{} [{}]", line.name, line.module).into() };
-    within.then_some(Entry { address: line.address, name, kind })
+    kind.has(line.address, text, modules).then_some(Entry { address: line.address, name, kind })
 }
 
 /// The most modules that are read.
