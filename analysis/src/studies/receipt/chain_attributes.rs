@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use super::chains::{ChainId, Chains};
-use attribution::Attributes;
-use attribution::Symbol;
-use attribution::{Classifier, Rules};
+use attribution::{Attributes, Classifier, Rules, Symbol};
 
 /// All chains with their attributes.
 #[derive(Debug)]
@@ -14,24 +12,15 @@ pub struct ChainAttributes<'a> {
     rules: &'a Rules,
     classifier: Classifier<'a>,
     attributes: Vec<Option<Attributes>>,
-    /// The names as they are listed, by place; empty until they are asked for.
-    listed: Vec<Option<String>>,
-    /// Names of functions in which interrupts come on, by place and caller.
-    split: HashMap<(u32, u32), String>,
+    /// The names as they are listed, by place and by the caller that stands behind one.
+    listed: HashMap<(u32, Option<u32>), String>,
 }
 
 impl<'a> ChainAttributes<'a> {
     /// Nothing is known yet.
     pub fn new(chains: &'a Chains, rules: &'a Rules) -> Self {
-        let names = chains.names();
-        Self {
-            chains,
-            rules,
-            classifier: Classifier::new(rules),
-            attributes: vec![None; chains.ids()],
-            listed: vec![None; names],
-            split: HashMap::new(),
-        }
+        let attributes = vec![None; chains.ids()];
+        Self { chains, rules, classifier: Classifier::new(rules), attributes, listed: HashMap::new() }
     }
 
     /// The chains.
@@ -61,11 +50,8 @@ impl<'a> ChainAttributes<'a> {
         let chains = self.chains;
         let leaf = chains.leaf(chain);
         let symbol = Symbol::parse(chains.name_at(leaf));
-        if symbol.enables_interrupts()
-            && let Some(caller) = chains.frames(chain).nth(1)
-        {
-            return self.split.entry((leaf, caller)).or_insert_with(|| symbol.listed_before(Symbol::parse(chains.name_at(caller))));
-        }
-        self.listed[leaf as usize].get_or_insert_with(|| symbol.listed())
+        let caller = chains.frames(chain).nth(1).filter(|_| symbol.enables_interrupts());
+        let before = |caller| symbol.listed_before(Symbol::parse(chains.name_at(caller)));
+        self.listed.entry((leaf, caller)).or_insert_with(|| caller.map_or_else(|| symbol.listed(), before))
     }
 }

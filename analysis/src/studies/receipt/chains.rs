@@ -77,11 +77,6 @@ impl Chains {
         self.nodes.len() * 2
     }
 
-    /// Number of names.
-    pub fn names(&self) -> usize {
-        self.names.len()
-    }
-
     /// The place of a name, for good.
     ///
     /// # Errors

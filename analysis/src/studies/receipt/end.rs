@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use attribution::{Booked, CleanPass, CountPass, Layer, LayerCounters, Passes, Receipt, ReceiptError, Tally, TimePass, WaitPass};
-use model::end::CpuTime;
 use model::profile::{CallCounts, SampleSource};
 use model::{Bytes, Cell, Nanos, Pacing, Role};
 
@@ -11,13 +10,6 @@ use super::chain_attributes::ChainAttributes;
 use super::chains::Chains;
 use super::kept::{Edges, KeptEnd, KeptTime};
 use super::{EndReceipt, ReceiptOutcome};
-
-/// Parts of an end's CPU time, the same for all its passes.
-#[derive(Debug, Clone, Copy)]
-struct Parts {
-    /// True where kernel threads that work for the end are in it.
-    threads: bool,
-}
 
 /// The receipt of one end, or why there is none, with what stands next to it.
 pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut ChainAttributes) -> EndReceipt {
@@ -29,7 +21,7 @@ pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut ChainAttributes)
     EndReceipt {
         outcome: made.map_or_else(|reason| ReceiptOutcome::Absent { reason }, |receipt| ReceiptOutcome::Made(Box::new(receipt))),
         passes: kept.passes,
-        unsampled_threads_ns: unsampled(&kept.clean).filter(|_| !Parts::of(kept).threads),
+        unsampled_threads_ns: unsampled(&kept.clean).filter(|_| !has_threads(kept)),
     }
 }
 
@@ -38,7 +30,7 @@ pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut ChainAttributes)
 /// # Errors
 /// As of [`Receipt::from_tallies`].
 pub fn receipt(size: Bytes, role: Role, kept: &KeptEnd, tallies: &[Tally], known: &mut ChainAttributes) -> Result<Receipt, ReceiptError> {
-    let passes = passes(size, role, kept, Parts::of(kept), known.chains());
+    let passes = passes(size, role, kept, known.chains());
     Receipt::from_tallies(&passes, tallies, counters(&kept.time, known), known.rules())
 }
 
@@ -86,50 +78,42 @@ fn idle_per_message(time: &[KeptTime]) -> f64 {
     by_time.map(idle).sum::<f64>() / time.iter().map(|pass| pass.edges.messages).sum::<f64>().max(1.0)
 }
 
-impl Parts {
-    fn of(kept: &KeptEnd) -> Self {
-        Self { threads: kept.time.iter().all(|pass| pass.threads.is_some()) }
-    }
-
-    /// The part of an end's CPU time that kernel threads spent for it.
-    fn kernel_threads(self, edges: &Edges) -> Nanos {
-        edges.cpu.kernel_threads.filter(|_| self.threads).unwrap_or_default()
-    }
-
-    /// CPU time of the end in one trial.
-    fn cpu(self, edges: &Edges, irq: f64) -> Nanos {
-        let CpuTime { process, irq: apart, .. } = edges.cpu;
-        let irq = if apart.is_some() { Nanos::new((irq * edges.messages) as u64) } else { Nanos::default() };
-        process + irq + self.kernel_threads(edges)
-    }
+/// True where kernel threads that work for an end are in its CPU time: of all its passes alike.
+fn has_threads(kept: &KeptEnd) -> bool {
+    kept.time.iter().all(|pass| pass.threads.is_some())
 }
 
 /// The passes without their stacks, which [`tallies`] counts.
-fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains) -> Passes {
+fn passes(size: Bytes, role: Role, kept: &KeptEnd, chains: &Chains) -> Passes {
     let idle = idle_per_message(&kept.time);
     let irq = [
         irq_per_message(kept.clean.iter(), idle),
         irq_per_message(kept.time.iter().map(|pass| &pass.edges), idle),
         irq_per_message(kept.waits.iter().map(|pass| &pass.edges), idle),
     ];
+    let has_threads = has_threads(kept);
+    let threads = |edges: &Edges| edges.cpu.kernel_threads.filter(|_| has_threads).unwrap_or_default();
+    let cpu = |edges: &Edges, irq: f64| {
+        let irq = if edges.cpu.irq.is_some() { Nanos::new((irq * edges.messages) as u64) } else { Nanos::default() };
+        edges.cpu.process + irq + threads(edges)
+    };
     let clean = kept.clean.iter().map(|edges| CleanPass {
         block: edges.block,
         wall: edges.wall,
-        cpu: parts.cpu(edges, irq[0]),
-        kernel_threads: parts.kernel_threads(edges),
+        cpu: cpu(edges, irq[0]),
+        kernel_threads: threads(edges),
         messages: edges.messages,
     });
     let time = kept.time.iter().map(|pass| {
-        let threads = pass.threads.as_ref().filter(|_| parts.threads);
-        let Edges { block, messages, stolen, .. } = pass.edges;
-        let wakeups = pass.edges.wakeups;
-        TimePass { wakeups, ..TimePass::new(block, &pass.head, threads, stolen, parts.cpu(&pass.edges, irq[1]), messages) }
+        let of_threads = pass.threads.as_ref().filter(|_| has_threads);
+        let Edges { block, messages, stolen, wakeups, .. } = pass.edges;
+        TimePass { wakeups, ..TimePass::new(block, &pass.head, of_threads, stolen, cpu(&pass.edges, irq[1]), messages) }
     });
     let waits = kept.waits.iter().map(|kept| WaitPass {
         waits: kept.waits,
         wall: kept.edges.wall,
-        cpu: parts.cpu(&kept.edges, irq[2]),
-        kernel_threads: parts.kernel_threads(&kept.edges),
+        cpu: cpu(&kept.edges, irq[2]),
+        kernel_threads: threads(&kept.edges),
         stolen: kept.edges.stolen,
         messages: kept.edges.messages,
     });
@@ -147,7 +131,7 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
 
 /// The samples of each time pass, counted.
 pub fn tallies(kept: &KeptEnd, known: &mut ChainAttributes) -> Vec<Tally> {
-    let threads = Parts::of(kept).threads;
+    let threads = has_threads(kept);
     let tally = |pass: &KeptTime| {
         let mut tally = Tally::default();
         for (chain, count) in pass.samples(threads) {
