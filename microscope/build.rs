@@ -10,8 +10,13 @@
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::env;
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 
 /// The guest is of this architecture, wherever QEMU runs.
 const GUEST: &str = "x86_64";
@@ -52,8 +57,10 @@ fn main() {
         let to = out.join(name);
         // Elsewhere there is nothing to boot with, which the crate says when it is asked.
         let made = target.starts_with(GUEST) && compile(&root.join(folder), &target, flags, more, &to);
-        if !made {
-            std::fs::write(&to, []).unwrap_or_else(|error| fail(&format!("write {}: {error}", to.display())));
+        if made && folder == "plugin" {
+            pack(&to);
+        } else if !made {
+            fs::write(&to, []).unwrap_or_else(|error| fail(&format!("write {}: {error}", to.display())));
         }
     }
 }
@@ -71,6 +78,14 @@ fn compile(folder: &Path, target: &str, flags: &[&str], more: &[&str], to: &Path
         Ok(output) => fail(&format!("{}: {}", folder.display(), String::from_utf8_lossy(&output.stderr))),
         Err(error) => fail(&format!("start the compiler for {}: {error}", folder.display())),
     }
+}
+
+/// Deflates a file in its place.
+fn pack(file: &Path) {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    let written = fs::read(file).and_then(|bytes| packed.write_all(&bytes));
+    let packed = written.and_then(|()| packed.finish()).and_then(|packed| fs::write(file, packed));
+    packed.unwrap_or_else(|error| fail(&format!("pack {}: {error}", file.display())));
 }
 
 fn fail(why: &str) -> ! {

@@ -148,11 +148,8 @@ impl Emulator {
     }
 
     /// The plugin for its interface.
-    pub const fn plugin(&self) -> &'static [u8] {
-        match self.interface {
-            Interface::Old => embedded::PLUGIN_OLD,
-            Interface::New => embedded::PLUGIN_NEW,
-        }
+    pub fn plugin(&self) -> Vec<u8> {
+        embedded::plugin(self.interface)
     }
 }
 

@@ -198,9 +198,9 @@ impl Bench<'_> {
     fn run(&self, session: &Session, modules: &[modules::Module], counting: Counting) -> Result<Run, Failed> {
         let (symbols, functions) = self.functions(session, modules)?;
         let plugin = self.emulator.plugin();
-        let tool = self.cache.folder("tools")?.join(hash(plugin)).join("scope.so");
+        let tool = self.cache.folder("tools")?.join(hash(&plugin)).join("scope.so");
         if !tool.is_file() {
-            self.cache.write(&tool, plugin)?;
+            self.cache.write(&tool, &plugin)?;
         }
         let mut options = format!("{},symbols={},functions=on,tree=on", tool.display(), symbols.display());
         for (on, word) in [
@@ -241,7 +241,7 @@ impl Bench<'_> {
             security_modules: fact("/sys/kernel/security/lsm"),
             kernel_hash: self.asked.kernel.hash.clone(),
             probe_hash: hash(embedded::PROBE),
-            plugin_hash: hash(self.emulator.plugin()),
+            plugin_hash: hash(&self.emulator.plugin()),
             accesses: counting.accesses,
         }
     }
