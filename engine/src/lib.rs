@@ -20,7 +20,6 @@ pub mod traffic;
 pub mod ways;
 pub mod woven;
 
-mod counts;
 mod deadline;
 mod edge;
 mod error;

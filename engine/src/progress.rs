@@ -6,8 +6,8 @@ use model::control::Task;
 use model::end::{Counts, Progress, Window};
 use model::{Nanos, Role};
 
-use crate::counts::{difference, merge, sum};
 use crate::stage::SoFar;
+use model::counts::{difference, merge, sum};
 
 /// The shortest interval: threads that are asked more often would be measured
 /// answering.
@@ -115,8 +115,8 @@ fn is_empty(told: &Progress) -> bool {
 #[cfg(test)]
 mod tests {
     use super::Intervals;
-    use crate::counts::sum;
     use crate::stage::{SoFar, WaySoFar};
+    use model::counts::sum;
     use model::end::{Counts, Progress, Window};
     use model::{Nanos, Role};
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};

@@ -8,13 +8,13 @@ use model::end::{Back, Counts, CpuTime, EndReport, FlowReport, Opening, Progress
 use model::plan::TrialEnd;
 use model::{Bytes, Nanos};
 
-use crate::counts::{merge as merge_accounts, sum};
 use crate::edge::{Edge, Usage};
 use crate::recorder::Recorder;
 use crate::socket;
 use crate::timekeeper::Led;
 use crate::traffic::{Account, ScheduleStats, Traffic};
 use crate::watch::WatchReport;
+use model::counts::{merge as merge_accounts, sum};
 
 /// Puts the report together. `traffic` has the flows of the endpoint's own role
 /// first, and then those of the other.

@@ -37,6 +37,7 @@ pub mod json;
 
 pub mod attach;
 pub mod check;
+pub mod counts;
 pub mod end;
 pub mod host;
 pub mod kernel;

@@ -28,13 +28,13 @@ use model::{Cell, Nanos, Protocol, Role, Test, Waiting};
 use socket2::SockRef;
 
 use crate::api::{self, Api, Boxed, Place, Wait, With, WithApi};
-use crate::counts::sum;
 use crate::edge::{EdgeReader, Usage};
 use crate::injection::{self, Copier};
 use crate::recorder::Recorder;
 use crate::socket;
 pub use crate::socket::FlowEnd;
 use crate::stage::Stage;
+use model::counts::sum;
 
 pub use batch::{Batches, Fill, Same};
 pub use fault::nothing_came;

@@ -14,10 +14,10 @@ use super::schedule_stats::ScheduleStats;
 use super::stamp::Account;
 use super::trouble::flush;
 use crate::api::Api;
-use crate::counts::sum;
 use crate::edge::{Edge, EdgeReader};
 use crate::stage::{Part, SoFar, Stage, WaySoFar};
 use crate::tcp_info;
+use model::counts::sum;
 
 /// Limits of the warm-up and of the measured part, in messages.
 ///

@@ -1,6 +1,6 @@
 //! Sums and differences of what was counted.
 
-use model::end::{Counts, Opening, TcpInfo};
+use crate::end::{Counts, Opening, TcpInfo};
 
 /// The sum of the counts of two parts of a trial, or of two flows.
 pub fn sum(a: Counts, b: Counts) -> Counts {
@@ -45,7 +45,7 @@ pub fn merge(accounts: impl Iterator<Item = TcpInfo>) -> Option<TcpInfo> {
 #[cfg(test)]
 mod tests {
     use super::{difference, merge, sum};
-    use model::end::{Counts, TcpInfo};
+    use crate::end::{Counts, TcpInfo};
     use proptest::prelude::{prop_assert_eq, proptest};
 
     proptest! {
