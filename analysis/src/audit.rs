@@ -157,7 +157,9 @@ fn different_times(measured: &Measured) -> Vec<Warning> {
     let [sender, receiver] = [&measured.sender, &measured.receiver].map(|end| end.window.length());
     let least = |length: Nanos| length.get() as f64 * Windows::LEAST;
     let error_ns = measured.clock.map_or(0, |clock| clock.error_ns);
-    let apart = overlap_ns as f64 + (error_ns as f64) < least(sender.max(receiver));
+    // Of several machines those of the receivers count.
+    let longer = if measured.peers.is_empty() { sender.max(receiver) } else { receiver };
+    let apart = overlap_ns as f64 + (error_ns as f64) < least(longer);
     let short = |end: &EndReport| (end.role, end.window.length());
     let mut found = Vec::from_iter(apart.then_some(Warning::WindowsApart { overlap_ns, sender, receiver }));
     let short = [&measured.sender, &measured.receiver].map(short).into_iter().filter(|(_, length)| (length.get() as f64) < least(asked));

@@ -8,7 +8,7 @@ use std::fmt;
 use model::end::{Counts, EndReport, FlowReport};
 use model::plan::LinkKind;
 use model::trial::Measured;
-use model::{Cell, Over, Pacing, Protocol, Role, Test};
+use model::{Cell, Nanos, Over, Pacing, Protocol, Role, Test};
 use serde::Serialize;
 use stats::fairness::jain;
 
@@ -297,7 +297,7 @@ metrics! {
         title: "Fairness of the flows (Jain)", head: "Fairness", column: ["", "fairness"],
         value: fairness }
     /// Time from the first sent message to the last arrived one. Only for cells with a number of messages
-    /// (`count`) whose ends read one clock, if all messages arrived.
+    /// (`count`), if all messages arrived. The clocks of two machines may make up 2 % of it.
     CompletionNs { name: "completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until all have arrived", head: "All arrived after", column: ["all", "arrived"],
         value: completion }
@@ -522,21 +522,29 @@ fn fairness(trial: &Source) -> Option<f64> {
 /// From the sender's first message to the receiver's last, where a number of them is all that a trial has.
 fn completion(trial: &Source) -> Option<f64> {
     trial.cell.count?;
-    let Measured { clock: None, sender, receiver, .. } = trial.measured else { return None };
+    let Measured { sender, receiver, .. } = trial.measured;
     // What is lost is never there: the last that did arrive is not the end.
     if receiver.total.bytes < sender.total.bytes {
         return None;
     }
-    let length = receiver.window.end.since(sender.window.start);
-    (length.get() > 0).then(|| length.get() as f64)
+    since_first(trial.measured, receiver.window.end)
+}
+
+/// The share of a time by two clocks that their difference may be wrong by.
+const MOST_OF_CLOCKS: f64 = 0.02;
+
+/// From the sender's first message to a time by the receiver's clock; `None` where the clocks do not tell.
+fn since_first(measured: &Measured, at: Nanos) -> Option<f64> {
+    let (offset, error) = measured.clock.map_or((0, 0), |clock| (clock.offset_ns, clock.error_ns));
+    let length = Nanos::new(at.get().saturating_add_signed(offset.saturating_neg())).since(measured.sender.window.start).get() as f64;
+    (length > 0.0 && error as f64 <= MOST_OF_CLOCKS * length).then_some(length)
 }
 
 /// The median of what `completion` is the most of.
 fn flow_completion(trial: &Source) -> Option<f64> {
     completion(trial)?;
-    let Measured { sender, receiver, .. } = trial.measured;
-    let after = |flow: &FlowReport| flow.done.map(|done| done.since(sender.window.start).get() as f64);
-    stats::median::median(&receiver.flows.iter().map(after).collect::<Option<Vec<f64>>>()?)
+    let after = |flow: &FlowReport| since_first(trial.measured, flow.done?);
+    stats::median::median(&trial.measured.receiver.flows.iter().map(after).collect::<Option<Vec<f64>>>()?)
 }
 
 /// The limit of the link, where it is a wire of a rate.

@@ -12,6 +12,7 @@ pub use crate::studies::fleet::FleetResult;
 pub use crate::studies::levels::LevelStudy;
 pub use crate::studies::open_loop::OpenLoopStudy;
 pub use crate::studies::order::OrderStudy;
+pub use crate::studies::peers::{CellPeers, PeerFigures};
 pub use crate::studies::published::Published;
 pub use crate::studies::receipt::ReceiptStudy;
 pub use crate::studies::repetitions::RepetitionStudy;

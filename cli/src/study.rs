@@ -286,7 +286,7 @@ pub fn plan(args: &StudyArgs, length: Option<Nanos>, seed: u64) -> Result<(Appro
     override_extent(&mut raw, &args.extent, length);
     override_receipt(&mut raw, args);
     override_link(&mut raw, args);
-    override_hosts(&mut raw, args);
+    override_hosts(&mut raw, args)?;
     override_arms(&mut raw, args);
     let links = (args.link.link.len() > 1).then(|| (Factor::Link, args.link.link.iter().copied().map(Level::Link).collect()));
     let overrides: Vec<Override> = args.factors.overrides().map_err(PlanError::from)?.into_iter().chain(links).collect();
@@ -372,13 +372,21 @@ fn override_arms(raw: &mut RawPlan, args: &StudyArgs) {
     raw.host_wide = args.arms.host_wide;
 }
 
-fn override_hosts(raw: &mut RawPlan, args: &StudyArgs) {
+fn override_hosts(raw: &mut RawPlan, args: &StudyArgs) -> Result<(), Failure> {
+    let named = &args.remote.host;
+    if let Some((name, _)) = named.iter().enumerate().find_map(|(at, host)| named[..at].iter().find(|(name, _)| *name == host.0)) {
+        return Err(Failure::misuse(format!("host {name} is given twice: further hosts at its side are {name}2, {name}3 and so on")));
+    }
     if !args.remote.host.is_empty() {
         // The plan's link is between hosts that nettoll makes; what joins machines is there already.
         raw.link =
             RawLink { kind: args.link.link.first().copied(), mtu: args.link.mtu, offloads: args.link.offload.iter().copied().collect() };
     }
     raw.hosts.extend(args.remote.host.iter().cloned());
+    if args.plan.is_none() {
+        raw.fit_hosts();
+    }
     raw.on_loss = args.remote.on_loss.or(raw.on_loss);
     raw.data_port = args.remote.data_port.or(raw.data_port);
+    Ok(())
 }

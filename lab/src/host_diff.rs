@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use model::host::HostFacts;
-use model::order::Gather;
+use model::order::{Gather, Order};
 
 /// Settings that differ from start to start of one machine, or while it runs,
 /// and that no trial notices: limits drawn from the free memory, and the list
@@ -27,9 +27,15 @@ pub struct Differences {
 /// Returns how the hosts differ between two moments.
 pub fn compare(then: &[HostFacts], now: &[HostFacts]) -> Differences {
     let mut differences = Differences::default();
-    let names = |facts: &[HostFacts]| facts.iter().map(|facts| facts.name.clone()).collect::<Vec<_>>();
-    if names(then) != names(now) {
-        differences.grave.push(changed("the hosts", &names(then).join(", "), &names(now).join(", ")));
+    // Stored ones are in the order of their names.
+    let [then, now] = [then, now].map(|facts| {
+        let mut facts: Vec<&HostFacts> = facts.iter().collect();
+        facts.order_by_key(|facts| facts.name.clone());
+        facts
+    });
+    let names = |facts: &[&HostFacts]| facts.iter().map(|facts| facts.name.clone()).collect::<Vec<_>>();
+    if names(&then) != names(&now) {
+        differences.grave.push(changed("the hosts", &names(&then).join(", "), &names(&now).join(", ")));
         return differences;
     }
     for (then, now) in then.iter().zip(now) {

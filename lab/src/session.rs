@@ -2,6 +2,7 @@
 
 mod cpus;
 mod cross_traffic;
+pub(crate) mod crowd;
 mod join;
 mod network;
 mod pair;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use model::control::{CpuPlace, FlowHost, FromHost, ToHost};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
-use model::plan::{ApprovedPlan, LEAST_SILENCE};
+use model::plan::{ApprovedPlan, HOST_NAMES, LEAST_SILENCE};
 use model::trial::{ClockOffset, ControlPath};
 use model::wakeups::WakeupCost;
 use model::warning::Warning;
@@ -26,6 +27,8 @@ use crate::error::TrialError;
 use crate::event::Listener;
 use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost, scoped};
+
+use crowd::Crowd;
 
 pub use cross_traffic::{Flows, Pair};
 pub(crate) use join::{JoinFailure, KnownHost};
@@ -149,6 +152,8 @@ pub struct Session {
     /// Distance of samples at which they keep to their cost at both hosts, once that was measured.
     pub(crate) sample_period: Option<Nanos>,
     warnings: Vec<Warning>,
+    /// The machines of the side that has several; `None` where each side is one host.
+    pub(crate) crowd: Option<Box<Crowd>>,
 }
 
 impl Session {
@@ -176,9 +181,27 @@ impl Session {
         listener: &mut dyn Listener,
     ) -> Result<Self, TrialError> {
         let plan = &setting.placed(plan);
+        let mut session = Self::open_pair(HOST_NAMES, setting.pairs, plan, credentials, listener)?;
+        session.crowd = Crowd::open(plan, &mut session, credentials, listener)?;
+        if let Some(crowd) = &session.crowd {
+            let (facts, warnings) = (crowd.facts(), crowd.warnings());
+            session.facts.extend(facts);
+            session.inherit(warnings);
+        }
+        Ok(session)
+    }
+
+    /// Makes or reaches the two hosts of these names, with `pairs` of others on a link that is made.
+    fn open_pair(
+        names: [&str; 2],
+        pairs: u32,
+        plan: &Plan,
+        credentials: &Credentials,
+        listener: &mut dyn Listener,
+    ) -> Result<Self, TrialError> {
         let found = match plan.hosts.is_empty() {
-            true => pair::make(&plan.link, plan.seed, setting.pairs)?,
-            false => network::reach(plan, credentials, listener)?,
+            true => pair::make(&plan.link, plan.seed, pairs)?,
+            false => network::reach(names, plan, credentials, listener)?,
         };
         let Found { hosts, wire, pairs, ways, isolated, apart, warnings } = found;
         let places = ways.map(|ways| EndCpus { ways, cpus: Vec::new(), irq_time_subtracted: false });
@@ -197,6 +220,7 @@ impl Session {
             facts: Vec::new(),
             sample_period: None,
             warnings,
+            crowd: None,
         };
         let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };
         session.offered = offered.clone();
@@ -301,7 +325,24 @@ impl Session {
     /// # Errors
     /// See [`TrialError`].
     pub fn gather_facts(&mut self, listener: &mut dyn Listener) -> Result<Vec<HostFacts>, TrialError> {
-        self.in_turn(listener, Self::ask_for_facts)
+        let mut facts = self.in_turn(listener, Self::ask_for_facts)?;
+        facts.extend(self.crowd.iter_mut().flat_map(|crowd| crowd.gather_facts(listener)));
+        Ok(facts)
+    }
+
+    /// Ends the control connections of all its hosts.
+    pub(crate) fn hang_up(&mut self) {
+        self.hosts.iter_mut().for_each(RemoteHost::hang_up);
+        self.crowd.iter_mut().for_each(|crowd| crowd.hang_up());
+    }
+
+    /// Has the end of a side bound to other CPUs than so many ends before it, as far as its host has as many.
+    fn use_other_cpus(&mut self, side: usize, before: usize) {
+        let cpus = &mut self.places[side].cpus;
+        if !cpus.is_empty() {
+            let by = before % cpus.len();
+            cpus.rotate_left(by);
+        }
     }
 
     fn ask_for_facts(&mut self) -> Result<Vec<HostFacts>, HostError> {

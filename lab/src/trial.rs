@@ -2,10 +2,12 @@
 
 mod conditions;
 mod cross_traffic;
+mod many;
 mod observe;
 mod talk;
 #[cfg(test)]
 mod tests;
+mod together;
 pub(crate) mod woven;
 
 use std::net::SocketAddr;
@@ -34,6 +36,7 @@ use sys::clock::monotonic;
 use conditions::Conditions;
 pub(crate) use talk::Both;
 use talk::STEP_LIMIT;
+use together::Together;
 
 /// Time that a receiver waits for more after the sender's end: on one machine
 /// whatever was sent has arrived by then.
@@ -120,18 +123,41 @@ pub fn once(session: &mut Session, plan: &ApprovedPlan, listener: &mut dyn Liste
 /// What kept it from being carried out. Both hosts are ready for the next
 /// trial then, unless one of them is lost.
 pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) -> Result<Done, TrialError> {
+    if spec.cell.conditions.most_hosts() > 1
+        && let Some(mut crowd) = session.crowd.take()
+    {
+        let outcome = many::run(session, &mut crowd, spec, listener);
+        session.crowd = Some(crowd);
+        return outcome;
+    }
     let (cookie, limit) = (draw_cookie()?, longest(&spec));
     let end = Instant::now() + limit;
-    let first = Trial { session: &mut *session, spec, cookie, listener: &mut *listener, limit, end }.first_commands()?;
+    let mut trial = Trial { session: &mut *session, spec, cookie, listener: &mut *listener, limit, end, together: None };
+    let first = trial.first_commands()?;
     let shared = turn::take(session, listener, &first, sights(&spec))?;
+    let outcome = carry_out(session, spec, &shared, None, listener);
+    turn::give_back(session);
+    outcome
+}
+
+/// Carries out a trial in this controller's turn, in which others may have the hosts in the places `shared`, with the steps of
+/// other trials where there are some.
+fn carry_out(
+    session: &mut Session,
+    spec: TrialSpec,
+    shared: &[usize],
+    together: Option<&Together>,
+    listener: &mut dyn Listener,
+) -> Result<Done, TrialError> {
+    let (cookie, limit) = (draw_cookie()?, longest(&spec));
     let mut conditions = Conditions::default();
     let outcome = conditions.bring_about(session, &spec).map_err(TrialError::from);
     // The wait for a turn is no part of it.
     let end = Instant::now() + limit;
-    let outcome = outcome.and_then(|()| Trial { session: &mut *session, spec, cookie, listener, limit, end }.run());
+    let outcome = outcome.and_then(|()| Trial { session: &mut *session, spec, cookie, listener, limit, end, together }.run());
     let mut outcome = outcome.map(|(measured, mut warnings)| {
         // A host that is lost by now is found lost by the next trial: this one is measured.
-        warnings.extend(turn::company(session, &shared).unwrap_or_default());
+        warnings.extend(turn::company(session, shared).unwrap_or_default());
         Done { measured, warnings }
     });
     if let Err(error) = &outcome
@@ -168,7 +194,6 @@ pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Lis
         (Err(error), came) if came.is_ok() || error.is_loss_of_host() => *came = Err(error.into()),
         _ => {}
     }
-    turn::give_back(session);
     outcome
 }
 
@@ -198,6 +223,8 @@ struct Trial<'a> {
     listener: &'a mut dyn Listener,
     limit: Duration,
     end: Instant,
+    /// Trials of other machines that are carried out at the same time.
+    together: Option<&'a Together>,
 }
 
 /// A trial whose messages flow.
@@ -239,7 +266,7 @@ impl Trial<'_> {
         // that the word to send goes, and before them. Of two agents the nearer may send before the
         // word is with the other, where their ways are not equally quick both ways.
         let one_is_here = self.session.hosts().iter().any(|host| host.agent().is_none());
-        let far = one_is_here && self.session.control_path().is_some() && self.spec.pass.is_clean();
+        let far = one_is_here && self.session.control_path().is_some() && self.spec.pass.is_clean() && self.together.is_none();
         if far {
             self.go()?;
         }
@@ -247,6 +274,8 @@ impl Trial<'_> {
         let wire_before = self.session.wire_counters()?;
         // Within the counters, so that they hold all that it sends.
         let crowded = cross_traffic::begin(self.session, self.spec.cell, self.spec.swapped)?;
+        // Nothing of any trial is sent before all counters are read.
+        self.meet(Nanos::default())?;
         if !far {
             self.go()?;
         }
@@ -267,6 +296,7 @@ impl Trial<'_> {
             remote::hear_clocks(self.session.hosts())?;
         }
         let reports = self.collect()?;
+        self.meet(Nanos::default())?;
         let taken = cross_traffic::end(self.session, self.spec.swapped)?;
         let wire_after = self.session.settled_wire()?;
         self.tell_counters()?;
@@ -288,6 +318,7 @@ impl Trial<'_> {
             clock,
             windows,
             slices: 0,
+            peers: Vec::new(),
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
             conditions: (taken != ObservedConditions::default()).then(|| Box::new(taken)),
@@ -540,9 +571,10 @@ impl Trial<'_> {
                 Err(error) => return Err(error),
             }
         }
+        self.meet(Nanos::default())?;
         // A word takes half of a round trip, or a little more.
         let lead = self.lead() + rtt * 9 / 16;
-        let at = monotonic() + self.spec.warmup().max(lead.into());
+        let at = self.meet(monotonic() + self.spec.warmup().max(lead.into()))?;
         let seen = [Role::Sender, Role::Receiver].map(|role| self.host(role).clock().known(at));
         let times = Both { sender: seen[0].there(at), receiver: seen[1].there(at) };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Measure { at: *times.of(role) }))?;
@@ -553,7 +585,15 @@ impl Trial<'_> {
     fn lead(&self) -> Duration {
         let flows = self.spec.cell.flows;
         let on_a_cpu = |role| flows.div_ceil(self.place(role).cpus(flows).len().max(1) as u32);
-        LEAD + LEAD_TURN * on_a_cpu(Role::Sender).max(on_a_cpu(Role::Receiver))
+        let others = self.together.map_or(0, Together::members);
+        LEAD + LEAD_TURN * (on_a_cpu(Role::Sender).max(on_a_cpu(Role::Receiver)) + others)
+    }
+
+    /// Waits until the trials of the other machines are as far; returns the latest of their times and its own.
+    fn meet(&mut self, time: Nanos) -> Result<Nanos, HostError> {
+        let Some(together) = self.together else { return Ok(time) };
+        let limit = self.step_limit();
+        together.meet(time, Instant::now() + limit).ok_or(HostError::Silent { awaited: "the trials of the other hosts", limit })
     }
 
     fn sends(&self, role: Role) -> bool {

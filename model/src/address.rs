@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::choice::{choice, stored_as_text};
+use crate::condition::MOST_PAIRS;
 
 /// The port that an agent listens on by default: the year of the
 /// first of the studies nettoll descends from, out of the way of the other
@@ -12,6 +13,14 @@ pub const AGENT_PORT: u16 = 10_984;
 
 /// The names of the two hosts of a study. `a` sends first.
 pub const HOST_NAMES: [&str; 2] = ["a", "b"];
+
+/// The side of a host by its name: 0 of `a`, `a2`, `a3` and so on to `a32`, 1 of `b` and its like; `None` of another word.
+pub fn host_side(name: &str) -> Option<usize> {
+    let side = HOST_NAMES.iter().position(|first| name.starts_with(first))?;
+    let number = &name[HOST_NAMES[side].len()..];
+    let further = (2..=MOST_PAIRS).any(|known| known.to_string() == number);
+    (number.is_empty() || further).then_some(side)
+}
 
 choice! {
     /// Conduct of a study when an agent vanishes.

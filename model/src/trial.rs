@@ -1,5 +1,6 @@
 //! One execution of one cell: what is stored of it.
 
+mod peers;
 mod slices;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,8 @@ use crate::quantity::Nanos;
 use crate::traffic::{Protocol, Role};
 use crate::wakeups::WakeupCost;
 use crate::warning::Warning;
+
+pub use peers::{Peer, PeerCounts, PeerOutcome};
 
 /// The version of a line of `trials.jsonl` that this build writes and reads.
 pub const TRIAL_FORMAT: u32 = 1;
@@ -129,6 +132,9 @@ pub struct Measured {
     /// `None` where that is not known, and in records of older versions.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub wakeups: [Option<WakeupCost>; 2],
+    /// The machines of the end that is several, each by itself; empty where each end is on one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<Peer>,
 }
 
 impl Measured {

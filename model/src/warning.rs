@@ -485,6 +485,21 @@ warnings! {
         name: missing.what.clone(),
         severity: 0.0,
     }
+    /// Hosts that were to take part in a trial of many did not: its figures are those of the others.
+    MissingHosts = "missing_hosts" {
+        /// Their names, with a space between any two.
+        hosts: String,
+        /// The answer of the first of them.
+        error: String,
+    } => {
+        words: format!("without {hosts}: {error}"),
+        in_several(plain): format!("hosts took no part in trials of many; in one {plain}"),
+        remedy: "Do not take the figures for those of so many hosts; see the missing ones' agents, and run the study again.",
+        name: hosts.clone(),
+        severity: 1.0,
+        comes_first: true,
+        disturbs: true,
+    }
     /// Trials of other controllers ran on a host at the same time.
     SharedHost = "shared_host" {
         /// The host.

@@ -10,7 +10,7 @@ use analysis::verdict::Options;
 use analysis::woven::{Smallest, WOVEN_TIME};
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{FleetPlan, Group, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
+use model::plan::{FleetPlan, Group, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
 use model::{Cell, Nanos, Plan, Test};
 
 use crate::document::{Block, Document, Tone};
@@ -196,7 +196,8 @@ fn hosts(plan: &Plan) -> String {
         None => format!("host {name} is this machine"),
     };
     let port = plan.data_port.map_or_else(String::new, |port| format!("; messages come to port {port}"));
-    format!("{}, {}{port}. When a host is lost: {}.", place(HOST_NAMES[0]), place(HOST_NAMES[1]), plan.on_loss)
+    let places = [0, 1].map(|side| plan.hosts_at(side).into_iter().map(place).collect::<Vec<_>>()).concat().join(", ");
+    format!("{places}{port}. When a host is lost: {}.", plan.on_loss)
 }
 
 /// Duration of all trials of a plan.

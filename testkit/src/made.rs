@@ -115,6 +115,7 @@ pub fn measured(sender: EndReport, receiver: EndReport) -> Measured {
         wire: None,
         observed: None,
         wakeups: [None; 2],
+        peers: Vec::new(),
     }
 }
 

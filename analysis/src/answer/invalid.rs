@@ -68,7 +68,7 @@ fn figure(finding: &Finding, is_fleet: bool) -> Option<String> {
         // Of a fleet a host that is not there is the answer.
         Warning::TrialFailed { .. } if is_fleet => return None,
         Warning::TrialFailed { .. } if finding.is_of_whole_arm => "the arm that failed".to_owned(),
-        Warning::TrialFailed { .. } => format!("figures of {}", finding.cells.join(", ")),
+        Warning::TrialFailed { .. } | Warning::MissingHosts { .. } => format!("figures of {}", finding.cells.join(", ")),
         Warning::Impossible { figure, .. } => figure.clone(),
         Warning::WindowsApart { .. } if lie_apart(&finding.warning) => "rates and times".to_owned(),
         _ => return None,

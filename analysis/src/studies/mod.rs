@@ -12,6 +12,7 @@ pub mod levels;
 pub mod models;
 pub mod open_loop;
 pub mod order;
+pub mod peers;
 pub mod published;
 pub mod receipt;
 pub mod repetitions;
@@ -225,6 +226,8 @@ studies! {
     order: order::Order => Order(order::OrderStudy);
     /// Ways of sending side by side; `None` of a plan that has one.
     ways: ways::Ways => Ways(ways::WayStudy);
+    /// Machines at the end that is several, each by itself; empty where each end is on one.
+    peers: peers::Peers => Peers([peers::CellPeers]);
     /// Hosts and pairs of a fleet; `None` of a study of two hosts.
     fleet: fleet::Fleet => Fleet(fleet::FleetResult);
 }

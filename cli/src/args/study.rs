@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use lab::connection::{Arrival, Credentials};
-use model::plan::{HOST_NAMES, HostPlace, LinkKind, Offload, OnLoss, PRESETS};
+use model::plan::{HOST_NAMES, HostPlace, LinkKind, Offload, OnLoss, PRESETS, host_side};
 use model::quantity::parse_share;
 use model::{Bytes, Nanos};
 
@@ -159,7 +159,7 @@ pub struct RemoteArgs {
     /// Put host a or b on another machine. With an agent there: b=db1, a=192.0.2.1:7000,
     /// b=[2001:db8::1]. With a command that gives a shell there: b=ssh:USER@db1, b=slurm:NODE,
     /// b=kubectl:POD, b='cmd:ANY COMMAND'. Append ,data=ADDRESS if messages take another address. May
-    /// be given for both hosts
+    /// be given for both hosts, and for a2, a3, ... if many send to b at once (b2, b3, ...: a sends to many)
     #[arg(long, value_name = "NAME=PLACE", value_parser = parse_host)]
     pub host: Vec<(String, HostPlace)>,
     /// When an agent is lost: go-on (only the running trial is lost; --resume measures it again) or
@@ -299,9 +299,9 @@ fn parse_offload(word: &str) -> Result<(Offload, bool), String> {
 }
 
 fn parse_host(word: &str) -> Result<(String, HostPlace), String> {
-    let (name, address) = word.split_once('=').filter(|(name, _)| HOST_NAMES.contains(name)).ok_or_else(|| {
+    let (name, address) = word.split_once('=').filter(|(name, _)| host_side(name).is_some()).ok_or_else(|| {
         let names = HOST_NAMES.join(" or ");
-        format!("'{word}' names no host: write NAME=PLACE, where NAME is {names} ({} sends first)", HOST_NAMES[0])
+        format!("'{word}' names no host: write NAME=PLACE, where NAME is {names} ({} sends first), or a2, b2 and so on", HOST_NAMES[0])
     })?;
     address.parse().map(|place| (name.to_owned(), place)).map_err(|error: model::plan::HostPlaceError| error.to_string())
 }

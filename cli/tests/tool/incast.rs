@@ -154,7 +154,7 @@ fn what_cannot_be_spread_is_misuse() -> Result<(), Skip> {
     misuse("--senders 2 --link switch --offload-gro off", &["[link.offloads]"]);
     misuse("--senders 2 --link switch --test TCP_CRR", &["not with TCP_CRR"]);
     misuse("--senders 2 --link switch --test UDP_STREAM --api raw", &["below UDP"]);
-    misuse("--senders 2 --host b=192.0.2.1", &["leave out --host"]);
+    misuse("--senders 2 --host b=192.0.2.1", &["--host a2=PLACE", "leave out --host"]);
     misuse("--senders 2 --link switch --arm a: --arm b:mtu=1400", &["mtu of arm 'b'", "set at two of them"]);
     Ok(())
 }

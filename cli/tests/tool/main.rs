@@ -121,6 +121,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("agents::killed", agents::killed::ALL),
     ("agents::clocks", agents::clocks::ALL),
     ("agents::turns", agents::turns::ALL),
+    ("agents::many", agents::many::ALL),
     ("agents::oneshot", agents::oneshot::ALL),
     ("agents::strangers", agents::strangers::ALL),
     ("agents::capabilities", agents::capabilities::ALL),

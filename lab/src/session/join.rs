@@ -53,6 +53,7 @@ impl Session {
             facts: known.iter().map(|known| known.facts.clone()).collect(),
             sample_period: None,
             warnings: Vec::new(),
+            crowd: None,
         };
         let one_machine = session.is_one_machine();
         if let Err(error) = session.share_cpus(plan, offered, one_machine) {

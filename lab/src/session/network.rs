@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::control::{FromHost, Route, ToHost};
 use model::order::{Gather, Order};
-use model::plan::{HOST_NAMES, HostAddress, HostPlace};
+use model::plan::{HostAddress, HostPlace};
 use model::{Family, Plan};
 
 use super::{Found, Way, Ways};
@@ -22,24 +22,24 @@ use crate::refusal::Refusal;
 use crate::remote::{HostError, RemoteHost, is_link_local, scoped};
 use crate::threads::{Stop, on_threads};
 
-/// Reaches the agents, starts what is on this machine, and finds the ways. The listener may end
+/// Reaches the agents of two hosts, by their names in the plan, starts what is on this machine, and finds the ways. The listener may end
 /// that while hosts are reached.
 ///
 /// # Errors
 /// See [`TrialError`].
-pub(super) fn reach(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Found, TrialError> {
+pub(super) fn reach(names: [&str; 2], plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Found, TrialError> {
     let families: BTreeSet<Family> = plan.cells_run().iter().map(|cell| cell.family).into_set();
     // What is asked for over one family alone is controlled over it as well,
     // unless messages take another way.
     let only = families.first().copied().filter(|_| families.len() == 1);
-    let named: Vec<(usize, HostPlace)> =
-        HOST_NAMES.iter().enumerate().filter_map(|(at, name)| Some((at, plan.hosts.get(*name)?.clone()))).collect();
+    let named: Vec<(usize, String, HostPlace)> =
+        names.iter().enumerate().filter_map(|(at, name)| Some((at, (*name).to_owned(), plan.hosts.get(*name)?.clone()))).collect();
     let known = credentials.clone();
     // By threads, for a login may take a minute, and whoever waits for it may want no more.
-    let reach = move |stop: &Stop, (at, place): (usize, HostPlace)| {
-        (at, RemoteHost::reach(HOST_NAMES[at], &place, only.filter(|_| place.data().is_none()), &known.until(stop)))
+    let reach = move |stop: &Stop, (at, name, place): (usize, String, HostPlace)| {
+        (at, RemoteHost::reach(&name, &place, only.filter(|_| place.data().is_none()), &known.until(stop)))
     };
-    let mut ended = on_threads(named, HOST_NAMES.len(), reach, |_| listener.hear(&Event::Tick)).map_err(TrialError::Listener)?;
+    let mut ended = on_threads(named, names.len(), reach, |_| listener.hear(&Event::Tick)).map_err(TrialError::Listener)?;
     if ended.stopped {
         return Err(TrialError::Stopped);
     }
@@ -48,7 +48,7 @@ pub(super) fn reach(plan: &Plan, credentials: &Credentials, listener: &mut dyn L
     let mut host = |at: usize| match reached.next_if(|(place, _)| *place == at) {
         Some((_, host)) => host,
         // A process of this machine is there at once.
-        None => RemoteHost::start(HOST_NAMES[at], "none"),
+        None => RemoteHost::start(names[at], "none"),
     };
     let mut hosts = [host(0)?, host(1)?];
     let (ways, apart) = ways(&mut hosts, families)?;

@@ -10,7 +10,6 @@ use super::pool::{SessionKey, SessionPool};
 use super::{Study, StudyError};
 use crate::event::Event;
 use crate::host_diff;
-use crate::remote::RemoteHost;
 use crate::session::Session;
 
 /// Times in a row that lost hosts are made again before the study gives up.
@@ -69,7 +68,7 @@ impl Study<'_> {
     /// the user wants no more of it.
     fn find_again(&mut self, key: SessionKey, mut error: String) -> Result<Option<Session>, StudyError> {
         // What is left of the old connections must not stand before the new ones.
-        self.sessions.get_mut(key).hosts().iter_mut().for_each(RemoteHost::hang_up);
+        self.sessions.get_mut(key).hang_up();
         for (attempt, pause) in (1..).zip(PAUSES) {
             let end = Instant::now() + pause;
             loop {

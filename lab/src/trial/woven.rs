@@ -116,7 +116,7 @@ fn carry_out(
             board.clear(flow.seats.receiver, orders.receiver);
         }
         cells.push(cell);
-        trials.push(Trial { session, spec, cookie: draw_cookie()?, listener: quiet, limit, end: Instant::now() + limit });
+        trials.push(Trial { session, spec, cookie: draw_cookie()?, listener: quiet, limit, end: Instant::now() + limit, together: None });
     }
     // The processes of all arms start at once.
     for trial in &mut trials {

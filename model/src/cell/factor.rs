@@ -476,7 +476,7 @@ factors! {
     /// Hosts that send to one receiver at once.
     Senders: u32 = "senders" {
         /// 1 | hosts over which the sender's flows are spread, each with a device of its own on the link; 1 to 32.
-        /// `shared-wire` and `switch` only: see [incast](howto/incast.md)
+        /// `shared-wire`, `switch` or as many machines: see [incast](howto/incast.md)
         flag: Some(Flag::numbers("Hosts that send to one receiver at once, each with a device of its own on the link")),
         place: field(conditions.senders, 1),
         words: |cell| (cell.conditions.senders != 1).then(|| format!("{} senders", cell.conditions.senders)),

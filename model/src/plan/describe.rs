@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use super::error::PlanError;
 use super::{LinkKind, Plan, PlanEnd};
-use crate::address::HOST_NAMES;
 use crate::cell::{Factor, Level};
 use crate::quantity::Bytes;
 use crate::suggestion;
@@ -137,7 +136,11 @@ fn hosts(plan: &Plan) -> String {
     }
     if !plan.hosts.is_empty() {
         let place = |name: &&str| plan.hosts.get(*name).map_or_else(|| "this machine".to_owned(), super::HostPlace::label);
-        return format!("between {}", list(&HOST_NAMES.iter().map(place).collect::<Vec<_>>()));
+        let side = |side: usize| match plan.hosts_at(side)[..] {
+            [one] => place(&one),
+            ref several => format!("{} hosts", several.len()),
+        };
+        return format!("between {}", list(&[side(0), side(1)]));
     }
     let links = plan.links();
     match links.as_slice() {

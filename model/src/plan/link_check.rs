@@ -1,7 +1,7 @@
 //! Check of the links that the trials of a plan can cross, and of what else these can carry.
 
-use super::Plan;
 use super::error::PlanError;
+use super::{Plan, many};
 use crate::cell::{Cell, Factor, LevelError};
 use crate::condition::Conditions;
 use crate::link::{LinkKind, Offload};
@@ -12,12 +12,13 @@ const BUNDLING: [Offload; 3] = [Offload::Tso, Offload::Gso, Offload::Gro];
 /// Checks the link of every cell as some trial runs it.
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     check_loopback(plan)?;
+    many::check(plan)?;
     for cell in plan.cells_run() {
         if !plan.is_elsewhere() {
             check_kind(plan, &cell)?;
             check_room(plan, &cell)?;
         } else {
-            check_agents(&cell)?;
+            check_agents(plan, &cell)?;
         }
         check_frames(plan, &cell)?;
     }
@@ -29,7 +30,7 @@ fn refused(factor: Factor, reason: String) -> PlanError {
 }
 
 /// Between machines nothing is made, and an agent sends nothing but the trial's messages.
-fn check_agents(cell: &Cell) -> Result<(), PlanError> {
+fn check_agents(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
     let conditions = &cell.conditions;
     match conditions.link {
         Some(kind) if kind != LinkKind::Network => {
@@ -42,8 +43,7 @@ fn check_agents(cell: &Cell) -> Result<(), PlanError> {
         return Err(refused(Factor::LinkLoad, format!("{}: {reason}", conditions.link_load)));
     }
     if let Some(factor) = spread(cell) {
-        let reason = "nettoll makes these hosts on this machine; leave it out, or leave out --host";
-        return Err(refused(factor, reason.to_owned()));
+        many::check_cell(plan, cell, factor)?;
     }
     if conditions.bulk > 0 {
         return Err(refused(Factor::Bulk, format!("{}: {reason}", conditions.bulk)));

@@ -13,6 +13,7 @@ mod fitness;
 mod fleet;
 mod groups;
 mod link_check;
+mod many;
 pub mod raw;
 pub mod receipt;
 mod resolve;
@@ -29,7 +30,7 @@ use crate::quantity::{Bytes, Nanos};
 use crate::schedule::{Roles, Shape};
 use crate::woven::{self, SliceTimes};
 
-pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
+pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss, host_side};
 pub use crate::cell::{Factor, Level, LevelError};
 pub use crate::link::{Link, LinkKind, Offload};
 pub use crate::place::{CommandHost, HostPlace, HostPlaceError, Transport};
@@ -103,8 +104,8 @@ pub struct Plan {
     pub blocks: Blocks,
     /// Link that joins the hosts.
     pub link: Link,
-    /// The hosts that are other machines, by their names: `a`, `b` or both.
-    /// Empty: nettoll makes both on this machine.
+    /// The hosts that are other machines, by their names: `a`, `b` or both, and `a2`, `a3`, ... or `b2`, `b3`, ... where
+    /// many send to one, or one to many. Empty: nettoll makes all on this machine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostPlace>,
     /// The fleet whose pairs are measured, in place of `hosts`; `None` of a study of two hosts.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::FleetPlan;
 use super::cells::Levels;
 use super::error::PlanError;
-use crate::address::OnLoss;
+use crate::address::{OnLoss, host_side};
 use crate::cell::{Factor, LevelError};
 use crate::link::{LinkKind, Offload};
 use crate::place::HostPlace;
@@ -167,7 +167,8 @@ impl RawPlan {
         for (name, keys) in KEYS {
             let found = if name.is_empty() { Some(&table) } else { table.get(name).and_then(toml::Value::as_table) };
             let keys: Vec<&str> = keys.split(' ').collect();
-            for key in found.into_iter().flat_map(toml::Table::keys) {
+            let known = |key: &&String| name == "hosts" && host_side(key).is_some();
+            for key in found.into_iter().flat_map(toml::Table::keys).filter(|key| !known(key)) {
                 check_key(key, name, &keys)?;
             }
         }

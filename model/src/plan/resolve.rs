@@ -11,7 +11,7 @@ use crate::arm::Arm;
 use crate::cell::{Cell, Level};
 use crate::link::{Link, LinkKind};
 use crate::quantity::Nanos;
-use crate::schedule::LOOKS;
+use crate::schedule::{LOOKS, Roles};
 use crate::traffic::Family;
 
 /// Time of a trial beyond its measured time and warm-up, for estimates.
@@ -74,6 +74,10 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
         host_wide: raw.host_wide,
         cells,
     };
+    if plan.many_side().is_some() {
+        // Which side has several hosts does not change.
+        plan.roles = Roles::Fixed { swapped: false };
+    }
     check_hosts(&plan)?;
     plan.title = raw.title.as_deref().map_or_else(|| Ok(raw.name.clone()), |title| describe::fill("title", title, &plan))?;
     let description = resolve_description(raw.description.as_deref().unwrap_or_default())?;

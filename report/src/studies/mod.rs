@@ -17,6 +17,7 @@ pub mod microscope;
 mod open_loop;
 mod order;
 pub mod papers;
+mod peers;
 pub mod pictures;
 mod published;
 pub mod receipt;
@@ -42,6 +43,7 @@ pub fn all(analysis: &Analysis) -> Vec<Section> {
     let sections = [
         analysis.ways().map(ways::section),
         analysis.levels().map(|study| levels::section(study, analysis)),
+        peers::section(analysis),
         analysis.repetitions().map(repetitions::section),
         analysis.open_loop().map(|study| open_loop::section(study, analysis)),
         analysis.order().and_then(|study| order::section(study, analysis)),

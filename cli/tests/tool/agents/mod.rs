@@ -11,6 +11,7 @@ pub mod commands;
 pub mod commands_faults;
 pub mod fleet;
 pub mod killed;
+pub mod many;
 pub mod oneshot;
 pub mod paths;
 pub mod peers;

@@ -134,7 +134,8 @@ impl Reader {
         }
         fs::create_dir(tool.path().join("bin")).unwrap();
         fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tool/docs/nettoll.sh"), tool.path().join("bin/nettoll")).unwrap();
-        let (open, closed) = (Agent::start(&tool, &[]), Agent::start(&tool, &["--secret-file", "nettoll.secret", "--trust-loopback"]));
+        let (open, closed) =
+            (Agent::start(&tool, &[]), Agent::start(&tool, &["--secret-file", "nettoll.secret", "--trust-loopback", "--at-once", "3"]));
         Self { tool, open, closed }
     }
 

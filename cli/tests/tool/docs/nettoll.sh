@@ -23,7 +23,7 @@ for place in "${!words[@]}"; do
     word=${words[place]}
     [ "$word" = there ] && word=$there
     # A shell of this machine stands for whatever a command leads to.
-    [[ $word =~ ^([ab]=)?(ssh|slurm|kubectl): ]] && word="${BASH_REMATCH[1]}cmd:env XDG_CACHE_HOME=$PWD/cache sh"
+    [[ $word =~ ^([ab][0-9]*=)?(ssh|slurm|kubectl): ]] && word="${BASH_REMATCH[1]}cmd:env AT=${BASH_REMATCH[1]} XDG_CACHE_HOME=$PWD/cache sh"
     [[ $word == [ab]=there* ]] && word=${word/there/$there}
     [ "$word" = 10 ] && [ "${words[place - 1]}" = -t ] && word=0.2
     words[place]=${word//cc=bbr/cc=reno}
