@@ -246,6 +246,7 @@ fn a_program_that_lies_or_lingers_is_told_of() -> Result<(), Skip> {
         ("halves", "claim", "says each of its messages has 64 B, but the receiver got"),
         ("lingers", "program", "did not end within 500 ms"),
         ("forks", "program", "processes of its own running, which were killed (2 in all)"),
+        ("orphans", "program", "a process of its own running, which was killed (1 in all)"),
     ];
     let study = wayward(&expected.map(|(way, ..)| way))?;
     let trials = study.stored.trials();
@@ -253,6 +254,8 @@ fn a_program_that_lies_or_lingers_is_told_of() -> Result<(), Skip> {
         let warnings = &trial_of(&trials, way).warnings;
         assert!(warnings.iter().any(|one| one.code() == code && one.to_string().contains(words)), "{way}: {warnings:?}");
     }
+    // One that lost its parent is counted with it.
+    assert_eq!(measured(trial_of(&trials, "orphans")).sender.external.as_deref().unwrap().processes, 2);
     assert!(processes::of(&study.tool).is_empty(), "{:?}", processes::of(&study.tool));
     // Where a program receives as well, the link's bytes say which of the two is wrong.
     let (halves, receives) = (in_python("wayward.py", "halves")?, in_python("endpoint.py", "")?);
@@ -435,7 +438,8 @@ fn programs_that_ask_and_answer_take_turns() -> Result<(), Skip> {
 /// The error gives its reason, not its silence.
 fn a_program_that_cannot_be_stopped_is_told_in_words() -> Result<(), Skip> {
     need_root()?;
-    for (way, words) in [("forks", "has a process in a group of its own"), ("dies", "signal 9")] {
+    let elsewhere = "has a process in a group of its own";
+    for (way, words) in [("forks", elsewhere), ("orphans", elsewhere), ("dies", "signal 9")] {
         let arms = [format!("mine: api=exec:{}, receive=recv", in_python("wayward.py", way)?), "plain".to_owned()];
         let tool = Tool::new();
         let before = traces();

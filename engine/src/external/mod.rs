@@ -113,7 +113,7 @@ pub fn serve(
     let spare = tree::spare(place.free.as_ref(), bound);
     scheduling::free_main_thread(place.free);
     let reader = EdgeReader::of_this_thread(&task.ksoftirqd);
-    let turns = seat.map(|seat| Turns::new(seat, task, program.pid(), spare, Arc::clone(&page)));
+    let turns = seat.map(|seat| Turns::new(seat, task, [program.pid(), std::process::id()], spare, Arc::clone(&page)));
     let mut harness = Harness { task, program, command, page, turns, counters: Vec::new(), spare, reader, control, output, deadline };
     harness.join(place.not_bound)?;
     harness.run(length.into())
@@ -277,7 +277,7 @@ impl Harness<'_> {
 
     /// Reads the clocks, the counts and the time at an edge, one right after the other.
     fn read(&self) -> Reading {
-        let (look, (said, edge)) = tree::look(self.program.pid(), self.spare, || (self.page.said(), self.reader.end()));
+        let (look, (said, edge)) = tree::look(&self.program.family(), self.spare, || (self.page.said(), self.reader.end()));
         Reading { edge, look, said, irq: edge::irq(self.task) }
     }
 

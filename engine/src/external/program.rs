@@ -17,7 +17,7 @@ use nix::sys::prctl::set_child_subreaper;
 use sys::process;
 
 use super::lines::{self, Endless, Lines};
-use super::tree;
+use super::tree::{self, Family};
 use crate::channel::{Receiver, Woken};
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, ProgramError};
@@ -125,6 +125,11 @@ impl Program {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Its processes.
+    pub fn family(&self) -> Family {
+        tree::of_program(self.pid(), std::process::id())
     }
 
     /// Has its end be no fault from now on: a receiver that has seen the end of its stream has

@@ -52,19 +52,18 @@ pub struct Between {
     pub changed: bool,
 }
 
-/// Looks at the process `root` and all that it started, and calls `with` right after the clocks
-/// were read, before what is slower to read. `spare` is a CPU that none of the processes is bound
-/// to, where there is one.
+/// Looks at the processes of a program, and calls `with` right after the clocks were read, before
+/// what is slower to read. `spare` is a CPU that none of the processes is bound to, where there is
+/// one.
 ///
 /// The kernel charges a running thread at each tick and at each switch, so what another process
 /// reads of its clock is up to a tick old. A change of the CPUs that a thread may run on takes it
 /// off its queue and puts it back (`__do_set_cpus_allowed()` in the kernel's kernel/sched/core.c),
 /// which charges it: allowed one CPU more and then that CPU less, it stays where it runs.
-pub fn look<T>(root: u32, spare: Option<u32>, with: impl FnOnce() -> T) -> (Look, T) {
+pub fn look<T>(all: &Family, spare: Option<u32>, with: impl FnOnce() -> T) -> (Look, T) {
     let mut seen = Look { run_delay: Some(Nanos::default()), ..Look::default() };
-    let all = family(root);
     let begun = clock::monotonic();
-    for (pid, threads) in &all {
+    for (pid, threads) in all {
         for thread in threads {
             seen.stale += u64::from(!spare.is_some_and(|spare| charge(*thread, spare)));
         }
@@ -73,7 +72,7 @@ pub fn look<T>(root: u32, spare: Option<u32>, with: impl FnOnce() -> T) -> (Look
     let with = with();
     seen.span = clock::monotonic().since(begun);
     // The rest is not hurried: it changes with switches alone.
-    for (pid, threads) in &all {
+    for (pid, threads) in all {
         for thread in threads {
             let Scheduling { switches: [voluntary, involuntary], delay, .. } = Scheduling::of(*pid, *thread);
             seen.run_delay = seen.run_delay.zip(delay).map(|(sum, one)| sum + Nanos::new(one));
@@ -146,11 +145,24 @@ pub fn is_runnable(pid: u32) -> bool {
     threads(pid).into_iter().any(|thread| Stat::of_thread(pid, thread).is_some_and(|stat| stat.state == 'R'))
 }
 
-/// A process and all that descend from it, each with its threads; those that have ended are not
-/// among them.
-pub fn family(root: u32) -> Vec<(u32, Vec<u32>)> {
+/// Processes, each with its threads.
+pub type Family = Vec<(u32, Vec<u32>)>;
+
+/// A process and all that descend from it; those that have ended are not among them.
+pub fn family(root: u32) -> Family {
+    descendants(vec![root])
+}
+
+/// The processes of the program `root` of a `harness`: also those that lost their parents, which the kernel
+/// gives to the harness (PR_SET_CHILD_SUBREAPER). The first is `root`.
+pub fn of_program(root: u32, harness: u32) -> Family {
+    let children = threads(harness).into_iter().flat_map(|thread| process::children(harness, thread));
+    // The last is looked at first.
+    descendants(children.filter(|pid| *pid != root).chain([root]).collect())
+}
+
+fn descendants(mut left: Vec<u32>) -> Family {
     let mut all = Vec::new();
-    let mut left = vec![root];
     while let Some(pid) = left.pop().filter(|_| all.len() < MOST) {
         let threads = threads(pid);
         for thread in &threads {
@@ -196,21 +208,21 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use super::{look, threads};
+    use super::{family, look, threads};
 
     #[test]
     fn children_are_seen_and_their_time_is_counted() {
         let mut shell = Command::new("sh").args(["-c", "sh -c 'while :; do :; done' & wait"]).stdin(Stdio::null()).spawn().unwrap();
         let give_up = Instant::now() + Duration::from_secs(10);
         let between = loop {
-            let (before, ()) = look(shell.id(), None, || ());
+            let (before, ()) = look(&family(shell.id()), None, || ());
             std::thread::sleep(Duration::from_millis(40));
-            let between = before.until(&look(shell.id(), None, || ()).0);
+            let between = before.until(&look(&family(shell.id()), None, || ()).0);
             if (between.cpu.get() > 5_000_000 && between.processes == 2 && !between.changed) || Instant::now() > give_up {
                 break between;
             }
         };
-        for (pid, _) in super::family(shell.id()) {
+        for (pid, _) in family(shell.id()) {
             let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.cast_signed()), nix::sys::signal::Signal::SIGKILL);
         }
         shell.wait().unwrap();

@@ -5,6 +5,7 @@
 //! once it is stopped; at the edges of a slice it runs, and its threads are charged by a change of the CPUs that they
 //! may use ([`tree::charge`]), or, without a CPU to spare for that, it is stopped for the moment of the reading.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -18,11 +19,11 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getpgid};
 use sys::clock;
-use sys::process::{Scheduling, Stat};
+use sys::process::{self, Scheduling, Stat};
 
 use super::counts;
 use super::page::{Page, ProgramCounts};
-use super::tree;
+use super::tree::{self, Family};
 use crate::woven::{Order, Seat};
 
 /// Longest time that a program may take to stop: longer, and it is in a call that cannot be interrupted.
@@ -44,7 +45,7 @@ pub struct Turns {
 pub struct Readings {
     /// The most by which the CPU time of all slices together may be wrong.
     pub error: Nanos,
-    /// True where processes came or went in a slice.
+    /// True where processes came or went between two turns, or in one.
     pub changed: bool,
 }
 
@@ -53,13 +54,25 @@ struct Reader {
     task: Task,
     /// The program's first process, and its group.
     root: u32,
+    /// The process that is left those of its processes that lose their parents.
+    harness: u32,
     /// A CPU that none of its processes is bound to, where there is one.
     spare: Option<u32>,
     page: Arc<Page>,
     /// Its processes with their threads, as they were when it was last stopped.
-    family: Vec<(u32, Vec<u32>)>,
+    family: Family,
     is_stopped: bool,
+    /// Pauses of this turn, in which it was stopped to be read.
+    pauses: Pauses,
     readings: Readings,
+}
+
+/// Pauses of a turn: no edge counts what they added.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pauses {
+    time: Nanos,
+    waits: Nanos,
+    switches: Switches,
 }
 
 /// Clocks and counts of a program, read at once.
@@ -72,10 +85,11 @@ struct Moment {
 }
 
 impl Turns {
-    /// Of the program `root`, which leads a process group.
-    pub fn new(seat: Seat, task: &Task, root: u32, spare: Option<u32>, page: Arc<Page>) -> Self {
-        let (task, family, readings) = (task.clone(), Vec::new(), Readings::default());
-        Self { seat, reader: Some(Reader { task, root, spare, page, family, is_stopped: false, readings }), thread: None }
+    /// Of the program `root` of a `harness`. It leads a process group.
+    pub fn new(seat: Seat, task: &Task, [root, harness]: [u32; 2], spare: Option<u32>, page: Arc<Page>) -> Self {
+        let (task, family, pauses, readings) = (task.clone(), Family::new(), Pauses::default(), Readings::default());
+        let reader = Reader { task, root, harness, spare, page, family, is_stopped: false, pauses, readings };
+        Self { seat, reader: Some(reader), thread: None }
     }
 
     /// Stops the program until its first turn.
@@ -138,15 +152,22 @@ impl Reader {
     fn edge(&mut self, order: Order) -> Result<Reading, String> {
         match (order, self.is_stopped) {
             (Order::Stop, false) => {
-                // Read before: what a stop costs is no part of the slice, and of many threads each has to be woken for it.
-                let moment = self.moment();
-                let edge = self.stop_and_read()?;
-                let Reading { run_delay, switches, .. } = edge;
-                Ok(if moment.is_exact { self.reading(&moment, (run_delay, switches)) } else { edge })
+                // Read before: a stop, for which each of many threads has to be woken, is no part of the slice.
+                let (moment, scheduling) = (self.moment(), self.scheduling());
+                let known = self.threads();
+                let time = self.stop()?;
+                if !moment.is_exact {
+                    return Ok(self.reading(&Moment { time, ..self.moment() }, scheduling));
+                }
+                // Threads that were not known were not charged, at either edge.
+                let came = self.threads().difference(&known).count() as u64;
+                self.readings.error = self.readings.error + Nanos::new(came * process::TICK);
+                Ok(self.reading(&moment, scheduling))
             }
             (Order::Stop | Order::Tell, true) => Ok(self.read()),
             (Order::GoOn, true) => {
                 let edge = self.read();
+                self.pauses = Pauses::default();
                 self.go_on();
                 Ok(edge)
             }
@@ -155,9 +176,10 @@ impl Reader {
                 let scheduling = self.scheduling();
                 let moment = self.moment();
                 if !moment.is_exact {
-                    let edge = self.stop_and_read();
-                    self.go_on();
-                    return edge;
+                    let time = self.stop()?;
+                    let edge = self.reading(&Moment { time, ..self.moment() }, scheduling);
+                    self.pause(time, scheduling);
+                    return Ok(edge);
                 }
                 if order == Order::GoOn {
                     self.readings.error = self.readings.error + clock::monotonic().since(moment.time);
@@ -165,11 +187,6 @@ impl Reader {
                 Ok(self.reading(&moment, scheduling))
             }
         }
-    }
-
-    fn stop_and_read(&mut self) -> Result<Reading, String> {
-        let time = self.stop()?;
-        Ok(Reading { time, ..self.read() })
     }
 
     /// The edge of one that is stopped.
@@ -181,7 +198,17 @@ impl Reader {
         let Counts { messages, bytes, calls, .. } = counts(&self.task, ProgramCounts::default(), moment.counts);
         // As any receiver of a stream, which counts bytes.
         let messages = if self.task.role == Role::Receiver && self.task.cell.test == Test::TcpStream { 0 } else { messages };
-        Reading { time: moment.time, cpu: moment.cpu, run_delay, messages, bytes, calls, switches }
+        let without = |all: Nanos, pauses: Nanos| Nanos::new(all.get().saturating_sub(pauses.get()));
+        let pauses = self.pauses;
+        Reading {
+            time: without(moment.time, pauses.time),
+            cpu: moment.cpu,
+            run_delay: without(run_delay, pauses.waits),
+            messages,
+            bytes,
+            calls,
+            switches: between(pauses.switches, switches),
+        }
     }
 
     /// Reads the clocks and the counts, one right after the other. One that is stopped may still be on its way off
@@ -197,6 +224,11 @@ impl Reader {
             cpu = cpu + tree::cpu(*pid);
         }
         Moment { time, cpu, counts: self.page.said(), is_exact }
+    }
+
+    /// All threads that are known.
+    fn threads(&self) -> BTreeSet<u32> {
+        self.family.iter().flat_map(|(_, threads)| threads).copied().collect()
     }
 
     /// The waits of all threads for a CPU, and their switches.
@@ -224,7 +256,7 @@ impl Reader {
         let time = clock::monotonic();
         let give_up = Instant::now() + STOP_LIMIT;
         let family = loop {
-            let family = tree::family(self.root);
+            let family = tree::of_program(self.root, self.harness);
             if family.iter().all(|(pid, threads)| threads.iter().all(|thread| stands_still(*pid, *thread))) {
                 break family;
             }
@@ -246,15 +278,34 @@ impl Reader {
     }
 
     /// The first of its processes that a signal to its group does not stop.
-    fn process_elsewhere(&self, family: &[(u32, Vec<u32>)]) -> Option<u32> {
+    fn process_elsewhere(&self, family: &Family) -> Option<u32> {
         let group = |pid: u32| getpgid(Some(Pid::from_raw(pid.cast_signed()))).map(|group| group.as_raw().cast_unsigned());
         family.iter().map(|(pid, _)| *pid).find(|pid| group(*pid).is_ok_and(|group| group != self.root))
+    }
+
+    /// Ends a pause that began at `time`, after these waits and switches.
+    fn pause(&mut self, time: Nanos, (waits, switches): (Nanos, Switches)) {
+        let after = self.scheduling();
+        let added = between(switches, after.1);
+        self.pauses.waits = self.pauses.waits + after.0.since(waits);
+        self.pauses.switches.voluntary += added.voluntary;
+        self.pauses.switches.involuntary += added.involuntary;
+        self.pauses.time = self.pauses.time + clock::monotonic().since(time);
+        self.go_on();
     }
 
     fn go_on(&mut self) {
         self.is_stopped = false;
         // Of one that has ended there is none.
         let _ = killpg(Pid::from_raw(self.root.cast_signed()), Signal::SIGCONT);
+    }
+}
+
+/// Switches from one number of them to a later one.
+const fn between(earlier: Switches, later: Switches) -> Switches {
+    Switches {
+        voluntary: later.voluntary.saturating_sub(earlier.voluntary),
+        involuntary: later.involuntary.saturating_sub(earlier.involuntary),
     }
 }
 
@@ -265,13 +316,18 @@ fn stands_still(pid: u32, thread: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
     use model::woven::Reading;
-    use model::{Role, Test};
+    use model::{Nanos, Role, Test};
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::sys::signal::Signal;
+    use nix::unistd::Pid;
+    use sys::{clock, process};
 
     use super::Turns;
     use crate::external::page::Page;
@@ -280,6 +336,8 @@ mod tests {
     use crate::woven::{Board, Mark, Order};
 
     const PATIENCE: Duration = Duration::from_secs(10);
+    /// Harness of a program that keeps its children.
+    const NO_HARNESS: u32 = u32::MAX >> 1;
 
     /// A shell that spins, as a program, at the first seat of a board.
     struct Spinner {
@@ -288,13 +346,28 @@ mod tests {
         shell: Child,
     }
 
+    /// The CPU that programs of a test are bound to, and another one; `None` on a machine of one CPU.
+    fn two_cpus() -> Option<[u32; 2]> {
+        let free = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let first = tree::spare(Some(&free), Some(u32::MAX))?;
+        Some([first, tree::spare(Some(&free), Some(first))?])
+    }
+
     impl Spinner {
+        /// Bound to a CPU where there is one to spare.
         fn start(script: &str, spare: Option<u32>) -> Self {
             let board = Board::new().unwrap();
             board.clear(0, Order::Stop);
-            let shell = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).process_group(0).spawn().unwrap();
+            let shell =
+                Command::new("sh").args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn().unwrap();
+            if let Some([bound, _]) = spare.and_then(|_| two_cpus()) {
+                let mut one = CpuSet::new();
+                one.set(bound as usize).unwrap();
+                sched_setaffinity(Pid::from_raw(shell.id().cast_signed()), &one).unwrap();
+            }
             let page = Arc::new(Page::new().unwrap());
-            let turns = Turns::new(board.seat_here(0).unwrap(), &task(Role::Sender, Test::UdpStream), shell.id(), spare, page);
+            let (seat, task) = (board.seat_here(0).unwrap(), task(Role::Sender, Test::UdpStream));
+            let turns = Turns::new(seat, &task, [shell.id(), NO_HARNESS], spare, page);
             Self { board, turns, shell }
         }
 
@@ -305,6 +378,14 @@ mod tests {
 
         fn state(&self) -> char {
             super::Stat::of(self.shell.id()).map_or('X', |stat| stat.state)
+        }
+
+        fn await_processes(&self, count: usize) {
+            let give_up = Instant::now() + PATIENCE;
+            while tree::family(self.shell.id()).len() < count {
+                assert!(Instant::now() < give_up);
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
 
         fn await_state(&self, stopped: bool) {
@@ -319,7 +400,7 @@ mod tests {
     impl Drop for Spinner {
         fn drop(&mut self) {
             let _ = self.turns.end();
-            let _ = super::killpg(super::Pid::from_raw(self.shell.id().cast_signed()), super::Signal::SIGKILL);
+            let _ = super::killpg(Pid::from_raw(self.shell.id().cast_signed()), Signal::SIGKILL);
             let _ = self.shell.wait();
         }
     }
@@ -327,7 +408,7 @@ mod tests {
     /// With a CPU to spare the clock is read while it runs, and without one it is stopped for that.
     #[test]
     fn it_stands_still_between_its_turns_and_its_clock_is_exact() {
-        for spare in [None, Some(1)] {
+        for spare in [None].into_iter().chain(two_cpus().map(|[_, spare]| Some(spare))) {
             let mut spinner = Spinner::start("while :; do :; done", spare);
             spinner.turns.halt().unwrap();
             assert_eq!(spinner.state(), 'T');
@@ -340,14 +421,60 @@ mod tests {
                 let stop = spinner.tell(Order::Stop);
                 assert_eq!(spinner.state(), 'T', "{spare:?}");
                 assert!(start.cpu >= last.cpu && stop.cpu >= start.cpu && stop.time > start.time, "{spare:?}: {start:?} {stop:?}");
+                // It never sleeps: the stop is no switch of the slice.
+                assert_eq!(stop.switches.voluntary, start.switches.voluntary, "{spare:?}: {start:?} {stop:?}");
                 // A stopped program's clock does not move.
                 last = spinner.tell(Order::Tell);
                 assert!(last.cpu >= stop.cpu, "{spare:?}: {stop:?} {last:?}");
                 assert_eq!(spinner.tell(Order::Tell).cpu, last.cpu, "{spare:?}");
             }
             assert!(last.cpu.get() > 0, "{spare:?}: {last:?}");
-            spinner.turns.end().unwrap();
+            let readings = spinner.turns.end().unwrap();
+            // An edge is uncertain by the time of its reading where the program runs meanwhile.
+            assert_eq!(readings.error.get() > 0, spare.is_some(), "{spare:?}: {readings:?}");
             spinner.await_state(false);
+        }
+    }
+
+    #[test]
+    fn pauses_for_a_reading_are_no_time_of_its_slice() {
+        let mut spinner = Spinner::start("while :; do :; done", None);
+        spinner.turns.halt().unwrap();
+        spinner.turns.begin().unwrap();
+        spinner.board.await_edge(0, Mark::FIRST, PATIENCE).unwrap();
+        spinner.tell(Order::GoOn);
+        let give_up = Instant::now() + PATIENCE;
+        // Each of them is short: together they are longer than the time until an edge is read.
+        while clock::monotonic() <= spinner.tell(Order::Tell).time + Nanos::from_millis(20) {
+            assert!(Instant::now() < give_up);
+        }
+        // The next turn has none yet.
+        spinner.tell(Order::Stop);
+        spinner.tell(Order::GoOn);
+        let before = clock::monotonic();
+        assert!(spinner.tell(Order::GoOn).time >= before);
+    }
+
+    #[test]
+    fn threads_that_come_in_a_slice_make_its_clock_uncertain() {
+        let Some([_, spare]) = two_cpus() else { return };
+        for comes in [false, true] {
+            // A thread of a shell is that of a process.
+            let mut spinner = Spinner::start("trap 'sleep 600 &' USR1; echo; while :; do :; done", Some(spare));
+            let shell = Pid::from_raw(spinner.shell.id().cast_signed());
+            assert_eq!(spinner.shell.stdout.take().unwrap().read(&mut [0]).unwrap(), 1);
+            spinner.turns.halt().unwrap();
+            spinner.turns.begin().unwrap();
+            spinner.board.await_edge(0, Mark::FIRST, PATIENCE).unwrap();
+            spinner.tell(Order::GoOn);
+            spinner.tell(Order::GoOn);
+            if comes {
+                nix::sys::signal::kill(shell, Signal::SIGUSR1).unwrap();
+                spinner.await_processes(2);
+            }
+            spinner.tell(Order::Stop);
+            let readings = spinner.turns.end().unwrap();
+            assert_eq!((readings.error.get() >= process::TICK, readings.changed), (comes, comes), "{readings:?}");
         }
     }
 
@@ -358,7 +485,8 @@ mod tests {
             let page = Arc::new(Page::new().unwrap());
             spinner.board.clear(1, Order::Stop);
             let seat = spinner.board.seat_here(1).unwrap();
-            let mut turns = Turns::new(seat, &task(Role::Sender, Test::UdpStream), spinner.shell.id(), None, page);
+            let ids = [spinner.shell.id(), NO_HARNESS];
+            let mut turns = Turns::new(seat, &task(Role::Sender, Test::UdpStream), ids, None, page);
             turns.halt().unwrap();
             spinner.await_state(true);
             if begins {
@@ -372,27 +500,21 @@ mod tests {
 
     #[test]
     fn its_children_stop_with_it_unless_they_left_its_group() {
-        let processes = |spinner: &Spinner, count: usize| {
-            let give_up = Instant::now() + PATIENCE;
-            while tree::family(spinner.shell.id()).len() < count && Instant::now() < give_up {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        };
         let mut spinner = Spinner::start("sleep 600 & sleep 600 & wait", None);
-        processes(&spinner, 3);
+        spinner.await_processes(3);
         spinner.turns.halt().unwrap();
         let family = tree::family(spinner.shell.id());
         assert!(family.len() == 3 && family.iter().all(|(pid, _)| super::stands_still(*pid, *pid)), "{family:?}");
         drop(spinner);
         let mut spinner = Spinner::start("setsid sleep 600 & wait", None);
-        processes(&spinner, 2);
+        spinner.await_processes(2);
         let away = tree::family(spinner.shell.id())[1].0;
         let give_up = Instant::now() + PATIENCE;
-        while super::getpgid(Some(super::Pid::from_raw(away.cast_signed()))).unwrap().as_raw().cast_unsigned() != away {
+        while super::getpgid(Some(Pid::from_raw(away.cast_signed()))).unwrap().as_raw().cast_unsigned() != away {
             assert!(Instant::now() < give_up);
         }
         let refusal = spinner.turns.halt().unwrap_err();
-        let _ = nix::sys::signal::kill(super::Pid::from_raw(away.cast_signed()), super::Signal::SIGKILL);
+        let _ = nix::sys::signal::kill(Pid::from_raw(away.cast_signed()), Signal::SIGKILL);
         assert!(refusal.contains(&format!("a group of its own ({away})")) && refusal.contains("--in-turn"), "{refusal}");
     }
 }

@@ -29,6 +29,12 @@ if way == "forks":
     # One in the same session, one that hides in a session of its own.
     for away in (False, True):
         subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=away)
+if way == "orphans":
+    # It hides in a session of its own, and its parent is gone.
+    if os.fork() == 0:
+        subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        os._exit(0)
+    os.wait()
 if way == "helps":
     helper = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 messages = 0
