@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_micros(50);
 const TURNS_LOOK: Nanos = Nanos::from_millis(1);
 /// Looks in a row at which the count of datagrams stands still when all have come.
 const STILL: u32 = 2;
-/// Looks in a row at which the count of an answerer stands still when the last request has been answered.
+/// Looks in a row at which a count stands still when the last request has been answered, or the last part of a message taken.
 const STILL_ANSWER: u32 = 10;
 /// Longest drain of a slice that counts as woven.
 const DRAIN_LIMIT: Duration = Duration::from_millis(100);
@@ -53,6 +53,8 @@ pub enum Drain {
     Answer,
     /// It has as many bytes as were sent.
     Bytes,
+    /// Likewise, and its count stands still: a program may be stopped within a message, of which it counts nothing yet.
+    Parts,
     /// Likewise, or its count stands still: datagrams may be lost.
     Still,
 }
@@ -63,8 +65,21 @@ impl Drain {
         match (cell.test.is_stream(), cell.protocol()) {
             (false, _) if cell.external(Role::Sender).is_some() => Self::Answer,
             (false, _) => Self::Nothing,
+            (true, Protocol::Tcp) if cell.external(Role::Sender).is_some() => Self::Parts,
             (true, Protocol::Tcp) => Self::Bytes,
             (true, Protocol::Udp) => Self::Still,
+        }
+    }
+
+    /// Returns whether it has everything: `missing` bytes of what was sent after so many looks at which its count stood
+    /// `still`, where `lost` bytes never come.
+    const fn is_over(self, missing: u64, lost: u64, still: u32) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Answer => still >= STILL_ANSWER,
+            Self::Bytes => missing == 0,
+            Self::Parts => missing == 0 && still >= STILL_ANSWER,
+            Self::Still => missing <= lost || still >= STILL,
         }
     }
 }
@@ -295,12 +310,7 @@ impl<'a> Baton<'a> {
             let (lost, mut last, mut still) = (self.lost[arm][place], received[place], 0);
             loop {
                 let missing = sent[place].bytes.saturating_sub(last.bytes);
-                let all = match drain {
-                    Drain::Answer => still >= STILL_ANSWER,
-                    Drain::Still => missing <= lost || still >= STILL,
-                    Drain::Nothing | Drain::Bytes => missing == 0,
-                };
-                if all {
+                if drain.is_over(missing, lost, still) {
                     self.lost[arm][place] = missing;
                     break;
                 }
@@ -359,4 +369,22 @@ fn silent(awaited: &str) -> TrialError {
         "did something end or stop it? Measure the arms in turn with --in-turn",
     ))
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Api, Bytes, Cell, Program, Test};
+
+    use super::{Drain, STILL_ANSWER};
+
+    #[test]
+    fn the_part_of_a_message_that_a_program_was_stopped_in_is_waited_for() {
+        let mut cell = Cell::plain(Test::TcpStream, Bytes::new(1 << 20));
+        assert_eq!(Drain::of(&cell), Drain::Bytes);
+        cell.api = Api::External(Program::new("x").unwrap());
+        let drain = Drain::of(&cell);
+        // Of whole messages none is missing.
+        assert!(Drain::Bytes.is_over(0, 0, 0) && !drain.is_over(0, 0, 0) && !drain.is_over(1, 0, STILL_ANSWER));
+        assert!(drain.is_over(0, 0, STILL_ANSWER));
+    }
 }
