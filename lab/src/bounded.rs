@@ -13,6 +13,8 @@ use model::Nanos;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use sys::process::without_files;
+
 use crate::process::never_blocking;
 
 /// Bytes kept of what a command says on its standard error.
@@ -64,15 +66,15 @@ pub enum Cut {
     Stopped,
 }
 
-/// Runs a command to its end, in a group of its own and without input. What it leaves in the background
-/// is not waited for; where a limit ends it, its group ends with it.
+/// Runs a command to its end, in a group of its own, without input and without the files of this process, which may be those of a
+/// trial. What it leaves in the background is not waited for; where a limit ends it, its group ends with it.
 ///
 /// # Errors
 /// See [`Cut`].
 pub fn run(command: &mut Command, limits: &Limits) -> Result<Ran, Cut> {
     let out = if limits.bytes.is_some() { Stdio::piped() } else { Stdio::null() };
     let command = command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped()).process_group(0);
-    let mut process = command.spawn()?;
+    let mut process = without_files(command).spawn()?;
     let ran = watch(&mut process, limits);
     if ran.is_err() {
         if let Ok(group) = i32::try_from(process.id()) {
@@ -144,6 +146,14 @@ mod tests {
         let stop = AtomicBool::new(true);
         assert!(matches!(run(&mut shell("sleep 50"), &Limits { stop: Some(&stop), ..limits }), Err(Cut::Stopped)));
         assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_command_has_no_file_of_this_process() {
+        let (read, _write) = nix::unistd::pipe().unwrap();
+        let limits = Limits { time: Duration::from_secs(60), bytes: Some(1_000), stop: None };
+        let script = format!("test -e /proc/$$/fd/2 && ! test -e /proc/$$/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&read));
+        assert!(run(&mut shell(&script), &limits).unwrap().status.success());
     }
 
     #[test]
