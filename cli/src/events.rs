@@ -42,6 +42,8 @@ struct Stream {
     /// Trials that were measured, and that failed.
     trials: [u64; 2],
     status: Option<Status>,
+    /// The last line was written.
+    is_over: bool,
 }
 
 impl fmt::Debug for Stream {
@@ -65,18 +67,18 @@ impl Events {
             false => File::create(place)
                 .map_err(|answer| anyhow::anyhow!("write events to {}: {answer}; does its directory exist?", place.display()))?,
         };
-        let stream = Stream { out: Some(out), waits: Waits::default(), begun: None, trials: [0; 2], status: None };
+        let stream = Stream { out: Some(out), waits: Waits::default(), begun: None, trials: [0; 2], status: None, is_over: false };
         Ok(Self(Some(Rc::new(RefCell::new(stream)))))
     }
 
-    /// Follows an event of a run in a directory.
-    pub fn hear(&self, event: &Event, run: &Run, directory: &Path) {
+    /// Follows an event of a run in a directory; `None` before it has one.
+    pub fn hear(&self, event: &Event, run: Option<(&Run, &Path)>) {
         if let Some(stream) = &self.0 {
-            stream.borrow_mut().hear(event, run, directory);
+            stream.borrow_mut().hear(event, run);
         }
     }
 
-    /// Writes the last line: how the command ended.
+    /// Writes the last line of a run: how the command ended, or would without the runs that follow.
     pub fn end(&self, outcome: &Result<Exit, Failure>) {
         if let Some(stream) = &self.0 {
             stream.borrow_mut().end(outcome);
@@ -92,10 +94,20 @@ fn standard_output() -> io::Result<File> {
 }
 
 impl Stream {
-    fn hear(&mut self, event: &Event, run: &Run, directory: &Path) {
+    fn hear(&mut self, event: &Event, run: Option<(&Run, &Path)>) {
+        if let Some((run, directory)) = run {
+            self.follow(event, run, directory);
+        }
+        if let Some(reason) = self.waits.reason(event) {
+            self.write(&RunEvent::Delay { reason });
+        }
+    }
+
+    fn follow(&mut self, event: &Event, run: &Run, directory: &Path) {
         let plan = &run.plan;
         match event {
             Event::Opened { .. } | Event::Resumed { .. } => {
+                self.is_over = false;
                 let done = if let Event::Resumed { trials, .. } = event { *trials } else { 0 };
                 self.write(&RunEvent::begin(run, directory.display().to_string(), done));
                 self.begun = Some((run.clone(), directory.to_owned()));
@@ -112,22 +124,21 @@ impl Stream {
             Event::BlockDone { blocks } => self.write(&RunEvent::Block { blocks: *blocks }),
             Event::Look(look) => self.write(&RunEvent::look(plan, look)),
             Event::Closed { status, .. } => self.status = Some((*status).clone()),
-            Event::Waiting { .. } | Event::Lost { .. } => {}
-            Event::BlockStarted { .. } | Event::Connected { .. } | Event::Progress { .. } => return,
-            Event::Reaching { .. } | Event::Tick => return,
-        }
-        if let Some(reason) = self.waits.reason(event) {
-            self.write(&RunEvent::Delay { reason });
+            Event::Waiting { .. } | Event::Lost { .. } | Event::BlockStarted { .. } | Event::Connected { .. } => {}
+            Event::Progress { .. } | Event::Reaching { .. } | Event::Tick => {}
         }
     }
 
     fn end(&mut self, outcome: &Result<Exit, Failure>) {
+        if std::mem::replace(&mut self.is_over, true) && outcome.is_ok() {
+            return;
+        }
         let begun = self.begun.take();
         // What stood there before is of a run that was gone on with.
         let summary = begun.as_ref().filter(|_| outcome.is_ok()).and_then(|(_, directory)| store::read_summary(directory));
         let error = outcome.as_ref().err().map(ToString::to_string);
         let status = self.status.take();
-        let [trials, failed] = self.trials;
+        let [trials, failed] = std::mem::take(&mut self.trials);
         self.write(&RunEvent::End {
             run: begun.as_ref().map(|(run, _)| run.id.as_str()),
             status: status.as_ref(),

@@ -132,9 +132,13 @@ impl Listener for Recorder {
             }
         }
         self.progress.hear(event);
-        if let Place::Made { directory, run } = &self.place {
-            self.events.hear(event, run, directory.path());
-        }
+        self.events.hear(
+            event,
+            match &self.place {
+                Place::Made { directory, run } => Some((run, directory.path())),
+                Place::ToBeMade { .. } => None,
+            },
+        );
         Ok(if self.interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

@@ -115,6 +115,7 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
     let Some(path) = path else { return not_begun(outcome) };
     let exit = conclude(&path, &plan, outcome, rules, args)?;
     if args.weave.check && exit != Exit::Failed {
+        events.end(&Ok(exit));
         weave::check(&path, &plan, in_turn, args, |plan| carry_out(plan, now_ms(), None))?;
     }
     Ok(exit)

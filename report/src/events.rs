@@ -101,7 +101,7 @@ pub enum RunEvent<'a> {
         /// The reason.
         reason: String,
     },
-    /// The command has ended.
+    /// The run, and with it the command, has ended; a check's run follows.
     End {
         /// Name of the run; `None` where none was begun.
         run: Option<&'a str>,

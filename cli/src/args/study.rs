@@ -86,7 +86,7 @@ pub struct StudyArgs {
     pub html: HtmlArgs,
     /// Write a line of JSON for each event (trial, look at the intervals, end) to FILE while the study
     /// runs. With - the events go to standard output, and the report to standard error
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "check"], help_heading = "Output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run", help_heading = "Output")]
     pub events: Option<PathBuf>,
     /// What is printed
     #[command(flatten)]

@@ -37,7 +37,7 @@ fn whoever_waits_is_told_its_place() -> Result<(), Skip> {
     let agent = Agent::start(&net.b, first, &secrets[0]);
     let (mut child, mut out) = busy(&net.a, first, &secrets[0]);
     let host = format!("b={B}");
-    let study = net.c.start_study(second, &plan(1), &[&["--host", &host][..], &secrets[1]].concat());
+    let study = net.c.start_study(second, &plan(1), &[&["--host", &host, "--events", "events.jsonl"][..], &secrets[1]].concat());
     let mut hand = net.router.nettoll(third, &[&["-c", B, "-t", "0.1", "-i", "0"][..], &secrets[2]].concat());
     let hand = hand.spawn().unwrap();
     for (answer, words) in [(ended(study).done(), "host b is busy with another controller: "), (ended(hand).done(), "host b is busy: ")] {
@@ -45,6 +45,11 @@ fn whoever_waits_is_told_its_place() -> Result<(), Skip> {
         assert!(answer.stderr.contains("before"), "{}", answer.stderr);
     }
     assert_eq!(second.stored().all_measured().len(), CELLS);
+    // A program that follows it hears so before there is a run.
+    let events = std::fs::read_to_string(second.path().join("events.jsonl")).unwrap();
+    let first = events.lines().next().unwrap();
+    assert!(first.contains("\"event\":\"delay\"") && first.contains("host b is busy"), "{events}");
+    assert_eq!(events.matches("\"event\":\"begin\"").count(), 1, "{events}");
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{rest}");
