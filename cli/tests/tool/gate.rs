@@ -16,6 +16,7 @@ crate::claims!(
     an_equal_version_and_two_settings_are_not_worse,
     a_baseline_of_the_default_branch_is_what_pull_requests_are_compared_with,
     gitlab_runs_the_same_gate,
+    gitlab_compares_merge_requests_with_a_baseline_of_the_default_branch,
     actionlint_finds_nothing,
     the_workflows_are_sound,
     what_a_gate_cannot_do_is_refused,
@@ -388,20 +389,43 @@ fn a_baseline_of_the_default_branch_is_what_pull_requests_are_compared_with() ->
     Ok(())
 }
 
-/// Commands of the job that GitLab's runner passes to a shell, and the job's variables.
-fn gitlab_job() -> (String, BTreeMap<String, String>) {
-    let text = fs::read_to_string(ci("nettoll-gate.gitlab-ci.yml")).unwrap();
-    let block = |name: &str| -> Vec<String> {
-        let (_, rest) = text.split_once(&format!("  {name}:\n")).unwrap();
-        rest.lines().take_while(|line| line.starts_with("    ")).map(|line| line.trim().to_owned()).collect()
-    };
-    let script = block("script").iter().map(|line| format!("{}\n", line.strip_prefix("- ").unwrap())).collect();
-    let variables = block("variables")
-        .iter()
-        .map(|line| line.split_once(": ").unwrap())
-        .map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned()))
-        .collect();
-    (script, variables)
+/// A job of GitLab's.
+struct Job {
+    /// Commands that its runner passes to a shell.
+    script: String,
+    variables: BTreeMap<String, String>,
+    /// When it runs.
+    rules: String,
+    cache: BTreeMap<String, String>,
+}
+
+impl Job {
+    /// That of a name, with what it extends.
+    fn of(file: &str, name: &str) -> Self {
+        let text = fs::read_to_string(ci(file)).unwrap();
+        let job = |name: &str| -> Vec<String> {
+            let (_, rest) = text.split_once(&format!("\n{name}:\n")).unwrap_or_else(|| panic!("{file} has no job {name}"));
+            rest.lines().take_while(|line| line.starts_with(' ') || line.is_empty()).map(str::to_owned).collect()
+        };
+        let mut lines = job(name);
+        if let Some(base) = lines.iter().find_map(|line| line.strip_prefix("  extends: ")) {
+            lines.extend(job(base));
+        }
+        // The lines of a key, without their margin.
+        let block = |key: &str| -> Vec<&str> {
+            let begin = lines.iter().position(|line| *line == format!("  {key}:"));
+            let rest = begin.map_or(&[][..], |begin| &lines[begin + 1..]);
+            rest.iter().map_while(|line| line.strip_prefix("    ")).collect()
+        };
+        let pairs = |key: &str| -> BTreeMap<String, String> {
+            let pair = |line: &&str| line.split_once(": ").map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned()));
+            block(key).iter().filter_map(pair).collect()
+        };
+        // A command of several lines stands below `- |`.
+        let command = |line: &&str| format!("{}\n", line.strip_prefix("- ").unwrap_or(line).trim_start_matches('|'));
+        let script = block("script").iter().map(command).collect();
+        Self { script, variables: pairs("variables"), rules: block("rules").join("\n"), cache: pairs("cache") }
+    }
 }
 
 fn gitlab_runs_the_same_gate() -> Result<(), Skip> {
@@ -412,7 +436,7 @@ fn gitlab_runs_the_same_gate() -> Result<(), Skip> {
     commit(&place, 20_000);
     let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&place).output().unwrap();
     let base = String::from_utf8(head.stdout).unwrap().trim().to_owned();
-    let (script, variables) = gitlab_job();
+    let Job { script, variables, .. } = Job::of("nettoll-gate.gitlab-ci.yml", "nettoll gate");
     let script = script.replace("--size 64,1472", "--size 64 --receive recv --blocks 10 -t 30ms -O 5ms");
     assert_eq!(variables["GIT_DEPTH"], "0", "the merge base is in the clone");
     for (spins, code, message) in [(200_000, 3, "worse"), (0, 0, "not worse")] {
@@ -426,6 +450,59 @@ fn gitlab_runs_the_same_gate() -> Result<(), Skip> {
         assert!(kept("badge.json").contains(&format!("\"message\":\"{message}\"")), "{}", kept("badge.json"));
         assert!(kept("comment.md").starts_with("**candidate costs "), "{}", kept("comment.md"));
     }
+    Ok(())
+}
+
+/// Runs a job in a checkout, with a cache below the tool's directory: the default branch is protected, and its cache is
+/// another's unless a job says so.
+fn run_job(tool: &Tool, path: &str, place: &Path, job: &Job, is_protected: bool) -> Answer {
+    git(place, &["clean", "-q", "-fdx"]);
+    let kind = if is_protected && job.cache["unprotect"] != "true" { "protected" } else { "non_protected" };
+    let (name, kept) = (&job.cache["paths"][1..job.cache["paths"].len() - 1], format!("{}-{kind}", job.cache["key"]));
+    let kept = tool.path().join("cache").join(kept);
+    if job.cache["policy"] != "push" && kept.is_dir() {
+        copy(&kept, &place.join(name));
+    }
+    let script = job.script.replace("--size 64,1472", "--size 64 --receive recv --blocks 6 -t 20ms -O 5ms");
+    let mut shell = tool.other(Path::new("bash"));
+    shell.args(["-e", "-o", "pipefail", "-c", &script]).current_dir(place).envs(&job.variables).env("PATH", path);
+    let answer = Answer::from(shell.env("GATE", "sender-cpu").env("THRESHOLD", "20%").output().unwrap());
+    if job.cache["policy"] != "pull" && answer.code == Some(0) {
+        let _ = fs::remove_dir_all(&kept);
+        copy(&place.join(name), &kept);
+    }
+    answer
+}
+
+fn gitlab_compares_merge_requests_with_a_baseline_of_the_default_branch() -> Result<(), Skip> {
+    need_programs(&["bash", "git", "make", "cc"])?;
+    let [saves, compares] = ["nettoll baseline", "nettoll baseline gate"].map(|name| Job::of("nettoll-baseline.gitlab-ci.yml", name));
+    assert_eq!(saves.rules, "- if: $CI_PIPELINE_SOURCE == \"push\" && $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH");
+    assert_eq!(compares.rules, "- if: $CI_PIPELINE_SOURCE == \"merge_request_event\"");
+    // A merge request saves none: it would be compared with itself from then on.
+    assert_eq!((saves.cache["policy"].as_str(), compares.cache["policy"].as_str()), ("push", "pull"));
+    let (tool, path) = installed();
+    let place = repository(&tool);
+    fs::copy(ci("gate.sh"), place.join("packaging/ci/gate.sh")).unwrap();
+    git(&place, &["init", "-q"]);
+    commit(&place, 20_000);
+    let early = run_job(&tool, &path, &place, &compares, false);
+    assert!(early.code == Some(0) && early.stdout.contains("no baseline: the next push"), "{early:?}");
+    let made = run_job(&tool, &path, &place, &saves, true);
+    assert!(made.code == Some(0) && made.stdout.contains("these runs are the baseline"), "{made:?}");
+    git(&place, &["checkout", "-q", "-b", "slower"]);
+    commit(&place, 200_000);
+    let worse = run_job(&tool, &path, &place, &compares, false);
+    assert_eq!(worse.code, Some(3), "{worse:?}");
+    git(&place, &["checkout", "-q", "-b", "faster", "main"]);
+    commit(&place, 0);
+    let better = run_job(&tool, &path, &place, &compares, false);
+    assert_eq!(better.code, Some(0), "{better:?}");
+    // A later push replaces the baseline.
+    git(&place, &["checkout", "-q", "main"]);
+    commit(&place, 0);
+    let again = run_job(&tool, &path, &place, &saves, true);
+    assert!(again.code == Some(0) && again.stdout.contains("these runs are the baseline"), "{again:?}");
     Ok(())
 }
 
