@@ -451,15 +451,15 @@ fn a_check_compares_them_the_other_way() -> Result<(), Skip> {
         [1, 2].map(|back| tool.run(&["report", &format!("@-{back}"), "-J"]).json()["run"]["plan"]["woven"] == true).into();
     assert_eq!(runs, [false, true]);
     // Each run has its lines.
-    let lines = std::fs::read_to_string(tool.path().join("events.jsonl")).unwrap();
-    let events: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = fs::read_to_string(tool.path().join("events.jsonl")).unwrap();
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let edges: Vec<_> = events.iter().filter(|event| event["event"] == "begin" || event["event"] == "end").collect();
     let [first, result, second, check] = &edges[..] else { panic!("{edges:?}") };
     assert_eq!([&first["woven"], &second["woven"]], [true, false]);
     for (begin, end) in [(first, result), (second, check)] {
         assert_eq!((&begin["run"], end["exit"].as_i64()), (&end["run"], answer.code.map(i64::from)), "{end}");
         assert!(end["answer"]["headline"].is_string(), "{end}");
-        let place = |of: &serde_json::Value| events.iter().position(|event| event == of).unwrap();
+        let place = |of: &Value| events.iter().position(|event| event == of).unwrap();
         let measured = events[place(begin)..place(end)].iter().filter(|event| event["outcome"] == "measured").count();
         assert_eq!(end["trials"], measured, "{end}");
     }
