@@ -18,6 +18,9 @@ use crate::table::CellTrials;
 /// An end that keeps a CPU busy for this share of the time is what limits.
 const BUSY: f64 = 0.95;
 
+/// Share of datagrams from which on it is said that some were lost.
+const LOST: f64 = 0.01;
+
 /// The results of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellResult {
@@ -29,6 +32,10 @@ pub struct CellResult {
     pub trials: usize,
     /// Estimates over trials.
     pub metrics: BTreeMap<Metric, Estimate>,
+    /// The sender's CPU time per message that was delivered, in ns: its part of that of both ends. `None` where no
+    /// message was lost, since it is that per message sent then.
+    #[serde(skip)]
+    pub sender_per_delivered: Option<Estimate>,
     /// Round-trip times of a request/response cell, all trials merged. Where a
     /// rate is offered they count from the intended time of each request.
     pub latency: Option<Latency>,
@@ -66,23 +73,42 @@ pub enum Limit {
 }
 
 impl CellResult {
+    /// CPU time of both ends, of the sender and of the receiver, per message that was delivered, in ns: in each trial
+    /// the first is the sum of the others.
+    pub fn cpu_per_delivered(&self) -> [Option<&Estimate>; 3] {
+        let of = |metric: Metric| self.metrics.get(&metric);
+        let sender = self.sender_per_delivered.as_ref().or_else(|| of(Metric::SenderCpuPerMessageNs));
+        [of(Metric::CpuPerMessageNs), sender, of(Metric::ReceiverCpuPerMessageNs)]
+    }
+
+    /// Returns whether datagrams were lost that those that came have paid for: from 1 % on.
+    pub fn is_lossy(&self) -> bool {
+        self.metrics.get(&Metric::LossShare).is_some_and(|share| share.value >= LOST)
+    }
+
     /// The results of a cell's trials.
     pub(crate) fn from_trials(trials: &CellTrials, claim: Claim, seed: u64) -> Self {
-        let estimate = |metric: &Metric| -> Option<(Metric, Estimate)> {
-            let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(*metric)).collect();
+        let of = |values: &[f64], error: Option<f64>| -> Option<Estimate> {
             // Without the trials that lost or left the most, the rest would look too good.
-            let mut estimate = claim.estimate(&values).filter(|_| values.iter().all(|value| value.is_finite()))?;
-            if let Some(error) = Figures::tick_error(*metric, &trials.irq) {
+            let mut estimate = claim.estimate(values).filter(|_| values.iter().all(|value| value.is_finite()))?;
+            if let Some(error) = error {
                 estimate.interval = estimate.interval.map(|interval| {
                     let wide = interval.widened(estimate.value, error);
                     // No time is below none.
                     stats::estimate::Interval { low: wide.low.max(0.0), ..wide }
                 });
             }
-            Some((*metric, estimate))
+            Some(estimate)
+        };
+        let estimate = |metric: &Metric| -> Option<(Metric, Estimate)> {
+            let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(*metric)).collect();
+            Some((*metric, of(&values, Figures::tick_error(*metric, &trials.irq))?))
         };
         let metrics: BTreeMap<Metric, Estimate> = Metric::ALL.iter().filter_map(estimate).into_map();
         let value = |metric: Metric| metrics.get(&metric).map(|share| share.value);
+        let delivered: Vec<f64> = trials.figures.iter().filter_map(Figures::sender_per_delivered).collect();
+        let error = Figures::tick_error(Metric::CpuPerMessageNs, &trials.irq);
+        let sender_per_delivered = value(Metric::LossShare).filter(|lost| *lost > 0.0).and_then(|_| of(&delivered, error));
         let kept = trials.cell.rate.is_some() && value(Metric::BehindShare).is_some_and(|share| share <= MOST_BEHIND);
         let limit = if kept { Some(Limit::Rate) } else { limit(value) };
         Self {
@@ -90,6 +116,7 @@ impl CellResult {
             label: trials.cell.to_string(),
             trials: trials.figures.len(),
             metrics,
+            sender_per_delivered,
             latency: trials.round_trips.finish(claim, seed),
             uncorrected: trials.uncorrected.finish(claim, seed),
             lateness: trials.lateness.finish(claim, seed),
@@ -119,6 +146,26 @@ mod tests {
     use super::Limit;
     use super::limit;
     use crate::metric::Metric;
+    use crate::testing::{analyse, measured, record};
+    use model::Test;
+
+    /// Three of four datagrams are lost: one that arrives has paid for four.
+    #[test]
+    fn the_ends_of_a_delivered_message_sum_to_both() {
+        let mut trial = measured(Test::UdpStream, 64);
+        for counts in [&mut trial.receiver.counts, &mut trial.receiver.total] {
+            (counts.messages, counts.bytes, counts.received) = (counts.messages / 4, counts.bytes / 4, counts.received / 4);
+        }
+        let analysis = analyse(std::iter::once(record(Test::UdpStream, 64, 0, trial)));
+        let cell = &analysis.cells[0];
+        let [both, sender, receiver] = cell.cpu_per_delivered().map(|found| found.unwrap().value);
+        assert!(cell.is_lossy() && (both - sender - receiver).abs() < 1e-6, "{both} {sender} {receiver}");
+        assert!((sender / cell.metrics[&Metric::SenderCpuPerMessageNs].value - 4.0).abs() < 1e-9);
+        // Without loss there is nothing to add.
+        let analysis = analyse(std::iter::once(record(Test::TcpStream, 64, 0, measured(Test::TcpStream, 64))));
+        let cell = &analysis.cells[0];
+        assert!(!cell.is_lossy() && cell.sender_per_delivered.is_none() && cell.cpu_per_delivered()[1].is_some());
+    }
 
     #[test]
     fn an_end_without_a_cpu_is_told_from_one_that_waits_for_the_other() {

@@ -60,6 +60,12 @@ impl Figures {
         number(self.values[metric as usize])
     }
 
+    /// The sender's part of the CPU time of both ends per delivered message, in ns.
+    pub fn sender_per_delivered(&self) -> Option<f64> {
+        let sender = self.get(Metric::SenderCpuPerMessageNs)?;
+        self.get(Metric::CpuPerMessageNs).map(|_| sender * self.sent_per_delivered)
+    }
+
     /// The same with the interrupt time that the trial read itself: what is
     /// pooled over the trials of a cell would shift all its pairs with another
     /// cell or arm alike, and pass for a difference.

@@ -1,5 +1,6 @@
 //! Intervals in few letters or in words.
 
+use analysis::answer::notation::amount;
 use analysis::result::{Estimate, Method, Percentile};
 
 use crate::number;
@@ -75,6 +76,15 @@ pub fn short_range(estimate: &Estimate, write: fn(f64) -> String) -> String {
 pub fn narrow(estimate: Option<&Estimate>, write: fn(f64) -> String) -> String {
     let text = |estimate: &Estimate| format!("{} {}", number::tight(&write(estimate.value)), number::tight(&plus_minus(estimate)));
     estimate.map_or(number::NOTHING.to_owned(), text)
+}
+
+/// `9.6 % (8.5–10.7)`: a share with both ends of its interval in percent.
+pub fn share(found: Option<&Estimate>) -> String {
+    let text = |found: &Estimate| {
+        let ends = found.interval.map_or_else(|| number::NOTHING.to_owned(), |ends| [ends.low, ends.high].map(amount).join("–"));
+        format!("{} % ({ends})", amount(found.value))
+    };
+    found.map_or_else(|| number::NOTHING.to_owned(), text)
 }
 
 /// `≥ 1.93 µs`: a figure that is at least so much.

@@ -3,11 +3,15 @@
 use super::notation::{change, list, plural, span, with_span};
 use super::pair::{CellChange, Pair};
 use super::places::Places;
-use super::sweep::caveat;
+use super::sweep::{caveat, untouched};
 use super::{Answer, Direction, Ending, Grade, invalid};
 use crate::metric::Metric;
 use crate::studies::Analysis;
 use crate::studies::verdicts::ArmVerdict;
+use crate::verdict::MetricComparison;
+
+/// CPU times, which are of processes alone.
+const CPU_TIMES: [Metric; 3] = [Metric::CpuPerMessageNs, Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs];
 
 /// The answer of a run with arms.
 pub fn of(analysis: &Analysis) -> Answer {
@@ -38,7 +42,11 @@ pub fn each(analysis: &Analysis) -> Vec<Answer> {
             is_self_test: verdict.is_self_test,
             times_invalid: invalid::of_times(analysis),
         };
-        let answer = Answer { next: pair.next(analysis), caveat: caveat(analysis), ..pair.answer(question.clone()) };
+        let mut answer = Answer { next: pair.next(analysis), caveat: caveat(analysis), ..pair.answer(question.clone()) };
+        let is_cpu = |metric: &MetricComparison| CPU_TIMES.contains(&metric.metric);
+        if answer.grade == Grade::Settled && verdict.compared.metrics.iter().filter(|metric| metric.gate).all(is_cpu) {
+            answer.reason = untouched(analysis, &answer.reason);
+        }
         let looks = analysis.run.pooled.as_ref().map_or(0, |pooled| pooled.runs.len()) + 1;
         let shown = answer.parts.iter().any(|part| matches!(part.direction, Direction::Better | Direction::Worse));
         let first = (looks > 1 && shown).then(|| format!("Look {looks}: a first estimate that is significant is usually too large."));

@@ -16,11 +16,16 @@ pub fn attached(attached: &Attached) -> Answer {
     let Some(state) = attached.states.first() else {
         return Answer::new(question, "Nothing was observed.", Grade::Open, "no window was observed");
     };
-    let (grade, reason) = grade(state);
+    let (mut grade, mut reason) = grade(state);
+    let unit = attached.unit(state);
+    if unit == "send" && attached.change.is_none() {
+        grade = if grade == Grade::Settled { Grade::Rough } else { grade };
+        reason = format!("{reason}; of a send, not of a request: it is a client as well, count requests by --requests");
+    }
     let answer = match (state.cpu, &attached.change) {
         (_, Some(change)) => of_change(change, question),
         (Some(cpu), None) => {
-            let headline = format!("A request costs {program} {} of CPU{}.", time_in(cpu.value, cpu.interval), composition(state));
+            let headline = format!("A {unit} costs {program} {} of CPU{}.", time_in(cpu.value, cpu.interval), composition(state));
             let network = state.sampled(Work::Network).map_or_else(String::new, |share| format!(", {} % network", amount(share)));
             let brief = format!("{}{network}", time(cpu.value));
             let part = Part {

@@ -1,14 +1,21 @@
 //! The answer of a map of buffers: the smallest pair that reaches the plateau.
 
 use model::Bytes;
+use model::plan::preset;
 use stats::estimate::Estimate;
 
 use super::notation::{amount, digits, plural, size};
 use super::sweep::{LEAST_BLOCKS, caveat, ends, too_few};
-use super::{Answer, Direction, Grade, Part, next};
+use super::{Answer, Direction, Grade, Next, Part, next};
 use crate::metric::Metric;
 use crate::studies::Analysis;
-use crate::studies::buffers::{BufferCell, BufferMap};
+use crate::studies::buffers::{BufferCell, BufferLevel, BufferMap};
+
+/// Share of the link's limit from which on larger buffers have nothing to gain.
+const FULL: f64 = 0.95;
+
+/// The buffers that are tried beyond the edge of a grid, by its largest.
+const GROWTH: [u64; 3] = [1, 2, 4];
 
 /// The answer.
 pub fn of(analysis: &Analysis) -> Answer {
@@ -18,9 +25,19 @@ pub fn of(analysis: &Analysis) -> Answer {
         return Answer::new(question, "Nothing was measured.", Grade::Open, "no pair of buffers was measured");
     };
     let (grade, reason) = grade(map, analysis.blocks);
+    let edge = is_at_edge(map);
     let chosen = chosen(map);
     let own = map.autotuned.as_ref().filter(|_| !is_over_autotuning(map));
     let mut headline = match (chosen, own) {
+        (Some((_, cell)), Some(own)) if edge => format!(
+            "Autotuning reaches {}; the largest pair, {}, {}: at the edge of the grid, try larger.",
+            rate(&own.goodput_bit_per_s),
+            pair(map, cell),
+            rate(&cell.goodput_bit_per_s)
+        ),
+        (Some((_, cell)), None) if edge => {
+            format!("At the edge of the grid, try larger: the largest pair, {}, reaches {}.", pair(map, cell), reached(cell))
+        }
         (Some((_, cell)), Some(own)) => format!(
             "{} {}; {} reach {}.",
             // No advice on what is not shown.
@@ -34,8 +51,11 @@ pub fn of(analysis: &Analysis) -> Answer {
         (None, _) => format!("No plateau: {} reach {}.", pair(map, fastest(map)), reached(fastest(map))),
     };
     headline += &chosen.filter(|_| own.is_none()).map_or_else(String::new, |(place, cell)| neighbours(map, place, cell));
-    let brief =
-        chosen.map_or_else(|| "no plateau".to_owned(), |(_, cell)| format!("{}, {}", pair(map, cell), rate(&cell.goodput_bit_per_s)));
+    let brief = match chosen {
+        Some((_, cell)) if edge => format!("edge of the grid, {}", rate(&cell.goodput_bit_per_s)),
+        Some((_, cell)) => format!("{}, {}", pair(map, cell), rate(&cell.goodput_bit_per_s)),
+        None => "no plateau".to_owned(),
+    };
     let shown = chosen.map_or_else(|| fastest(map), |(_, cell)| cell);
     let parts = vec![Part {
         subject: pair(map, shown),
@@ -47,6 +67,7 @@ pub fn of(analysis: &Analysis) -> Answer {
         direction: Direction::Figure,
     }];
     let next = (grade != Grade::Settled).then(|| match analysis.blocks < LEAST_BLOCKS {
+        _ if edge => larger(analysis, map),
         true => next::missing(analysis, LEAST_BLOCKS as usize),
         false => next::halve(analysis, "narrow the interval of that pair by half"),
     });
@@ -55,7 +76,11 @@ pub fn of(analysis: &Analysis) -> Answer {
     Answer { parts, brief, next, caveat: caveat(analysis), ..Answer::new(question, headline + &more, grade, reason) }
 }
 
-fn grade(map: &BufferMap, blocks: u32) -> (Grade, String) {
+/// The grade of a map by the interval of the pair to use, and why.
+pub fn grade(map: &BufferMap, blocks: u32) -> (Grade, String) {
+    if is_at_edge(map) {
+        return (Grade::Open, "no larger pair was measured".to_owned());
+    }
     if blocks < LEAST_BLOCKS {
         return too_few(blocks);
     }
@@ -72,6 +97,27 @@ fn grade(map: &BufferMap, blocks: u32) -> (Grade, String) {
 fn chosen(map: &BufferMap) -> Option<(usize, &BufferCell)> {
     let place = map.knee.as_ref()?.buffer;
     Some((place, map.cells.get(*map.diagonal.get(place)?)?))
+}
+
+/// Returns whether the pair that reaches the plateau is the largest, which shows no plateau while the link has room.
+fn is_at_edge(map: &BufferMap) -> bool {
+    let is_last =
+        |(place, cell): (usize, &BufferCell)| place + 1 == map.diagonal.len() && cell.limit_share.is_none_or(|share| share < FULL);
+    chosen(map).is_some_and(is_last)
+}
+
+/// A study of the largest pair and two that are larger.
+fn larger(analysis: &Analysis, map: &BufferMap) -> Next {
+    let plan = &analysis.run.plan;
+    let asked = |level: &BufferLevel| level.asked.map(Bytes::get);
+    let largest = chosen(map).and_then(|(_, cell)| Some([asked(&map.senders[cell.sender])?, asked(&map.receivers[cell.receiver])?]));
+    let (Some(largest), Some(_), true) = (largest, preset(&plan.name), plan.hosts.is_empty()) else {
+        return Next::advice("Measure larger buffers (sndbuf and rcvbuf of the plan).");
+    };
+    let [send, receive] = largest.map(|size| GROWTH.map(|times| size.saturating_mul(times).to_string()).join(","));
+    let link = next::quoted(&map.link.to_string());
+    let command = format!("nettoll study {} --link {link} --sndbuf {send} --rcvbuf {receive} --blocks {LEAST_BLOCKS}", plan.name);
+    Next::command("try larger ones", command, None)
 }
 
 /// Returns whether the pair to use reaches more than autotuning, as far as is known.

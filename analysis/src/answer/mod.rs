@@ -35,6 +35,7 @@ mod ways;
 
 pub use arms::each as arms;
 pub use attached::attached;
+pub use buffers::grade as of_buffers;
 pub use exact::exact;
 pub use history::history;
 pub use next::Next;
@@ -179,11 +180,21 @@ impl Answer {
         }
     }
 
-    /// The grade with its reason, and what the next command is for: it stands behind a colon.
+    /// The grade with its reason, and the figures that are not to be used.
     pub fn grade_line(&self) -> String {
-        let next = self.next.as_ref().map_or_else(String::new, |next| format!(" {}", next.words()));
         let reason = if self.reason.is_empty() { String::new() } else { format!(": {}", self.reason) };
-        format!("{}{reason}.{next}", self.grade)
+        let red: Vec<&str> = self.do_not_use.iter().map(|one| one.figure.as_str()).filter(|figure| *figure != invalid::EVERY).collect();
+        let red = match red.as_slice() {
+            [] => String::new(),
+            [one] => format!("; do not use {one}"),
+            more => format!("; do not use {} figures", more.len()),
+        };
+        format!("{}{reason}{red}.", self.grade)
+    }
+
+    /// The purpose of the next command, with its time: it stands above the command. Without a command a sentence of its own.
+    pub fn next_line(&self) -> Option<String> {
+        self.next.as_ref().map(Next::words)
     }
 
     /// The command that is next, where there is one.

@@ -5,7 +5,7 @@ use model::Role;
 use model::order::Order;
 
 use super::next;
-use super::notation::{amount, message, plural, size, time};
+use super::notation::{amount, message, plural, size, time, time_in, verb};
 use super::{Answer, Direction, Grade, Part};
 use crate::metric::Metric;
 use crate::studies::Analysis;
@@ -33,7 +33,15 @@ pub fn grade(receipts: &[&Receipt], ends: usize) -> (Grade, String) {
     };
     let reach = receipts.iter().map(|receipt| reach(&receipt.cpu)).reduce(|a, b| Some(a?.max(b?))).flatten();
     let footing = |wanted: fn(Footing) -> bool| receipts.iter().any(|receipt| wanted(receipt.footing()));
-    let known = reach.map_or_else(|| "no interval of the CPU time".to_owned(), |reach| format!("CPU within ±{} %", amount(reach)));
+    let without = receipts.iter().filter(|receipt| receipt.cpu.interval.is_none()).count();
+    let known = match reach {
+        Some(reach) => format!("CPU within ±{} %", amount(reach)),
+        None if without == receipts.len() => "no interval of the CPU time".to_owned(),
+        None => {
+            let has = verb(without as u64, "has", "have");
+            format!("{without} of {} {has} no interval of the CPU time", plural(receipts.len() as u64, "end"))
+        }
+    };
     let reach = reach.unwrap_or(f64::INFINITY);
     if samples < SAMPLES[1] {
         return (Grade::Open, format!("{}: only the CPU time can be read", plural(samples, "sample")));
@@ -57,7 +65,6 @@ pub fn grade(receipts: &[&Receipt], ends: usize) -> (Grade, String) {
 /// The answer.
 pub fn of(analysis: &Analysis) -> Answer {
     let cells = analysis.receipt().map_or(&[][..], |study| &study.cells);
-    // What a run of several sizes is asked first is what the largest one is asked last: the first stands for it.
     let receipts: Vec<&Receipt> = cells.iter().flat_map(CellReceipt::receipts).collect();
     let (grade, mut reason) = grade(&receipts, 2 * cells.len());
     let absent = || cells.iter().flat_map(|cell| [Role::Sender, Role::Receiver].map(|role| &cell.end(role).outcome));
@@ -66,17 +73,21 @@ pub fn of(analysis: &Analysis) -> Answer {
     {
         reason = format!("no receipt was made: {why}");
     }
-    let first = cells.iter().find(|cell| cell.receipts().next().is_some()).or(cells.first());
+    // The same one that is drawn first and tabled first.
+    let lead = analysis.receipt().and_then(|study| study.lead());
+    let is_lead = |cell: &&CellReceipt| lead.is_some_and(|(series, size)| cell.cell.size == size && cell.series() == series);
+    let first = cells.iter().find(is_lead).or_else(|| cells.iter().find(|cell| cell.receipts().next().is_some())).or(cells.first());
     let Some(cell) = first else { return Answer::new("receipt", "Nothing was measured.", grade, reason) };
     let question = format!("receipt, {} of {}", message(cell.cell.test), size(cell.cell.size));
     let ends: Vec<(&str, &Receipt)> =
         [Role::Sender, Role::Receiver].into_iter().filter_map(|role| Some((role.name(), cell.end(role).outcome.receipt()?))).collect();
     let subject = format!("One {} of {}", message(cell.cell.test), size(cell.cell.size));
     let sum: f64 = ends.iter().map(|(_, receipt)| receipt.cpu.value).sum();
-    let each: Vec<String> = ends.iter().map(|(end, receipt)| format!("{} {end}", time(receipt.cpu.value))).collect();
+    let each: Vec<String> =
+        ends.iter().map(|(end, receipt)| format!("{end} {}", time_in(receipt.cpu.value, receipt.cpu.interval))).collect();
     let mut headline = match ends.as_slice() {
         [] => format!("{subject} has no receipt."),
-        [(end, receipt)] => format!("{subject} costs the {end} {} of CPU.", time(receipt.cpu.value)),
+        [(end, receipt)] => format!("{subject} costs the {end} {} of CPU.", time_in(receipt.cpu.value, receipt.cpu.interval)),
         _ => format!("{subject} costs {} of CPU: {}.", time(sum), each.join(", ")),
     };
     let readable = ends.iter().filter(|(_, receipt)| receipt.sampling.samples >= SAMPLES[1] && receipt.footing() != Footing::Off);
@@ -98,11 +109,9 @@ pub fn of(analysis: &Analysis) -> Answer {
     };
     let parts = ends.iter().map(part).collect();
     let next = (grade != Grade::Settled && !receipts.is_empty()).then(|| next::halve(analysis, "halve the intervals"));
-    let others = cells.len().saturating_sub(1);
-    let more = if others > 0 { format!(" {} below.", plural(others as u64, "more receipt")) } else { String::new() };
     let next = next
         .or_else(|| receipts.is_empty().then(|| next::Next::command("see what this machine lacks for receipts", "nettoll doctor", None)));
-    Answer { parts, brief, next, ..Answer::new(question, headline + &more, grade, reason) }
+    Answer { parts, brief, next, ..Answer::new(question, headline, grade, reason) }
 }
 
 /// The dearest rows: ` Dearest: billed before it ran 1.19 µs (receiver), ip 432 ns (sender).`

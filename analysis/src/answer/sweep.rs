@@ -72,9 +72,6 @@ pub fn grade(blocks: u32, widths: &[Option<f64>], named: &str) -> (Grade, String
     }
 }
 
-/// Share of datagrams from which on what is lost is said.
-const LOST: f64 = 0.01;
-
 /// What a reader of single figures has to know: that CPUs were shared, that datagrams were lost, that lines could
 /// not be read.
 pub fn caveat(analysis: &Analysis) -> Option<String> {
@@ -82,6 +79,13 @@ pub fn caveat(analysis: &Analysis) -> Option<String> {
     let unread = unread.map(|found| format!("{}.", found.text));
     let all: Vec<String> = busy(analysis).into_iter().chain(lost(analysis)).chain(unread).collect();
     (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// The reason for a grade of CPU time, and why it holds where CPUs were shared or datagrams lost: the time is of the
+/// process alone, and per message that arrived.
+pub fn untouched(analysis: &Analysis, reason: &str) -> String {
+    let all = [busy(analysis).map(|_| "shared CPUs do not touch it"), lost(analysis).map(|_| "lost datagrams are counted in it")];
+    std::iter::once(reason).chain(all.into_iter().flatten()).collect::<Vec<_>>().join("; ")
 }
 
 /// Where CPUs were shared, rates and times are those of the machine.
@@ -104,8 +108,8 @@ fn busy(analysis: &Analysis) -> Option<String> {
 
 /// Where datagrams were lost, those that came have paid for them.
 fn lost(analysis: &Analysis) -> Option<String> {
-    let shares = analysis.cells.iter().filter(|cell| cell.metrics.contains_key(&Metric::CpuPerMessageNs));
-    let shares = shares.filter_map(|cell| cell.metrics.get(&Metric::LossShare)).map(|share| share.value).filter(|share| *share >= LOST);
+    let shares = analysis.cells.iter().filter(|cell| cell.metrics.contains_key(&Metric::CpuPerMessageNs) && cell.is_lossy());
+    let shares = shares.filter_map(|cell| cell.metrics.get(&Metric::LossShare)).map(|share| share.value);
     let [least, most] = [f64::min, f64::max].map(|of| shares.clone().reduce(of));
     let (least, most) = (amount(least?), amount(most?));
     let share = if least == most { most } else { format!("{least} to {most}") };
@@ -119,7 +123,10 @@ pub fn of(analysis: &Analysis) -> Answer {
     let series: Vec<Vec<&CellResult>> = series.into_iter().map(|(_, cells)| cells.into_iter().copied().collect()).collect();
     let widths: Vec<Option<f64>> = measured.iter().filter_map(|cell| judged_by(cell)).map(|(_, found)| width(found)).collect();
     let is_cpu = measured.iter().all(|cell| judged_by(cell).is_some_and(|(metric, _)| metric != Metric::TimePerMessageNs));
-    let (grade, reason) = grade(analysis.blocks, &widths, if is_cpu { "CPU" } else { "time" });
+    let (grade, mut reason) = grade(analysis.blocks, &widths, if is_cpu { "CPU" } else { "time" });
+    if grade == Grade::Settled && is_cpu {
+        reason = untouched(analysis, &reason);
+    }
     let mut parts: Vec<Part> = Vec::new();
     let mut clauses: Vec<String> = Vec::new();
     // Series of one test differ in settings, which take room: the first of them stands for all.
@@ -192,8 +199,7 @@ fn sentence(clauses: &[String], parts: &[Part], more: usize) -> String {
 fn clause(cell: &CellResult, is_first: bool, is_one_of_several: bool) -> String {
     let Some((metric, found)) = judged_by(cell) else { return String::new() };
     let settings = if is_one_of_several { settings(&cell.cell) } else { String::new() };
-    let lost = cell.metrics.get(&Metric::LossShare).is_some_and(|share| share.value >= LOST);
-    let arrives = if lost && metric == Metric::CpuPerMessageNs { " that arrives" } else { "" };
+    let arrives = if cell.is_lossy() && metric == Metric::CpuPerMessageNs { " that arrives" } else { "" };
     let subject = format!("a {} {}{settings}{arrives}", size(cell.cell.size), message(cell.cell.test));
     let figure = time_in(found.value, ends(found));
     match metric {

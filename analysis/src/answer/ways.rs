@@ -3,7 +3,7 @@
 use model::Bytes;
 
 use super::notation::{amount, list, plural, size, time, way};
-use super::sweep::{LEAST_BLOCKS, caveat, ends};
+use super::sweep::{LEAST_BLOCKS, caveat, ends, untouched};
 use super::{Answer, Direction, Grade, Part, next};
 use crate::metric::Metric;
 use crate::studies::Analysis;
@@ -30,11 +30,14 @@ pub fn of(analysis: &Analysis) -> Answer {
     let judged: Vec<bool> = all.iter().flat_map(|series| &series.cheapest).flatten().map(|one| one.ties.is_empty()).collect();
     let apart = judged.iter().filter(|apart| **apart).count();
     let sizes = plural(judged.len() as u64, "size");
-    let (grade, reason) = match (apart, judged.len()) {
+    let (grade, mut reason) = match (apart, judged.len()) {
         (0, _) => (Grade::Open, "the cheapest way is apart from the next at no size".to_owned()),
         (all, of) if all == of => (Grade::Settled, format!("the cheapest way is apart from the next at {apart} of {sizes}")),
         _ => (Grade::Rough, format!("the cheapest way is apart from the next at {apart} of {sizes}")),
     };
+    if grade == Grade::Settled {
+        reason = untouched(analysis, &reason);
+    }
     let sentences: Vec<String> = all.iter().map(|series| sentence(series, all.len() > 1)).collect();
     let headline = if judged.is_empty() { "Nothing was measured.".to_owned() } else { sentences.join(" ") };
     let parts = all.iter().flat_map(parts).collect();
@@ -43,7 +46,7 @@ pub fn of(analysis: &Analysis) -> Answer {
     let brief = brief.map_or_else(
         || "nothing".to_owned(),
         |(series, one)| {
-            let share = share(series, &one).map_or_else(String::new, |share| format!(": {share} of {}", series.ways[0].name()));
+            let share = share(series, &one).map_or_else(String::new, |share| format!(": {share}"));
             format!("{}{share}", series.ways[one.way].name())
         },
     );
@@ -64,7 +67,12 @@ fn test(series: &WaySeries) -> String {
 /// `64 to 1,472 B`.
 fn span(sizes: &[Bytes]) -> String {
     match (sizes.first(), sizes.last()) {
-        (Some(first), Some(last)) if first != last => format!("{} to {}", size(*first).trim_end_matches(" B"), size(*last)),
+        (Some(first), Some(last)) if first != last => {
+            let (first, last) = (size(*first), size(*last));
+            // One unit is said once.
+            let bare = first.strip_suffix(" B").filter(|_| last.ends_with(" B"));
+            format!("{} to {last}", bare.unwrap_or(&first))
+        }
         (Some(one), _) => size(*one),
         _ => String::new(),
     }
@@ -90,11 +98,16 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     Some(if least == most { most } else { format!("{least} to {most}") })
 }
 
-/// What a stretch costs of the base: `20 to 23 %`; `None` of the base.
+/// What a stretch costs of the base: `20 to 23 % of send`, at one size with its interval; `None` of the base.
 fn share(series: &WaySeries, stretch: &Stretch) -> Option<String> {
-    let way = &series.ways[stretch.way];
-    let shares = (stretch.first..=stretch.last).filter_map(|place| way.of_base.get(place)?.as_ref()).map(|found| found.value);
-    range(shares, amount).filter(|_| stretch.way > 0).map(|share| format!("{share} %"))
+    let (way, base) = (&series.ways[stretch.way], series.ways[0].name());
+    let shares = || (stretch.first..=stretch.last).filter_map(|place| way.of_base.get(place)?.as_ref());
+    let share = range(shares().map(|found| found.value), amount).filter(|_| stretch.way > 0)?;
+    Some(match (shares().count(), shares().find_map(ends)) {
+        (1, Some([low, high])) if low <= 1.0 && high >= 1.0 => format!("not shown to differ from {base}"),
+        (1, Some([low, high])) => format!("{share} % of {base} ({}–{})", amount(low), amount(high)),
+        _ => format!("{share} % of {base}"),
+    })
 }
 
 fn sentence(series: &WaySeries, is_one_of_several: bool) -> String {
@@ -109,7 +122,7 @@ fn sentence(series: &WaySeries, is_one_of_several: bool) -> String {
         };
         let costs = (stretch.first..=stretch.last).filter_map(|place| way.cost_ns.get(place)?.as_ref()).map(|found| found.value);
         let cost = range(costs, time).map_or_else(String::new, |cost| format!(", {cost} of CPU (both ends)"));
-        let share = share(series, stretch).map_or_else(String::new, |share| format!(", {share} of {}", series.ways[0].name()));
+        let share = share(series, stretch).map_or_else(String::new, |share| format!(", {share}"));
         let ties = series.cheapest[stretch.first].as_ref().map_or(0, |cheapest| cheapest.ties.len());
         let apart = if stretch.apart { String::new() } else { format!(" (not apart from {})", others(series, stretch, ties)) };
         format!("{}{at}{}{share}{apart}", way.name(), if whole { cost } else { String::new() })

@@ -11,10 +11,10 @@ mod work;
 
 pub use work::{OwnRow, Work, WorkRow};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, compare, ratio};
-use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
+use model::attach::{Attachment, Connection, Look, Pattern, Sockets, Way, WindowRecord};
 use model::{Refusal, Role, choice};
 use serde::Serialize;
 
@@ -35,6 +35,14 @@ pub struct Attached {
     pub change: Option<Change>,
     /// Lines that could not be read.
     pub bad_lines: u64,
+}
+
+impl Attached {
+    /// The word for the things that the figures of a state are per: a request, or a send where sends are counted of a
+    /// program that is a client as well.
+    pub fn unit(&self, state: &State) -> &'static str {
+        if self.run.requests == "sends" && state.is_client_as_well() { "send" } else { "request" }
+    }
 }
 
 /// A program in one arm.
@@ -90,6 +98,16 @@ pub struct State {
 }
 
 impl State {
+    /// Returns whether the program also asks: it listens, and has TCP connections from more ports of its own than it
+    /// listens on. What it sends to servers is no answer to a request.
+    pub fn is_client_as_well(&self) -> bool {
+        let Some(sockets) = &self.sockets else { return false };
+        let listeners = sockets.count.get("tcp listen").copied().unwrap_or_default();
+        let port = |connection: &Connection| connection.local.rsplit_once(':').map(|(_, port)| port.to_owned());
+        let ports: BTreeSet<String> = sockets.connections.iter().filter(|one| one.protocol == "tcp").filter_map(port).collect();
+        listeners > 0 && ports.len() as u64 > listeners
+    }
+
     /// The receipt, if there is one.
     pub fn receipt(&self) -> Option<&Receipt> {
         self.outcome.receipt()

@@ -136,7 +136,7 @@ fn conclusion(ranking: &Ranking) -> String {
 }
 
 fn table(ranking: &Ranking) -> Table {
-    let share = |way: &Ranked| interval::narrow(way.of_send.as_ref().filter(|_| !is_send(way)), number::percent);
+    let share = |way: &Ranked| interval::share(way.of_send.as_ref().filter(|_| !is_send(way)));
     let estimate = |found: Option<Estimate>| found.map(|found| cpus(found.value));
     let (has_rate, has_trips) =
         (ranking.ways.iter().any(|way| way.cpus.is_some()), ranking.ways.iter().any(|way| way.round_trip_ns.is_some()));

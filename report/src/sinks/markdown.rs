@@ -14,6 +14,7 @@ pub fn render(document: &Document) -> String {
 /// The answer: its headline, its grade, the next command, and figures that are not to be used.
 pub fn answer(one: &Answer) -> String {
     let mut text = format!("**{}**\n\n{}\n\n", escaped(&one.headline), escaped(&one.grade_line()));
+    text.extend(one.next_line().map(|next| format!("{}\n\n", escaped(&next))));
     // Within a block of code nothing is markup.
     text.extend(one.command().map(|command| format!("    {}\n\n", printable(command, Keep::Nothing))));
     for invalid in &one.do_not_use {

@@ -5,6 +5,7 @@ use analysis::answer::{Answer, invalid, notation};
 use analysis::result::ways::{Way, WaySeries};
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Metric};
 use analysis::verdict::{MetricComparison, Verdict};
+use model::Test;
 use model::order::Order;
 
 use super::glance::{MOST_ROWS, NAME, figure, places, unit};
@@ -12,7 +13,7 @@ use super::verdict::{answered, is_series, is_time, p, subjects};
 use super::{levels, open_loop, receipt, repetitions};
 use crate::document::{Block, Cell, Column, Head, Kind, Level, Section, Table};
 use crate::interval;
-use crate::number::{self, NOTHING};
+use crate::number::NOTHING;
 use crate::series::{Group, metric, percentile};
 use crate::words::plural;
 
@@ -47,13 +48,6 @@ pub fn section(analysis: &Analysis, answer: &Answer, groups: &[Group]) -> Sectio
 fn head(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() > LONGEST_HEAD { letters[..LONGEST_HEAD - 1].iter().chain(&['…']).collect() } else { name.to_owned() }
-}
-
-/// The name of a series: its test alone where no other series has it.
-fn name_among(group: &Group, all: &[&Group]) -> String {
-    let alone = all.iter().filter(|other| other.test == group.test).count() == 1;
-    let name = if alone { group.name.split(" (").next().unwrap_or(&group.name) } else { &group.name };
-    head(name)
 }
 
 /// What the marks of a text mean, those that occur.
@@ -150,11 +144,12 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
         (head(&candidate), 5),
         ("change".to_owned(), 8),
         (format!("{} % interval", notation::amount(confidence)), 7),
-        ("p".to_owned(), 3),
-        ("misses below".to_owned(), 2),
+        ("p".to_owned(), 2),
+        ("misses below".to_owned(), 3),
         (String::new(), 20),
     ];
-    let heads = heads.into_iter().map(|(head, rank)| Head::ranked(head, rank)).collect();
+    let mut heads: Vec<Head> = heads.into_iter().map(|(head, rank)| Head::ranked(head, rank)).collect();
+    heads[7].short = ["misses", "below"].map(str::to_owned);
     let mut table = Table::of_verdicts("", heads, cells).labelled("Arms against the first", "");
     table.columns[1].kind = if series { Kind::Figures } else { Kind::Words };
     table.columns[6..8].iter_mut().for_each(|column| column.level = Level::Usual);
@@ -196,81 +191,81 @@ fn sweep(groups: &[Group]) -> Vec<Block> {
     let mut blocks: Vec<Block> = stream_table(&streams, room).into_iter().collect();
     blocks.extend(trip_table(&trips));
     let wide = |found: Option<&Estimate>| found.is_some_and(|found| !interval::mark(found).is_empty());
-    let any = groups.iter().flat_map(|group| &group.cells).any(|cell| CPU.iter().any(|end| wide(metric(cell, *end))));
-    let legend = format!("Median (95 % interval){}.", if any { "; ? wider than × 2" } else { "" });
+    let any = groups.iter().flat_map(|group| &group.cells).any(|cell| cell.cpu_per_delivered().into_iter().any(wide));
+    let left = streams.iter().map(|group| group.cells.len()).sum::<usize>() - rows(&streams, room).len();
+    let more = if left > 0 { format!(" {}: -v.", plural(left as u64, "more size")) } else { String::new() };
+    let legend = format!("Median (95 % interval){}.{more}", if any { "; ? wider than × 2" } else { "" });
     blocks.extend((!blocks.is_empty()).then(|| Block::Aside(legend.into())));
     blocks
 }
 
-const CPU: [Metric; 2] = [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs];
+/// What a table of streams has of a cell: CPU time of both ends and of each per message that arrived, else its time.
+fn shown(streams: &[&Group]) -> Vec<(&'static str, fn(&CellResult) -> Option<&Estimate>)> {
+    let all: [(&str, fn(&CellResult) -> Option<&Estimate>); 3] = [
+        ("both ends", |cell| cell.cpu_per_delivered()[0]),
+        ("sender", |cell| cell.cpu_per_delivered()[1]),
+        ("receiver", |cell| cell.cpu_per_delivered()[2]),
+    ];
+    let cells = || streams.iter().flat_map(|group| &group.cells);
+    let known: Vec<_> = all.into_iter().filter(|(_, of)| cells().any(|cell| of(cell).is_some())).collect();
+    let time: fn(&CellResult) -> Option<&Estimate> = |cell| metric(cell, Metric::TimePerMessageNs);
+    if known.is_empty() { vec![("time", time)] } else { known }
+}
 
-/// The metrics of a series that a table of messages has: CPU time at both ends, else the time.
-fn shown(group: &Group) -> Vec<(Metric, &'static str)> {
-    let has = |wanted: Metric| group.cells.iter().any(|cell| metric(cell, wanted).is_some());
-    let ends: Vec<(Metric, &str)> = CPU.into_iter().zip(["sender", "receiver"]).filter(|(end, _)| has(*end)).collect();
-    if ends.is_empty() { vec![(Metric::TimePerMessageNs, "time")] } else { ends }
+/// The figure that a message is the denominator of, in the head of a table: `CPU per message that arrived`.
+fn per_message(cells: &[&CellResult]) -> [&'static str; 2] {
+    match cells.iter().any(|cell| cell.is_lossy() && cell.cpu_per_delivered()[0].is_some()) {
+        true => ["CPU per message", "that arrived"],
+        false => ["", "CPU per message"],
+    }
+}
+
+/// The rows of up to so many: of each series some from the first to the last.
+fn rows<'a>(streams: &[&'a Group<'a>], most: usize) -> Vec<(&'a Group<'a>, &'a CellResult)> {
+    let each = most / streams.len().max(1);
+    if each < 2 {
+        let all: Vec<_> = streams.iter().flat_map(|group| group.cells.iter().map(|cell| (*group, *cell))).collect();
+        return places(all.len(), most).into_iter().map(|place| all[place]).collect();
+    }
+    let of =
+        |group: &&'a Group<'a>| places(group.cells.len(), each).into_iter().map(|place| (*group, group.cells[place])).collect::<Vec<_>>();
+    streams.iter().flat_map(of).collect()
 }
 
 fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
-    // More series than two have rows of their own.
-    let side_by_side = streams.len() <= 2;
-    let mut sizes: Vec<model::Bytes> = streams.iter().flat_map(|group| &group.cells).map(|cell| cell.cell.size).collect();
-    sizes.order();
-    sizes.dedup();
-    if sizes.is_empty() {
+    let rows = rows(streams, most);
+    if rows.is_empty() {
         return None;
     }
-    let rows: Vec<(Option<&Group>, model::Bytes)> = match side_by_side {
-        true => sizes.iter().map(|size| (None, *size)).collect(),
-        false => streams.iter().flat_map(|group| group.cells.iter().map(|cell| (Some(*group), cell.cell.size))).collect(),
+    let shown = shown(streams);
+    let values: Vec<f64> =
+        rows.iter().flat_map(|(_, cell)| shown.iter().filter_map(move |(_, of)| of(cell))).map(|found| found.value).collect();
+    let (factor, unit) = unit(&values);
+    let cells: Vec<&CellResult> = rows.iter().map(|(_, cell)| *cell).collect();
+    let words = |texts: Vec<String>, head: [&str; 2]| {
+        let line = head.join(" ");
+        Column { cells: texts.into_iter().map(Cell::from).collect(), ..Column::new((line.trim(), 20, head), Kind::Words) }
     };
-    let rows: Vec<&(Option<&Group>, model::Bytes)> = places(rows.len(), most).into_iter().map(|place| &rows[place]).collect();
-    let values = streams
-        .iter()
-        .flat_map(|group| shown(group).into_iter().flat_map(|(wanted, _)| group.cells.iter().filter_map(move |cell| metric(cell, wanted))));
-    let (factor, unit) = unit(&values.map(|found| found.value).collect::<Vec<_>>());
-    let column = |head: (String, String), figures: Vec<String>| {
-        let cells = figures.into_iter().map(Cell::from).collect();
-        Column { cells, ..Column::new((on_a_line(&head, unit).as_str(), 9, [head.0, head.1]), Kind::Figures) }
-    };
-    let mut columns = Vec::new();
-    if !side_by_side {
-        let names = rows.iter().map(|(group, _)| group.map_or("", |group| group.name.as_str()).into()).collect();
-        columns.push(Column { cells: names, cut: Some(NAME), ..Column::new("", Kind::Words) });
-    }
-    let label = unit.to_owned();
-    let names: Vec<String> = rows.iter().map(|(_, size)| notation::whole(size.get())).collect();
-    columns.push(column((label, "size, B".to_owned()), names));
-    let of = |group: &Group, (wanted, end): (Metric, &str), head: String| {
-        let figures =
-            rows.iter().map(|(own, size)| figure(of_size(own.unwrap_or(group), *size).and_then(|cell| metric(cell, wanted)), factor));
-        column((head, end.to_owned()), figures.collect())
-    };
-    match side_by_side {
+    let head = if shown[0].0 == "time" { ["", "message"] } else { per_message(&cells) };
+    let bytes = |cell: &CellResult| format!("{} B", notation::whole(cell.cell.size.get()));
+    let alone = |group: &Group| streams.iter().filter(|other| other.test == group.test).count() == 1;
+    let mut columns = match streams.iter().all(|group| alone(group)) {
         true => {
-            for group in streams {
-                for (at, shown) in shown(group).into_iter().enumerate() {
-                    columns.push(of(group, shown, if at == 0 { name_among(group, streams) } else { String::new() }));
-                }
-            }
+            let name = |group: &Group| if group.test == Test::TcpStream { "TCP" } else { notation::short_test(group.test) };
+            vec![words(rows.iter().map(|(group, cell)| format!("{} {}", name(group), bytes(cell))).collect(), head)]
         }
-        false => columns
-            .extend(streams.first().into_iter().flat_map(|first| shown(first).into_iter().map(|shown| of(first, shown, String::new())))),
-    }
+        false => {
+            let names = words(rows.iter().map(|(group, _)| group.name.clone()).collect(), head);
+            let sizes = rows.iter().map(|(_, cell)| bytes(cell)).collect();
+            vec![Column { cut: Some(NAME), ..names }, Column { kind: Kind::Figures, ..words(sizes, ["", "size"]) }]
+        }
+    };
+    columns.extend(shown.iter().map(|(end, of)| {
+        let head = format!("{end}, {unit}");
+        let cells = rows.iter().map(|(_, cell)| figure(of(cell), factor).into()).collect();
+        Column { cells, ..Column::new((head.as_str(), 9, ["", head.as_str()]), Kind::Figures) }
+    }));
     Some(Block::Table(Table::of_columns(columns).labelled("CPU time of a message at both ends", "")))
-}
-
-/// The two lines of a head in one, with the unit of its figures: of sizes it is their own.
-fn on_a_line((upper, lower): &(String, String), unit: &str) -> String {
-    match upper.as_str() {
-        upper if upper == unit => lower.clone(),
-        "" => format!("{lower}, {unit}"),
-        upper => format!("{upper}, {lower}, {unit}"),
-    }
-}
-
-fn of_size<'a>(group: &Group<'a>, size: model::Bytes) -> Option<&'a CellResult> {
-    group.cells.iter().find(|cell| cell.cell.size == size).copied()
 }
 
 fn trip_table(trips: &[&Group]) -> Option<Block> {
@@ -301,18 +296,21 @@ fn of_ways(all: &[WaySeries]) -> Vec<Block> {
 
 fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
     let last = series.sizes.len().checked_sub(1)?;
-    let cost = |way: &Way| way.cost_ns.get(last).and_then(|found| found.as_ref()).map_or(f64::INFINITY, |found| found.value);
-    let mut sorted: Vec<&Way> = series.ways.iter().collect();
-    sorted.order_by(|a, b| cost(a).total_cmp(&cost(b)));
-    let left = sorted.len().saturating_sub(most);
     let base = series.ways.first()?;
+    let shown = places(series.sizes.len(), MOST_SIZES);
+    let cost = |way: &Way, place: usize| way.cost_ns.get(place).and_then(Option::as_ref).map_or(f64::INFINITY, |found| found.value);
+    // The cheapest of any size that is shown comes first.
+    let least = |way: &Way| shown.iter().map(|place| cost(way, *place) / cost(base, *place)).filter(|of| of.is_finite()).reduce(f64::min);
+    let least = |way: &Way| least(way).unwrap_or(f64::INFINITY);
+    let mut sorted: Vec<&Way> = series.ways.iter().collect();
+    sorted.order_by(|a, b| least(a).total_cmp(&least(b)));
+    let left = sorted.len().saturating_sub(most);
     sorted.truncate(most);
     if !sorted.iter().any(|way| std::ptr::eq(*way, base)) {
         sorted.pop();
         sorted.push(base);
     }
     let (factor, unit) = unit(&sorted.iter().flat_map(|way| way.cost_ns.iter().flatten()).map(|found| found.value).collect::<Vec<_>>());
-    let shown = places(series.sizes.len(), MOST_SIZES);
     let more = if left > 0 { format!("; {}", plural(left as u64, "more way")) } else { String::new() };
     if series.woven {
         return Some(woven_ways(series, &sorted, &shown, &more));
@@ -332,7 +330,8 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
         .chain(shown.iter().map(|place| size(series.sizes[*place])))
         .chain([format!("of {}", base.name())]);
     let mut table = Table::of_rows(heads.collect::<Vec<String>>(), sorted.iter().map(row).collect(), Kind::Figures);
-    let legend = format!("CPU of both ends, median (95 % interval). ? open against {} at {}{more}", base.name(), size(series.sizes[last]));
+    let (base, size) = (base.name(), size(series.sizes[last]));
+    let legend = format!("CPU of both ends, median (95 % interval). ? not shown to differ from {base} at {size}{more}");
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
     Some(Block::At(Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())]))
@@ -347,16 +346,18 @@ fn woven_ways(series: &WaySeries, ways: &[&Way], shown: &[usize], more: &str) ->
             return notation::time(cost.value);
         }
         let open = share.interval.is_none_or(|ends| ends.low <= 1.0 && ends.high >= 1.0);
-        format!("{}{}", interval::narrow(Some(share), number::percent), if open { "?" } else { "" })
+        format!("{}{}", interval::share(Some(share)).replace(" %", ""), if open { "?" } else { "" })
     };
     let row = |way: &&Way| -> Vec<Cell> {
         let figures = shown.iter().map(|place| figure(way, *place).into());
         std::iter::once(way.name().into()).chain(figures).collect()
     };
-    let heads = std::iter::once(head(&series.series)).chain(shown.iter().map(|place| size(series.sizes[*place])));
+    let first = format!("{}, % of {}", head(&series.series), base.name());
+    let heads = std::iter::once(first).chain(shown.iter().map(|place| size(series.sizes[*place])));
     let mut table = Table::of_rows(heads.collect::<Vec<String>>(), ways.iter().map(row).collect(), Kind::Figures);
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
-    let legend = format!("CPU of both ends, others as a share of {} (95 % interval). ? no difference shown{more}", base.name());
+    let base = base.name();
+    let legend = format!("CPU of both ends as a share of {base} (95 % interval). ? not shown to differ from {base}{more}");
     Block::At(Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())])
 }

@@ -1,5 +1,6 @@
 //! Socket buffers: a map of goodput over both buffers, and what follows from it.
 
+use analysis::answer::{Grade, of_buffers};
 use analysis::result::buffers::{BufferCell, BufferLevel, BufferMap, Line};
 use analysis::result::{Analysis, Published};
 use linksim::frame::Cut;
@@ -23,20 +24,22 @@ const MOST_NOTCHES: usize = 1;
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let maps = analysis.buffers();
     let one = |(place, map)| {
-        let block = self::map(map, diagonal_figure(place, map, analysis.published()));
+        let is_open = of_buffers(map, analysis.blocks).0 == Grade::Open;
+        let block = self::map(map, diagonal_figure(place, map, analysis.published()), is_open);
         // The headline is of the first.
         if place == 0 { block } else { Block::usual([block]) }
     };
     (!maps.is_empty()).then(|| Section::named("buffers", "Socket buffers", maps.iter().enumerate().map(one)))
 }
 
-fn map(map: &BufferMap, figure: Option<Figure>) -> Block {
+/// Next to an open answer no pair is named to be used.
+fn map(map: &BufferMap, figure: Option<Figure>, is_open: bool) -> Block {
     // One of a diagonal alone has a chart and a table, which say more.
     let whole = map.diagonal.len() < map.cells.len();
-    let mut blocks = if whole { vec![Block::Map(heat_map(map)), Block::Aside(legend(map).into())] } else { Vec::new() };
+    let mut blocks = if whole { vec![Block::Map(heat_map(map, is_open)), Block::Aside(legend(map).into())] } else { Vec::new() };
     let figure = Block::figures(figure.into_iter().collect());
-    let more = Block::sentences(behind(map)).map(|all| Block::usual([all]));
-    let sentences = Block::sentences(sentences(map));
+    let more = Block::sentences(behind(map, is_open)).map(|all| Block::usual([all]));
+    let sentences = Block::sentences(sentences(map, is_open));
     blocks.extend(if whole { [sentences, more, figure] } else { [figure, sentences, more] }.into_iter().flatten());
     // Of a diagonal its table is the map in a terminal.
     let mut diagonal = (!map.diagonal.is_empty()).then(|| cells("The diagonal", map, &map.diagonal));
@@ -60,8 +63,7 @@ fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
     let goodput = |(_, cell): &(usize, &BufferCell)| Cell::estimate(Some(&cell.goodput_bit_per_s), number::bits);
     let ratio = |value| number::significant(value, 3);
     let has = |of: fn(&BufferCell) -> bool| map.cells.iter().any(of);
-    let [limit, wire, model] =
-        [has(|cell| cell.limit_share.is_some()), has(|cell| cell.wire_bit_per_s.is_some()), has(|cell| cell.predicted.is_some())];
+    let [limit, wire, model] = [has(|cell| cell.limit_share.is_some()), has(|cell| cell.wire_bit_per_s.is_some()), fits(map)];
     Rows::of(&rows)
         .tight(true)
         .figures(("Asked, sender", 5, ["asked,", "sender"]), |(place, cell)| sender(cell) + mark(*place))
@@ -114,12 +116,12 @@ fn is_notch(map: &BufferMap, place: usize) -> bool {
     map.notches.iter().any(|notch| notch.cell == place)
 }
 
-fn heat_map(map: &BufferMap) -> HeatMap {
+fn heat_map(map: &BufferMap, is_open: bool) -> HeatMap {
     let step = |level: &BufferLevel, of| Step { name: name(level), hint: format!("asked {}", asked(level)), level: of };
     let used = map.knee.map(|knee| map.cells[map.diagonal[knee.buffer]].sender);
     let rows = map.senders.iter().zip(row_levels(map.senders.len(), used)).map(|(level, of)| step(level, of));
     let square = |(place, cell): (usize, &BufferCell)| {
-        let (marked, framed) = (is_notch(map, place), map.knee.is_some_and(|knee| map.diagonal[knee.buffer] == place));
+        let (marked, framed) = (is_notch(map, place), !is_open && map.knee.is_some_and(|knee| map.diagonal[knee.buffer] == place));
         let goodput = &cell.goodput_bit_per_s;
         let seen = cell.in_flight.map_or(String::new(), |_| format!(", {} packets seen", packets(cell.in_flight)));
         let hint = format!(
@@ -199,22 +201,24 @@ fn both(map: &BufferMap, cell: &BufferCell) -> String {
 }
 
 /// What a reader of the map has to know: the pair to use is in the headline.
-fn sentences(map: &BufferMap) -> Vec<String> {
+fn sentences(map: &BufferMap, is_open: bool) -> Vec<String> {
     let mut all = notches(map);
     let more = all.len().saturating_sub(MOST_NOTCHES);
     all.truncate(MOST_NOTCHES);
     if let Some(last) = all.last_mut().filter(|_| more > 0) {
         *last += &format!(" {more} more.");
     }
-    all.extend(autotuned(map));
-    all.extend(predicted(map));
+    all.extend(autotuned(map, is_open));
+    all.extend(predicted(map).filter(|_| fits(map)));
     all
 }
 
 /// What stands behind it.
-fn behind(map: &BufferMap) -> Vec<String> {
+fn behind(map: &BufferMap, is_open: bool) -> Vec<String> {
     let notches = notches(map).into_iter().skip(MOST_NOTCHES);
-    knee(map).into_iter().chain(notches).chain(grown(map)).chain(least(map)).chain(beyond(map)).collect()
+    let predicted = predicted(map).filter(|_| !fits(map)).map(|text| format!("The model does not fit and is not drawn. {text}"));
+    let knee = if is_open { Vec::new() } else { knee(map) };
+    knee.into_iter().chain(predicted).chain(notches).chain(grown(map)).chain(least(map)).chain(beyond(map)).collect()
 }
 
 fn knee(map: &BufferMap) -> Vec<String> {
@@ -287,10 +291,10 @@ fn lines(map: &BufferMap, line: Line, levels: &[BufferLevel], own: &str, other: 
     all
 }
 
-fn autotuned(map: &BufferMap) -> Option<String> {
+fn autotuned(map: &BufferMap, is_open: bool) -> Option<String> {
     let own = map.autotuned.as_ref()?;
     let goodput = own.goodput_bit_per_s;
-    let over = own.buffer_over_it.filter(|ratio| ratio.interval.is_some());
+    let over = own.buffer_over_it.filter(|ratio| !is_open && ratio.interval.is_some());
     let over = over.map_or(String::new(), |ratio| format!("; the pair to use has {} of that", range(&ratio, number::percent)));
     Some(format!("Autotuning reaches {} {}{over}.", number::bits(goodput.value), plus_minus(&goodput)))
 }
@@ -301,15 +305,30 @@ fn grown(map: &BufferMap) -> Option<String> {
     Some(format!("Autotuning ends with SO_SNDBUF {} and SO_RCVBUF {}.", told(own.got[0]), told(own.got[1])))
 }
 
+/// The figures that were measured, as shares of the model's.
+fn of_model(map: &BufferMap) -> Vec<f64> {
+    map.cells.iter().filter_map(|cell| cell.predicted.map(|model| model.ratio.value)).collect()
+}
+
+/// Number of cells within 10 % of the model.
+fn within(ratios: &[f64]) -> usize {
+    ratios.iter().filter(|ratio| (0.9..=1.1).contains(*ratio)).count()
+}
+
+/// Returns whether the model says something of this machine: half of the cells are within 10 % of it.
+fn fits(map: &BufferMap) -> bool {
+    let ratios = of_model(map);
+    !ratios.is_empty() && 2 * within(&ratios) >= ratios.len()
+}
+
 fn predicted(map: &BufferMap) -> Option<String> {
-    let ratios: Vec<f64> = map.cells.iter().filter_map(|cell| cell.predicted.map(|model| model.ratio.value)).collect();
+    let ratios = of_model(map);
     let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
-    let within = ratios.iter().filter(|ratio| (0.9..=1.1).contains(*ratio)).count();
     Some(format!(
         "Measured over the model of the same wire and hosts: {} to {}; within 10 % in {} of {}.",
         number::significant(least, 3),
         number::significant(most, 3),
-        within,
+        within(&ratios),
         plural(ratios.len() as u64, "cell")
     ))
 }
@@ -358,7 +377,9 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
         0,
         packets.into_iter().zip(&cells).map(|(packets, cell)| (packets, cell.predicted.map(|model| model.bit_per_s))),
     );
-    traces.extend(Some(model).filter(|model| !model.is_empty()));
+    let model = Some(model).filter(|model| fits(map) && !model.is_empty());
+    let dotted = if model.is_some() { " Dotted: the model of the same wire, hosts, buffers and acknowledgements." } else { "" };
+    traces.extend(model);
     let theirs = published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.place == place);
     traces.extend(theirs.enumerate().map(|(series, theirs)| {
         let points = theirs.rows.iter().filter_map(|row| {
@@ -370,7 +391,7 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
     Some(Figure {
         id: format!("buffers-{place}").into(),
         title: "Both buffers rising".into(),
-        caption: "Over the packets in flight. Dotted: the model of the same wire, hosts, buffers and acknowledgements.".to_owned(),
+        caption: format!("Over the packets in flight.{dotted}"),
         alt: "Goodput against socket buffer in packets. The figures are in the table of the diagonal.".to_owned(),
         sizes: Some(SizeAxis { title: Some("packets in flight"), log: false, ..SizeAxis::over(1, most.ceil() as u64) }),
         panels: vec![Panel::of("goodput", "bit/s")],

@@ -97,14 +97,6 @@ fn alt(what: &str, groups: &[Numbered], name: Metric, write: fn(f64) -> String) 
     groups.iter().fold(what.to_owned(), |text, (_, group)| text + &ends(&group.name, group, name, write))
 }
 
-/// Description of a figure over size with several times of each series.
-pub fn described(what: &str, groups: &[Numbered], names: &[(&str, Metric)]) -> String {
-    let each = |(_, group): &Numbered| -> String {
-        names.iter().map(|(end, name)| ends(&format!("{} {end}", group.name), group, *name, number::time)).collect()
-    };
-    groups.iter().fold(what.to_owned(), |text, group| text + &each(group))
-}
-
 /// The figures of the smallest and of the largest message.
 fn ends(series: &str, group: &Group, name: Metric, write: fn(f64) -> String) -> String {
     let known = || group.cells.iter().filter_map(|cell| Some((cell.cell.size.get(), metric(cell, name)?.value)));

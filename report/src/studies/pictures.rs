@@ -1,12 +1,12 @@
 //! The pictures that answer a run, by its kind: they stand at the top of its page.
 
-use analysis::result::{Analysis, CellResult, Metric};
+use analysis::result::{Analysis, CellResult};
 
 use super::{charts, levels, open_loop, repetitions, verdict, ways};
 use crate::document::Block;
 use crate::document::figure::{Figure, Panel, SizeAxis, Trace};
 use crate::number;
-use crate::series::{Group, metric};
+use crate::series::Group;
 use crate::words;
 
 const NS: f64 = 1e-9;
@@ -46,24 +46,35 @@ fn cpu(analysis: &Analysis, groups: &[Group]) -> Vec<Figure> {
 
 /// One series at both ends: the sender filled, the receiver hollow.
 fn ends(analysis: &Analysis, group: &Group, place: usize, more: usize) -> Option<Figure> {
-    const ENDS: [(&str, Metric); 2] = [("sender", Metric::SenderCpuPerMessageNs), ("receiver", Metric::ReceiverCpuPerMessageNs)];
-    let trace = |(end, name): (&str, Metric)| {
+    const ENDS: [(&str, usize); 3] = [("both ends", 0), ("sender", 1), ("receiver", 2)];
+    let trace = |(end, place): (&str, usize)| {
         let point = |cell: &&CellResult| {
             let size = cell.cell.size.get();
-            Some((size as f64, format!("{} B", number::whole(size)), *metric(cell, name)?))
+            Some((size as f64, format!("{} B", number::whole(size)), *cell.cpu_per_delivered()[place]?))
         };
-        Trace { hollow: end == "receiver", ..Trace::measured(end, 0, group.cells.iter().filter_map(point), NS, number::time) }
+        let series = usize::from(end == "both ends");
+        Trace { hollow: end == "receiver", ..Trace::measured(end, series, group.cells.iter().filter_map(point), NS, number::time) }
     };
+    let arrived = if group.cells.iter().any(|cell| cell.is_lossy()) { " that arrived" } else { "" };
     let sizes = || group.cells.iter().map(|cell| cell.cell.size.get());
     let landmarks = charts::landmarks(analysis, &[(place, group)]);
     let more = if more > 0 { format!(" {} more below.", words::series(more as u64)) } else { String::new() };
     Some(Figure {
         id: format!("cpu-{place}").into(),
         title: group.name.clone().into(),
-        caption: format!("CPU time of each end: medians and 95 % intervals.{more}"),
-        alt: charts::described("CPU time per message against message size.", &[(place, group)], &ENDS),
+        caption: format!("CPU time of both ends and of each, per message{arrived}: medians and 95 % intervals.{more}"),
+        alt: described(group),
         sizes: Some(SizeAxis { landmarks, ..SizeAxis::over(sizes().min()?, sizes().max()?) }),
         panels: vec![Panel::of("CPU time per message", "s")],
-        traces: ENDS.into_iter().map(trace).collect(),
+        traces: ENDS.into_iter().map(trace).filter(|trace| !trace.is_empty()).collect(),
     })
+}
+
+/// The figures of the smallest and of the largest message.
+fn described(group: &Group) -> String {
+    let known = || group.cells.iter().filter_map(|cell| Some((cell.cell.size.get(), cell.cpu_per_delivered()[0]?.value)));
+    let (first, last) = (known().min_by_key(|(size, _)| *size), known().max_by_key(|(size, _)| *size));
+    let of = |(size, ns): (u64, f64)| format!("{} at {} B", number::time(ns), number::whole(size));
+    let all: Vec<String> = first.into_iter().chain(last).map(of).collect();
+    format!("CPU time per message against message size. {}, both ends: {}.", group.name, all.join(", "))
 }

@@ -47,11 +47,20 @@ fn went_through(analysis: &Analysis) -> bool {
     analysis.failed == 0 && !unread && matches!(analysis.run.status, Status::BlocksDone | Status::Settled)
 }
 
-/// The number of blocks, cells and trials, and why the run ended.
+/// How often each case was measured, and why the run ended where it did not go through as planned.
 fn ended(analysis: &Analysis) -> String {
-    let [blocks, cells] =
-        [(u64::from(analysis.blocks), "block"), (analysis.cells.len() as u64, "cell")].map(|(count, one)| plural(count, one));
-    format!("{blocks} of {cells}, {}", trials(analysis))
+    let cases = match analysis.cells.len() {
+        1 => "The case".to_owned(),
+        more => format!("Each of {}", plural(more as u64, "case")),
+    };
+    let times = match analysis.blocks {
+        1 => "once".to_owned(),
+        more => format!("{} times", number::whole(more.into())),
+    };
+    match went_through(analysis) {
+        true => format!("{cases} was measured {times}: {} in all.", plural(analysis.trials, "trial")),
+        false => format!("{cases} was to be measured {times}: {}", trials(analysis)),
+    }
 }
 
 /// The number of trials, and why the run ended.

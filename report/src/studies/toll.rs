@@ -7,7 +7,7 @@ use attribution::{Category, Figure, Layer};
 use model::order::Order;
 use model::{Bytes, Role, Test};
 
-use super::receipt::{figure, tables, usual};
+use super::receipt::{figure, tables};
 use super::run;
 use crate::document::waterfall::{Bar, Waterfall};
 use crate::document::{Block, Picture, Section, Waterfalls};
@@ -68,11 +68,11 @@ impl Pair<'_> {
     }
 
     fn usual(&self) -> Option<Bytes> {
-        usual(self.ends[0], &self.sizes())
+        self.ends[0].usual(&self.sizes())
     }
 }
 
-/// Series of which both ends have a receipt of a size; datagrams first, since a message is one then.
+/// Series of which both ends have a receipt of a size: that of the headline first, then datagrams.
 fn pairs(study: &ReceiptStudy) -> Vec<Pair<'_>> {
     let grouped = group_by(&study.series, |series| series.series.as_str());
     let mut pairs: Vec<Pair> = grouped
@@ -84,7 +84,8 @@ fn pairs(study: &ReceiptStudy) -> Vec<Pair<'_>> {
         })
         .filter(|pair| !pair.sizes().is_empty())
         .collect();
-    pairs.order_by_key(|pair| pair.test != Test::UdpStream);
+    let lead = study.lead().map(|(name, _)| name);
+    pairs.order_by_key(|pair| (Some(pair.name) != lead, pair.test != Test::UdpStream));
     pairs
 }
 

@@ -57,10 +57,12 @@ static KINDS: LazyLock<Vec<(&str, Kind)>> = LazyLock::new(|| {
         ("repetitions", Kind::Run(studies::repetitions())),
         ("latency", Kind::Run(studies::latency())),
         ("buffers", Kind::Run(buffers::buffers())),
+        ("buffers at the edge", Kind::Run(crate::grades::at_the_edge())),
         ("buffers, diagonal", Kind::Run(buffers::diagonal())),
         ("fleet", Kind::Run(studies::fleet(true))),
         ("fleet of equals", Kind::Run(studies::fleet(false))),
         ("attach", Kind::Attached(attached::server(8, 1.0))),
+        ("attach, a client as well", Kind::Attached(attached::proxy())),
         ("attach in two arms", Kind::Attached(attached::switched(1.2))),
         ("microscope", Kind::Kernels(1)),
         ("microscope, two kernels", Kind::Kernels(2)),
@@ -119,6 +121,14 @@ fn a_narrow_terminal_loses_no_figure() {
             assert!(narrow.contains(figure.as_str()), "{name}: {figure} is missing in 40 columns");
         }
     }
+    // The study that everybody begins with, and the smallest difference of a row, in 80.
+    let quick = in_style(&KINDS[0].1, Style::PLAIN);
+    assert!(quick.contains("both ends, µs") && quick.contains("sender, µs") && quick.contains("receiver, µs"), "{quick}");
+    let arms = crate::grades::of_arms(1);
+    let [wide, usual] = [200, 80].map(|width| report::terminal::render(&arms, Style { width, ..Style::VERBOSE }));
+    let missed = |text: &str| text.lines().filter(|line| line.ends_with(" %  ? open")).map(words).collect::<Vec<_>>();
+    assert!(!missed(&wide).is_empty(), "{wide}");
+    assert_eq!(missed(&usual).len(), missed(&wide).len(), "{usual}");
     insta::assert_snapshot!("arms in 40 columns", report::terminal::render(&verdicts::arms(), Style { width: 40, ..Style::PLAIN }));
 }
 
@@ -132,6 +142,8 @@ fn a_disturbed_study_says_which_figures_are_of_a_busy_machine() {
     let text = within(26, brief(&quick(disturbed())));
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("in 246 of 246 trials: rates and times are those of a busy machine.") && !flat.contains("UNRELIABLE"), "{text}");
+    // The grade above it says that it stands.
+    assert!(flat.contains("±8.2 %; shared CPUs do not touch it"), "{text}");
 }
 
 #[test]

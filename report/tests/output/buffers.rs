@@ -30,6 +30,25 @@ fn page() {
     assert!(!page.contains("<uranus>"), "foreign names are text");
 }
 
+/// At the edge of a grid no pair is advised, and a model that does not fit is not drawn.
+#[test]
+fn no_advice_stands_next_to_an_open_answer() {
+    let mut edge = crate::grades::at_the_edge();
+    let sound = report::html::render(&buffers());
+    assert!(section(&sound, "buffers").contains("Knee: ") && sound.contains("Dotted: the model"));
+    for study in &mut edge.studies {
+        let analysis::result::StudyResult::Buffers(maps) = study else { continue };
+        let predicted = maps.iter_mut().flat_map(|map| &mut map.cells).filter_map(|cell| cell.predicted.as_mut());
+        predicted.for_each(|model| model.ratio.value = 0.5);
+    }
+    let page = report::html::render(&edge);
+    let map = section(&page, "buffers");
+    for advice in ["Knee: ", "to-use", "the pair to use", "Dotted: the model"] {
+        assert!(!map.contains(advice), "{advice}");
+    }
+    assert!(map.contains("The model does not fit and is not drawn.") && page.contains("try larger"), "{map}");
+}
+
 #[test]
 fn json_has_the_map_as_it_is() {
     let value: serde_json::Value = serde_json::from_str(&report::json::render(&buffers())).unwrap();

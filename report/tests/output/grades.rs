@@ -66,6 +66,18 @@ fn of_buffers(surely: Option<usize>) -> Analysis {
     })
 }
 
+/// A map whose largest pair is the first that reaches the plateau, on a link without a limit.
+pub fn at_the_edge() -> Analysis {
+    changed(buffers::buffers(), |study| {
+        let StudyResult::Buffers(maps) = study else { return };
+        for map in maps {
+            let last = map.diagonal.len() - 1;
+            map.knee.iter_mut().for_each(|knee| (knee.at, knee.buffer, knee.surely) = (last, last, None));
+            map.cells.iter_mut().for_each(|cell| cell.limit_share = None);
+        }
+    })
+}
+
 /// Rates at which the p99 has an interval of this factor either way; `None`: nothing above it was answered.
 fn latency(times: Option<f64>) -> Analysis {
     let mut analysis = studies::latency();
@@ -124,7 +136,7 @@ fn open_cells(compared: &mut Compared, open: usize) {
 }
 
 /// Arms of which so many sizes are open.
-fn of_arms(open: usize) -> Analysis {
+pub fn of_arms(open: usize) -> Analysis {
     changed(verdicts::arms(), |study| {
         let StudyResult::Verdicts(all) = study else { return };
         all.iter_mut().for_each(|verdict| open_cells(&mut verdict.compared, open));
@@ -210,6 +222,7 @@ fn every_kind_has_an_answer_at_every_grade() {
         ("buffers", Settled, of(&of_buffers(Some(6)))),
         ("buffers", Rough, of(&of_buffers(Some(7)))),
         ("buffers without a plateau", Open, of(&of_buffers(None))),
+        ("buffers at the edge of the grid", Open, of(&at_the_edge())),
         ("buffers of few blocks", Open, of(&Analysis { blocks: 3, ..of_buffers(Some(6)) })),
         ("latency", Settled, of(&latency(Some(1.1)))),
         ("latency", Rough, of(&latency(Some(1.35)))),
@@ -228,6 +241,7 @@ fn every_kind_has_an_answer_at_every_grade() {
         ("attach, few samples", Rough, answer::attached(&seen(8, 0.02))),
         ("attach, hardly a sample", Open, answer::attached(&seen(8, 0.000_5))),
         ("attach, rows that do not add up", Open, answer::attached(&seen(8, 0.6))),
+        ("attach, a client as well", Rough, answer::attached(&attached::proxy())),
         ("attach in two arms", Settled, answer::attached(&attached::switched(1.2))),
         ("attach in two arms alike", Settled, answer::attached(&attached::switched(1.0))),
         ("microscope", Settled, exact(98)),
@@ -250,9 +264,10 @@ fn every_kind_has_an_answer_at_every_grade() {
         assert_eq!(answer.grade, *grade, "{kind}: {answer:#?}");
         assert!(answer.headline.chars().count() <= 240, "three lines: {}", answer.headline);
         let command = answer.command().map_or_else(String::new, |command| format!("\n  $ {command}"));
+        let next = answer.next_line().map_or_else(String::new, |next| format!("\n  {next}"));
         let red: String = answer.do_not_use.iter().map(|one| format!("\n  ! {}: {}", one.figure, one.reason)).collect();
         let exit = answer.exit.as_ref().map_or_else(String::new, |exit| format!("\n  exit {}: {}", exit.code, exit.reason));
-        text += &format!("{kind}\n  {}\n  {}{command}{red}{exit}\n", answer.headline, answer.grade_line());
+        text += &format!("{kind}\n  {}\n  {}{next}{command}{red}{exit}\n", answer.headline, answer.grade_line());
         // What is not settled says what to do.
         let has_next = answer.next.is_some() || ["one trial", "nothing measured"].contains(kind);
         assert!(answer.grade == Settled || has_next, "{kind}: {answer:#?}");

@@ -71,15 +71,18 @@ fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
     let alike = woven_ways(1.01);
     let text = plain(&alike);
     for words in [
-        "101% ±2.0%?",
-        "? no difference shown",
-        "101% ±2.0%≈",
-        "≈ no difference shown",
+        "101 (99–103)?",
+        "? not shown to differ from send",
+        "101 % (99–103)≈",
+        "≈ not shown to differ",
         "Shares are of rounds in which up to seven ways and send take turns of milliseconds, in 12 instances.",
         "In turn, next to a trial of send: gso ×32, because a thread of the kernel's sends for an end, in others' turns as well.",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
+    // A share has an interval, never `9.6% ±11%`, and one that holds 100 % is no saving.
+    let answer = analysis::answer::of(&woven_ways(0.096));
+    assert!(answer.headline.contains("9.6 % of send") && !answer.headline.contains('±'), "{}", answer.headline);
     let ranking = page(&alike);
     assert!(ranking.contains("No difference shown between any two: no ranks.") && !ranking.contains("1. send"), "{ranking}");
     assert!(ranking.contains("</tspan> no difference shown"), "{ranking}");

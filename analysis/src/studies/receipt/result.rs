@@ -33,6 +33,22 @@ pub struct ReceiptStudy {
     pub absences: Vec<RefusalCount>,
 }
 
+impl ReceiptStudy {
+    /// The series, with its arm, and the size that stand for the run: of series of which both ends have a receipt the
+    /// first, datagrams before others since a message is one then, at its usual size.
+    pub fn lead(&self) -> Option<(&str, Bytes)> {
+        let senders = |is_datagrams: bool| {
+            self.series.iter().filter(move |one| one.role == Role::Sender && (one.test == Test::UdpStream) == is_datagrams)
+        };
+        senders(true).chain(senders(false)).find_map(|sender| {
+            let receiver = self.series.iter().find(|other| other.role == Role::Receiver && other.series == sender.series)?;
+            let sizes = sender.columns.iter().map(|column| column.size);
+            let sizes: Vec<Bytes> = sizes.filter(|size| receiver.columns.iter().any(|column| column.size == *size)).collect();
+            Some((sender.series.as_str(), sender.usual(&sizes)?))
+        })
+    }
+}
+
 /// One cell of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellReceipt {
@@ -59,6 +75,11 @@ impl CellReceipt {
             Role::Sender => &self.sender,
             Role::Receiver => &self.receiver,
         }
+    }
+
+    /// Its series in words, with its arm.
+    pub fn series(&self) -> String {
+        super::labelled(&self.cell.series().to_string(), self.arm.as_deref())
     }
 
     /// The receipts that there are, the sender's first.
@@ -160,6 +181,15 @@ pub struct SeriesReceipt {
     pub directions: SizeTable<Option<Direction>>,
     /// Work that touches payload, by size.
     pub touching: SizeRow<()>,
+}
+
+impl SeriesReceipt {
+    /// The largest of some sizes that one frame carries, where a boundary of the series says it; else the smallest.
+    pub fn usual(&self, sizes: &[Bytes]) -> Option<Bytes> {
+        let frame = self.boundaries.iter().find(|boundary| ["MSS", "MTU"].contains(&boundary.name.as_str()));
+        let within = frame.and_then(|frame| sizes.iter().rev().find(|size| **size <= frame.last));
+        within.or(sizes.first()).copied()
+    }
 }
 
 /// One size of a series.

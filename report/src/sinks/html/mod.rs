@@ -82,12 +82,14 @@ fn answer(one: &Answer, warnings: usize) -> Markup {
     html! {
         h1 { (unbroken(&one.headline)) }
         p .grade .invalid[one.grade == Grade::DoNotUse] {
-            span aria-hidden="true" { (mark) } " " (one.grade_line())
-            @if let Some(command) = one.command() { " " code { (command) } }
+            span aria-hidden="true" { (mark) } " " (unbroken(&one.grade_line()))
             @if warnings > 0 { " " a href="#doubts" { (plural(warnings as u64, "warning")) } }
         }
         @for invalid in one.do_not_use.iter().filter(|_| one.grade != Grade::DoNotUse) {
             p .invalid { strong { "Do not use " (invalid.figure) ":" } " " (invalid.reason) ". " (invalid.remedy) }
+        }
+        @if let Some(next) = one.next_line() {
+            p .next { (unbroken(&next)) @if let Some(command) = one.command() { code { (command) } } }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use maud::{Markup, html};
 
 use super::words;
-use crate::document::{Cell, Column, Entry, Estimated, Kind, Level, RowKind, Shown, Table};
+use crate::document::{Cell, Column, Entry, Estimated, Kind, Level, RowKind, Shown, Table, Text};
 use crate::number::NOTHING;
 
 /// Room of a table on the narrowest screen (400 pixels), in pixels: on the page, and within a fold.
@@ -28,7 +28,8 @@ const FACT: f64 = 84.0;
 /// Columns of a table whose cards are three figures wide.
 const MANY: usize = 6;
 /// Units that stay with their figure.
-const UNITS: [&str; 13] = ["%", "ns", "µs", "ms", "s", "k", "M", "G", "T", "bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+const UNITS: [&str; 18] =
+    ["%", "ns", "µs", "ms", "s", "min", "h", "k", "M", "G", "T", "B", "KiB", "MiB", "bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
 
 /// Form of a table on a narrow screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,14 +54,15 @@ pub fn unbroken(text: &str) -> Markup {
     }
 }
 
-/// A text with spaces that do not break between figures and their units.
+/// A text with spaces that do not break between figures and their units, and between a way and its batch.
 fn joined(text: &str) -> Cow<'_, str> {
     let mut parts = text.split(' ');
     let mut joined = parts.next().unwrap_or_default().to_owned();
     let mut changed = false;
     for part in parts {
         let unit = part.trim_end_matches([',', '.', ';', ':', ')']);
-        let keep = UNITS.contains(&unit) && joined.ends_with(|letter: char| letter.is_ascii_digit());
+        let is_batch = part.strip_prefix('×').is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+        let keep = is_batch || UNITS.contains(&unit) && joined.ends_with(|letter: char| letter.is_ascii_digit());
         joined.push(if keep { '\u{a0}' } else { ' ' });
         joined.push_str(part);
         changed |= keep;
@@ -206,7 +208,14 @@ fn row(table: &Table, row: usize, form: Form) -> Markup {
                 @let cell = column.cells.get(row).unwrap_or(&Cell::Nothing);
                 @let [below, right] = reach(cell);
                 @match cell {
-                    Cell::Covered => {},
+                    // A card has no row above it: what covers its cells stands in it again.
+                    Cell::Covered => {
+                        @match covering(column, row).filter(|_| form == Form::Cards) {
+                            Some(name) if place == 0 => th .again scope="row" { (words(name)) },
+                            Some(text) => td .again data-name=(column.head.line) { (words(text)) },
+                            None => {},
+                        }
+                    },
                     cell if place == 0 => th class=[name_class(column)] data-name=[named(column)] scope="row" rowspan=[below] { (content(cell, column.kind)) },
                     cell => td class=[&classes(column, form)[1]] data-name=[(form == Form::Cards).then_some(column.head.line.as_str())] colspan=[right] rowspan=[below] title=[hint(cell)] style=[shade(cell)] {
                         (content(cell, column.kind))
@@ -215,6 +224,12 @@ fn row(table: &Table, row: usize, form: Form) -> Markup {
             }
         }
     }
+}
+
+/// The text of the cell above that reaches over a covered one.
+fn covering(column: &Column, row: usize) -> Option<&Text> {
+    let mut above = column.cells.iter().enumerate().take(row).rev();
+    above.find_map(|(at, cell)| if let Cell::Tall(rows, text) = cell { Some((at + rows > row).then_some(text)) } else { None })?
 }
 
 /// Rows and columns that a cell reaches over, where that is said.
@@ -276,15 +291,37 @@ fn estimate(one: &Estimated, shown: Shown) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::{Form, NARROW, form, joined, longest, unbroken};
-    use crate::document::{Level, Table};
+    use crate::document::{Cell, Column, Kind, Level, Table};
 
     #[test]
     fn figures_break_before_their_interval_alone() {
         assert_eq!(joined("1.63 µs (1.49–1.68), +3 %; 5 blocks"), "1.63\u{a0}µs (1.49–1.68), +3\u{a0}%; 5 blocks");
+        assert_eq!(joined("1,024 B, 16 KiB: 3 min"), "1,024\u{a0}B, 16\u{a0}KiB: 3\u{a0}min");
+        assert_eq!(joined("gso ×32, wider than × 2"), "gso\u{a0}×32, wider than × 2");
         assert_eq!(joined("a % of k messages"), "a % of k messages");
         assert_eq!(unbroken("1.63 (1.49–1.68)?").into_string(), "1.63 <span class=\"whole\">(1.49–1.68)?</span>");
         assert_eq!(unbroken("a–b <").into_string(), "a–b &lt;");
         assert!(longest("1.63 (1.49–1.68)") < longest("1.63 %, (1.49–1.68)?"));
+    }
+
+    /// What covers several rows stands in the card of each.
+    #[test]
+    fn each_card_has_its_name() {
+        let column = |name: &str, kind: Kind, cells: Vec<Cell>| Column { cells, ..Column::new(name, kind) };
+        let wide = || column("ends", Kind::Figures, vec!["4.38 (3.11–5.20)".into(), "4.38 (3.11–5.20)".into()]);
+        let mut columns = vec![column("of", Kind::Words, vec![Cell::Tall(2, "CPU of the sender".into()), Cell::Covered])];
+        columns.extend((0..8).map(|_| wide()));
+        columns.push(column("r²", Kind::Figures, vec![Cell::Tall(2, "0.98".into()), Cell::Covered]));
+        let text = super::table(&Table::of_columns(columns), "", false, false).into_string();
+        assert!(text.contains("class=\"cards"), "{text}");
+        assert_eq!(
+            (text.matches("CPU of the sender").count(), text.matches("0.98").count(), text.matches("again").count()),
+            (2, 2, 2),
+            "{text}"
+        );
+        // Next to each other nothing is said twice.
+        let narrow = Table::of_columns(vec![column("of", Kind::Words, vec![Cell::Tall(2, "CPU".into()), Cell::Covered]), wide()]);
+        assert_eq!(super::table(&narrow, "", false, false).into_string().matches("CPU").count(), 1);
     }
 
     #[test]

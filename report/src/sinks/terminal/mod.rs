@@ -48,11 +48,14 @@ fn masthead(page: &mut Page, masthead: &Masthead) {
             } else {
                 page.text(&grade)
             }
-            if let Some(command) = answer.command() {
-                page.command(command);
-            }
             for one in answer.do_not_use.iter().filter(|_| answer.grade != Grade::DoNotUse) {
                 page.red(&format!("Do not use {}: {}.", one.figure, one.reason));
+            }
+            if let Some(next) = answer.next_line() {
+                page.text(&next);
+            }
+            if let Some(command) = answer.command() {
+                page.command(command);
             }
         }
         None if !masthead.heading.is_empty() => page.heading(&masthead.heading),

@@ -13,7 +13,7 @@ use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 pub const LEAST_SHARE: f64 = 0.03;
 
 /// The bar of a receipt; none where nothing was sampled.
-pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
+pub fn block(program: &str, state: &State, unit: &str, place: usize) -> Option<Block> {
     let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
     let parts = parts(receipt);
     let sum: f64 = parts.iter().map(|part| part.amount).sum();
@@ -21,9 +21,9 @@ pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
     let cpu = format!("{} ({} at 95 %)", time(receipt.cpu.value), figure::time_range(&receipt.cpu, time));
     Block::charts([Chart::Breakdown(Breakdown {
         id: format!("parts-{place}"),
-        title: "One request, by layer".to_owned(),
-        caption: format!("CPU time of {program} per request: {cpu}. The parts add up to {}.", time(sum)),
-        alt: format!("CPU time of a request of {program}: {}.", named.join(", ")),
+        title: format!("One {unit}, by layer"),
+        caption: format!("CPU time of {program} per {unit}: {cpu}. The parts add up to {}.", time(sum)),
+        alt: format!("CPU time of a {unit} of {program}: {}.", named.join(", ")),
         parts,
     })])
 }

@@ -35,7 +35,7 @@ struct Portion {
 
 /// Where a request's CPU time goes, the dearest layers first, what it exchanges and what it waits for; empty where
 /// its samples bear no rows.
-pub fn at_a_glance(state: &State) -> Vec<Block> {
+pub fn at_a_glance(state: &State, of: &str) -> Vec<Block> {
     let Some(receipt) = state.receipt().filter(|_| state.sampled(Work::Network).is_some()) else { return Vec::new() };
     let (factor, unit) = unit_of(receipt.cpu.value);
     let share = |ns: f64| percent(ns / receipt.cpu.value);
@@ -62,7 +62,7 @@ pub fn at_a_glance(state: &State) -> Vec<Block> {
     let rest = rest.filter(|(_, ns)| *ns >= LEAST_SHARE * receipt.cpu.value).map(|(name, ns)| plain(name, ns));
     let others = (others > 0.0).then(|| plain("others", others));
     let portions: Vec<Portion> = layers.iter().map(layer).chain(others).chain(rest).collect();
-    let head = format!("a request, {unit}");
+    let head = format!("a {of}, {unit}");
     let table = Rows::of(&portions)
         .words("", |row| row.name.as_str())
         .figures((head.as_str(), 12, ["", head.as_str()]), |row| row.figure.as_str())
@@ -72,11 +72,11 @@ pub fn at_a_glance(state: &State) -> Vec<Block> {
         .figures(("ack", 6, ["", "ack"]), |row| row.ways[2].as_str())
         .table()
         .labelled("CPU time of a request by layer", "");
-    std::iter::once(table.into()).chain(Block::sentences(exchange(state).into_iter().chain(waits(receipt)))).collect()
+    std::iter::once(table.into()).chain(Block::sentences(exchange(state, of).into_iter().chain(waits(receipt)))).collect()
 }
 
 /// The usual exchange.
-fn exchange(state: &State) -> Option<String> {
+fn exchange(state: &State, of: &str) -> Option<String> {
     let usual = state.patterns.first()?;
     let sizes = usual.sends.iter().map(|size| whole(*size)).collect::<Vec<_>>().join(" + ");
     let given = match usual.sends.len() {
@@ -85,7 +85,7 @@ fn exchange(state: &State) -> Option<String> {
     };
     let share = percent(usual.count as f64 / state.exchanges.max(1) as f64);
     let taken = format!("{} B in {}", whole(usual.received), plural(u64::from(usual.receives), "read"));
-    Some(format!("A request takes {taken} and gives {given} ({share} of {}).", whole(state.exchanges)))
+    Some(format!("A {of} takes {taken} and gives {given} ({share} of {}).", whole(state.exchanges)))
 }
 
 /// What a request waits for.

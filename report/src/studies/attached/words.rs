@@ -35,14 +35,14 @@ pub fn short(program: &str, state: &State) -> String {
 }
 
 /// The answer.
-pub fn answer(program: &str, state: &State) -> Vec<Block> {
+pub fn answer(program: &str, state: &State, unit: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let ReceiptOutcome::Absent { reason } = &state.outcome {
         blocks.push(Block::Conclusion(Tone::Bad, format!("There is no receipt: {reason}.")));
     }
     let mut sentences = Vec::new();
     if let Some(cpu) = state.cpu {
-        sentences.push(format!("A request takes {} of CPU time ({} at 95 %).", time(cpu.value), figure::time_range(&cpu, time)));
+        sentences.push(format!("A {unit} takes {} of CPU time ({} at 95 %).", time(cpu.value), figure::time_range(&cpu, time)));
     }
     sentences.extend(composition(program, state));
     if let Some(receipt) = state.receipt().filter(|receipt| receipt.size.get() > 0) {
@@ -53,11 +53,11 @@ pub fn answer(program: &str, state: &State) -> Vec<Block> {
         ));
     }
     if let (Some(rate), Some(busy)) = (state.rate, state.busy) {
-        sentences.push(format!("It answered {} requests/s and kept {:.2} CPUs busy.", count(rate.value), busy.value));
+        sentences.push(format!("It answered {} {unit}s/s and kept {:.2} CPUs busy.", count(rate.value), busy.value));
     }
     if let Some(elsewhere) = state.elsewhere {
         sentences.push(format!(
-            "Softirqs of the network in other programs and in idle time took {} per request on the CPUs that it may use: what they did for {program} is part of that.",
+            "Softirqs of the network in other programs and in idle time took {} per {unit} on the CPUs that it may use: what they did for {program} is part of that.",
             time(elsewhere.value)
         ));
     }
@@ -144,7 +144,7 @@ mod tests {
         ];
         for (footing, sentence, line) in cases {
             let state = state(footing);
-            let blocks = format!("{:?}", answer("redis", &state));
+            let blocks = format!("{:?}", answer("redis", &state, "request"));
             assert!(blocks.contains(sentence) && blocks.contains("A request takes 12.0 µs of CPU time"), "{blocks}");
             assert!(!blocks.contains("84 %"), "{blocks}");
             assert!(short("redis", &state).contains(line), "{}", short("redis", &state));

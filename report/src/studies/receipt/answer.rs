@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use analysis::group_by;
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
 use attribution::Layer;
+use model::Bytes;
 use model::order::{Gather, Order};
 
 use super::tables::{self, Line};
@@ -25,17 +26,29 @@ const ROUTINES: usize = 3;
 pub fn blocks(study: &ReceiptStudy) -> Vec<Block> {
     let piece = |(name, ends): (&str, Vec<&SeriesReceipt>)| {
         let costliest = ends.iter().map(|end| Block::Aside(costliest(end).into()));
-        Block::piece(name, std::iter::once(table(&ends).into()).chain(costliest))
+        Block::piece(name, std::iter::once(table(&ends, lead(study, name)).into()).chain(costliest))
     };
     let (tone, sums) = words::sums(study);
     let close = Block::Conclusion(tone, format!("{sums} {}", words::observer(study)));
-    group_by(&study.series, |one| one.series.as_str()).into_iter().map(piece).chain([close]).collect()
+    series(study).into_iter().map(piece).chain([close]).collect()
 }
 
-/// The piece of the first series.
+/// The series with their ends, that of the headline first.
+fn series(study: &ReceiptStudy) -> Vec<(&str, Vec<&SeriesReceipt>)> {
+    let mut all = group_by(&study.series, |one| one.series.as_str());
+    all.order_by_key(|(name, _)| lead(study, name).is_none());
+    all
+}
+
+/// The size of the headline, of its own series.
+fn lead(study: &ReceiptStudy, name: &str) -> Option<Bytes> {
+    study.lead().filter(|(series, _)| *series == name).map(|(_, size)| size)
+}
+
+/// The piece of the series of the headline.
 pub fn first(study: &ReceiptStudy) -> Option<Block> {
-    let (name, ends) = group_by(&study.series, |one| one.series.as_str()).into_iter().next()?;
-    Some(Block::piece(name, [table(&ends).into()]))
+    let (name, ends) = series(study).into_iter().next()?;
+    Some(Block::piece(name, [table(&ends, lead(study, name)).into()]))
 }
 
 /// A row of the table of a series.
@@ -48,8 +61,9 @@ enum Row {
     Cpu,
 }
 
-/// Layers by end, the costliest first.
-fn table(ends: &[&SeriesReceipt]) -> Table {
+/// Layers by end, the costliest first: at the size of the headline, where it is of this series, else at the least; and at
+/// the largest.
+fn table(ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
     let mut largest: BTreeMap<Layer, (f64, bool)> = BTreeMap::new();
     for row in ends.iter().flat_map(|end| &end.layers.rows) {
         let (share, is_borne) = largest.entry(row.key).or_default();
@@ -73,11 +87,13 @@ fn table(ends: &[&SeriesReceipt]) -> Table {
         let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain(unsampled).chain([Row::Billed, Row::Cpu]);
         let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).into_map();
         lines.insert(Row::Other, tables::sum_of_layers(end, &others));
-        let mut places = vec![0, end.columns.len().saturating_sub(1)];
+        let last = end.columns.len().saturating_sub(1);
+        let lead = end.columns.iter().position(|column| Some(column.size) == lead).filter(|place| *place < last);
+        let mut places = vec![lead.unwrap_or(0), last];
         places.dedup();
         columns.extend(places.into_iter().map(|place| {
             let size = format!("{} B", number::whole(end.columns[place].size.get()));
-            let head = (format!("{}, {size}", words::title(end.role)), if place == 0 { 9 } else { 8 }, [end.role.to_string(), size]);
+            let head = (format!("{}, {size}", words::title(end.role)), if place == last { 8 } else { 9 }, [end.role.to_string(), size]);
             let cell = |row: &Row| {
                 lines.get(row).and_then(|line| line.cells.get(place)?.as_ref()).map_or(Cell::Nothing, |entry| written(entry, *row))
             };

@@ -69,7 +69,7 @@ impl Flames {
         let sizes = series.columns.iter().map(|column| column.size);
         let (sizes, profiles): (Vec<Bytes>, Vec<Profile>) =
             sizes.filter_map(|size| Some((size, self.profile(study, series, size)?))).unzip();
-        let usual = usual(series, &sizes).and_then(|usual| sizes.iter().position(|size| *size == usual))?;
+        let usual = series.usual(&sizes).and_then(|usual| sizes.iter().position(|size| *size == usual))?;
         let rivals: Vec<String> = if profiles.len() > 1 { profiles.iter().map(|one| one.name.clone()).collect() } else { Vec::new() };
         let choice = |(column, one): (usize, &Profile)| Choice { name: one.name.clone(), column, rivals: (0..rivals.len()).collect() };
         let choices = profiles.iter().enumerate().map(choice).collect();
@@ -83,7 +83,7 @@ impl Flames {
         let both = |size: Bytes| Some((size, ours.profile(series, size)?, theirs.profile(before, size)?));
         let all: Vec<_> = series.columns.iter().filter_map(|column| both(column.size)).collect();
         let sizes: Vec<Bytes> = all.iter().map(|(size, ..)| *size).collect();
-        let usual = usual(series, &sizes).and_then(|usual| sizes.iter().position(|size| *size == usual))?;
+        let usual = series.usual(&sizes).and_then(|usual| sizes.iter().position(|size| *size == usual))?;
         let choice = |(column, size): (usize, &Bytes)| Choice { name: bytes(*size), column, rivals: vec![sizes.len() + column] };
         let choices = sizes.iter().enumerate().map(choice).collect();
         let (now, then): (Vec<Profile>, Vec<Profile>) = all.into_iter().map(|(_, now, then)| (now, then)).unzip();
@@ -161,13 +161,6 @@ fn title(series: &SeriesReceipt) -> String {
 
 fn bytes(size: Bytes) -> String {
     format!("{} B", number::whole(size.get()))
-}
-
-/// The largest of some sizes that one frame carries, where a boundary of the series says it; else the smallest.
-pub fn usual(series: &SeriesReceipt, sizes: &[Bytes]) -> Option<Bytes> {
-    let frame = series.boundaries.iter().find(|boundary| ["MSS", "MTU"].contains(&boundary.name.as_str()));
-    let within = frame.and_then(|frame| sizes.iter().rev().find(|size| **size <= frame.last));
-    within.or(sizes.first()).copied()
 }
 
 /// A graph without bars.

@@ -17,7 +17,7 @@ pub mod tables;
 mod words;
 
 pub use flame::Flames;
-pub(crate) use flame::{Counted, MOST_BYTES as MOST_FLAMES, Side, counted, differences, one as one_flame, usual};
+pub(crate) use flame::{Counted, MOST_BYTES as MOST_FLAMES, Side, counted, differences, one as one_flame};
 pub use rules::document as shares_of_rules;
 pub use words::no_receipt;
 

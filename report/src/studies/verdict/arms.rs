@@ -77,7 +77,11 @@ impl Figures<'_> {
                 Some(3) => Tone::Bad,
                 _ => Tone::Open,
             };
-            let grade = std::iter::once(answer.grade_line()).chain(answer.command().map(str::to_owned)).collect::<Vec<_>>().join(" ");
+            let grade = std::iter::once(answer.grade_line())
+                .chain(answer.next_line())
+                .chain(answer.command().map(str::to_owned))
+                .collect::<Vec<_>>()
+                .join(" ");
             [Block::Conclusion(tone, answer.headline.clone()), Block::Aside(grade.into())]
         };
         let mut blocks: Vec<Block> = answer.map(conclusion).into_iter().flatten().collect();

@@ -34,7 +34,7 @@ pub fn section(study: &WayStudy) -> Section {
 fn part(series: &WaySeries) -> Part {
     let base = series.ways[0].name();
     let costs = table(series, "CPU of both ends a message", |way, size| interval::narrow(way.cost_ns[size].as_ref(), number::time));
-    let shares = |title: String| table(series, &format!("{title}; {SAME} no difference shown"), share);
+    let shares = |title: String| table(series, &format!("{title}; {SAME} not shown to differ"), share);
     // Ratios of rounds that the ways share are known better than costs.
     let [first, second] = match series.woven {
         true => [shares(format!("CPU of both ends a message, as a share of {base}")), costs],
@@ -74,7 +74,7 @@ fn share(way: &Way, size: usize) -> String {
         return number::tight(&number::percent(base.value));
     }
     let same = found.and_then(|found| found.interval).is_some_and(|ends| ends.low <= 1.0 && 1.0 <= ends.high);
-    format!("{}{}", interval::narrow(found, number::percent), if same { SAME } else { "" })
+    format!("{}{}", interval::share(found), if same { SAME } else { "" })
 }
 
 /// How ratios of woven ways are measured, and which ways are measured in turn.
@@ -161,7 +161,7 @@ fn table(series: &WaySeries, title: &str, cell: impl Fn(&Way, usize) -> String) 
 fn lines(series: &WaySeries) -> Option<Table> {
     let known: Vec<(&Way, &WayLine)> = series.ways.iter().filter_map(|way| Some((way, way.line.as_ref()?))).collect();
     let row = |(way, line): &(&Way, &WayLine)| {
-        let share = |estimate| interval::narrow(Some(estimate), number::percent);
+        let share = |estimate| interval::share(Some(estimate));
         let time = |estimate| interval::narrow(Some(estimate), number::time);
         vec![way.name(), time(&line.message_ns), share(&line.message_of_base), time(&line.byte_ns), share(&line.byte_of_base)]
     };

@@ -144,6 +144,7 @@ fn blank(cell: &Cell) -> CellResult {
         cell: cell.clone(),
         trials: 9,
         metrics: BTreeMap::new(),
+        sender_per_delivered: None,
         latency: None,
         uncorrected: None,
         lateness: None,
