@@ -81,6 +81,10 @@ pub fn of(analysis: &Analysis) -> Answer {
     let question = format!("receipt, {} of {}", message(cell.cell.test), size(cell.cell.size));
     let ends: Vec<(&str, &Receipt)> =
         [Role::Sender, Role::Receiver].into_iter().filter_map(|role| Some((role.name(), cell.end(role).outcome.receipt()?))).collect();
+    // A receipt is of one message on its way.
+    if analysis.cells.iter().any(|one| one.cell == cell.cell && one.is_lossy()) {
+        reason += "; lost datagrams are not counted";
+    }
     let subject = format!("One {} of {}", message(cell.cell.test), size(cell.cell.size));
     let sum: f64 = ends.iter().map(|(_, receipt)| receipt.cpu.value).sum();
     let each: Vec<String> =

@@ -124,7 +124,7 @@ fn sentence(series: &WaySeries, is_one_of_several: bool) -> String {
         let cost = range(costs, time).map_or_else(String::new, |cost| format!(", {cost} of CPU (both ends)"));
         let share = share(series, stretch).map_or_else(String::new, |share| format!(", {share}"));
         let ties = series.cheapest[stretch.first].as_ref().map_or(0, |cheapest| cheapest.ties.len());
-        let apart = if stretch.apart { String::new() } else { format!(" (not apart from {})", others(series, stretch, ties)) };
+        let apart = if stretch.apart { String::new() } else { format!(", not apart from {}", others(series, stretch, ties)) };
         format!("{}{at}{}{share}{apart}", way.name(), if whole { cost } else { String::new() })
     };
     let subject = if is_one_of_several { test(series) } else { format!("{}, {}", test(series), span(&series.sizes)) };

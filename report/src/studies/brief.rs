@@ -199,17 +199,20 @@ fn sweep(groups: &[Group]) -> Vec<Block> {
     blocks
 }
 
+/// A column of a table of streams: its name, and the figure of a cell.
+type OfStream = (&'static str, fn(&CellResult) -> Option<&Estimate>);
+
 /// What a table of streams has of a cell: CPU time of both ends and of each per message that arrived, else its time.
-fn shown(streams: &[&Group]) -> Vec<(&'static str, fn(&CellResult) -> Option<&Estimate>)> {
-    let all: [(&str, fn(&CellResult) -> Option<&Estimate>); 3] = [
+fn shown(streams: &[&Group]) -> Vec<OfStream> {
+    let all: [OfStream; 3] = [
         ("both ends", |cell| cell.cpu_per_delivered()[0]),
         ("sender", |cell| cell.cpu_per_delivered()[1]),
         ("receiver", |cell| cell.cpu_per_delivered()[2]),
     ];
     let cells = || streams.iter().flat_map(|group| &group.cells);
     let known: Vec<_> = all.into_iter().filter(|(_, of)| cells().any(|cell| of(cell).is_some())).collect();
-    let time: fn(&CellResult) -> Option<&Estimate> = |cell| metric(cell, Metric::TimePerMessageNs);
-    if known.is_empty() { vec![("time", time)] } else { known }
+    let time: OfStream = ("time", |cell| metric(cell, Metric::TimePerMessageNs));
+    if known.is_empty() { vec![time] } else { known }
 }
 
 /// The figure that a message is the denominator of, in the head of a table: `CPU per message that arrived`.

@@ -55,17 +55,18 @@ fn ends(analysis: &Analysis, group: &Group, place: usize, more: usize) -> Option
         let series = usize::from(end == "both ends");
         Trace { hollow: end == "receiver", ..Trace::measured(end, series, group.cells.iter().filter_map(point), NS, number::time) }
     };
-    let arrived = if group.cells.iter().any(|cell| cell.is_lossy()) { " that arrived" } else { "" };
+    let is_lossy = group.cells.iter().any(|cell| cell.is_lossy());
+    let per_message = if is_lossy { "CPU time per message that arrived" } else { "CPU time per message" };
     let sizes = || group.cells.iter().map(|cell| cell.cell.size.get());
     let landmarks = charts::landmarks(analysis, &[(place, group)]);
     let more = if more > 0 { format!(" {} more below.", words::series(more as u64)) } else { String::new() };
     Some(Figure {
         id: format!("cpu-{place}").into(),
         title: group.name.clone().into(),
-        caption: format!("CPU time of both ends and of each, per message{arrived}: medians and 95 % intervals.{more}"),
+        caption: format!("Both ends together, and each: medians and 95 % intervals.{more}"),
         alt: described(group),
         sizes: Some(SizeAxis { landmarks, ..SizeAxis::over(sizes().min()?, sizes().max()?) }),
-        panels: vec![Panel::of("CPU time per message", "s")],
+        panels: vec![Panel::of(per_message, "s")],
         traces: ENDS.into_iter().map(trace).filter(|trace| !trace.is_empty()).collect(),
     })
 }

@@ -57,9 +57,13 @@ fn ended(analysis: &Analysis) -> String {
         1 => "once".to_owned(),
         more => format!("{} times", number::whole(more.into())),
     };
+    let arms = match analysis.run.plan.arms.len() {
+        0 => String::new(),
+        more => format!(" in each of {}", plural(more as u64, "arm")),
+    };
     match went_through(analysis) {
-        true => format!("{cases} was measured {times}: {} in all.", plural(analysis.trials, "trial")),
-        false => format!("{cases} was to be measured {times}: {}", trials(analysis)),
+        true => format!("{cases} was measured {times}{arms}: {}.", plural(analysis.trials, "trial")),
+        false => format!("{cases} was to be measured {times}{arms}: {}", trials(analysis)),
     }
 }
 

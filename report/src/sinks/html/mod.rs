@@ -24,6 +24,8 @@ use crate::words::{capital, plural};
 
 /// Digits of what is drawn.
 const DIGITS: usize = 6;
+/// Letters of a command's word that a narrow screen has room for.
+const LONGEST_WORD: usize = 36;
 /// Meanings of more letters than these stand side by side in wider columns.
 const LONG_MEANING: usize = 80;
 
@@ -89,7 +91,17 @@ fn answer(one: &Answer, warnings: usize) -> Markup {
             p .invalid { strong { "Do not use " (invalid.figure) ":" } " " (invalid.reason) ". " (invalid.remedy) }
         }
         @if let Some(next) = one.next_line() {
-            p .next { (unbroken(&next)) @if let Some(command) = one.command() { code { (command) } } }
+            p .next { (unbroken(&next)) @if let Some(command) = one.command() { code { (self::command(command)) } } }
+        }
+    }
+}
+
+/// A command whose words do not break, but where one is wider than a narrow screen.
+fn command(text: &str) -> Markup {
+    html! {
+        @for (place, word) in text.split(' ').enumerate() {
+            @if place > 0 { " " }
+            @if word.chars().count() <= LONGEST_WORD { span .whole { (word) } } @else { (word) }
         }
     }
 }
