@@ -156,10 +156,10 @@ fn presets() -> String {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hosts")]
 pub struct RemoteArgs {
-    /// Put host a or b on another machine. With an agent there: b=db1, a=192.0.2.1:7000,
-    /// b=[2001:db8::1]. With a command that gives a shell there: b=ssh:USER@db1, b=slurm:NODE,
-    /// b=kubectl:POD, b='cmd:ANY COMMAND'. Append ,data=ADDRESS if messages take another address. May
-    /// be given for both hosts, and for a2, a3, ... if many send to b at once (b2, b3, ...: a sends to many)
+    /// Put host a or b on another machine: b=db1, a=192.0.2.1:7000 or b=[2001:db8::1] with an agent
+    /// there. With a command that gives a shell there: b=ssh:USER@db1, b=slurm:NODE, b=kubectl:POD,
+    /// b='cmd:ANY COMMAND'. Append ,data=ADDRESS if messages take another address. May be given for
+    /// both hosts, and for a2, a3, ... if many send to b at once (b2, b3, ...: a sends to many)
     #[arg(long, value_name = "NAME=PLACE", value_parser = parse_host)]
     pub host: Vec<(String, HostPlace)>,
     /// When an agent is lost: go-on (only the running trial is lost; --resume measures it again) or

@@ -13,7 +13,7 @@ use super::study::{AccessArgs, LinkArgs};
 #[derive(Debug, Args)]
 pub struct WorkloadArgs {
     /// Workloads: W1 to W5 (the default), or files with the columns message_bytes,cumulative_fraction.
-    /// Or one FILE.toml of `nettoll attach --workload`, whose exchanges are sent over loopback
+    /// Or one FILE.toml that `nettoll attach` wrote, whose exchanges are sent over loopback
     #[arg(value_name = "NAME|FILE")]
     pub workloads: Vec<String>,
     /// Predict from the sizes of this run: its directory, a unique part of its name, @-1 (latest) or
