@@ -157,9 +157,10 @@ fn different_times(measured: &Measured) -> Vec<Warning> {
     let [sender, receiver] = [&measured.sender, &measured.receiver].map(|end| end.window.length());
     let least = |length: Nanos| length.get() as f64 * Windows::LEAST;
     let error_ns = measured.clock.map_or(0, |clock| clock.error_ns);
-    // Of several machines those of the receivers count.
-    let longer = if measured.peers.is_empty() { sender.max(receiver) } else { receiver };
-    let apart = overlap_ns as f64 + (error_ns as f64) < least(longer);
+    // Of several machines the receivers' windows count, which are of one clock where one receives.
+    let apart = measured
+        .peers_overlap()
+        .map_or_else(|| overlap_ns as f64 + (error_ns as f64) < least(sender.max(receiver)), |share| share < Windows::LEAST);
     let short = |end: &EndReport| (end.role, end.window.length());
     let mut found = Vec::from_iter(apart.then_some(Warning::WindowsApart { overlap_ns, sender, receiver }));
     let short = [&measured.sender, &measured.receiver].map(short).into_iter().filter(|(_, length)| (length.get() as f64) < least(asked));

@@ -5,25 +5,19 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 use sha2::{Digest, Sha256};
 
-use crate::emulator::Interface;
-
 /// The guest's first process.
 pub const PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
 /// The plugin for QEMU from 9.2, deflated: half its size.
-const PLUGIN_NEW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-new.so"));
+pub const PLUGIN_NEW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-new.so"));
 /// The plugin for QEMU up to 8.2, likewise.
-const PLUGIN_OLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-old.so"));
+pub const PLUGIN_OLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-old.so"));
 /// The licence of the plugin: GPL-2.0-or-later.
 pub const PLUGIN_LICENCE: &str = include_str!("../plugin/LICENSE");
 
-/// The plugin for an interface; nothing where the program was built for another kind of machine.
-pub fn plugin(interface: Interface) -> Vec<u8> {
-    let packed = match interface {
-        Interface::Old => PLUGIN_OLD,
-        Interface::New => PLUGIN_NEW,
-    };
+/// A plugin as it was packed; nothing where the program was built for another kind of machine.
+pub fn unpacked(plugin: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    match ZlibDecoder::new(packed).read_to_end(&mut bytes) {
+    match ZlibDecoder::new(plugin).read_to_end(&mut bytes) {
         Ok(_) => bytes,
         Err(_) => Vec::new(),
     }
@@ -36,13 +30,12 @@ pub fn hash(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PROBE, plugin};
-    use crate::emulator::Interface;
+    use super::{PLUGIN_NEW, PLUGIN_OLD, PROBE, unpacked};
 
     #[test]
     fn plugins_are_carried_whole() {
-        let [new, old] = [Interface::New, Interface::Old].map(plugin);
-        assert_ne!(new, old);
+        let [new, old] = [PLUGIN_NEW, PLUGIN_OLD].map(unpacked);
+        assert_eq!(new != old, !PROBE.is_empty());
         for plugin in [new, old] {
             // A shared object, with the function by which QEMU starts it.
             assert_eq!(plugin.starts_with(b"\x7fELF"), !PROBE.is_empty());

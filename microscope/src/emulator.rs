@@ -149,7 +149,10 @@ impl Emulator {
 
     /// The plugin for its interface.
     pub fn plugin(&self) -> Vec<u8> {
-        embedded::plugin(self.interface)
+        embedded::unpacked(match self.interface {
+            Interface::Old => embedded::PLUGIN_OLD,
+            Interface::New => embedded::PLUGIN_NEW,
+        })
     }
 }
 

@@ -88,7 +88,9 @@ fn three_machines_share_the_way_to_one() -> Result<(), Skip> {
         assert_whole(&record, &measured, Role::Sender);
         lost += measured.sender.total.messages - measured.receiver.total.messages;
         trials += 1;
-        assert!(measured.sender_host.udp.out_datagrams >= measured.sender.total.messages, "the counters of all senders");
+        // The router's own datagrams are dropped before they leave it.
+        let udp = measured.sender_host.udp;
+        assert!(udp.out_datagrams + udp.sndbuf_errors >= measured.sender.total.messages, "the counters of all senders: {udp:?}");
         assert!(measured.receiver_host.udp.in_datagrams < measured.receiver.total.messages * 3 / 2, "host b is counted once");
     }
     assert_eq!(trials, 4);
