@@ -32,6 +32,10 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let place = args.html.place("compare.html")?;
     let found = |Side(words): &Side| Ok(Side(words.iter().map(|word| args.directory.find(word)).collect::<Result<_, Failure>>()?));
     let named: Vec<Side> = args.runs.iter().map(found).collect::<Result<_, Failure>>()?;
+    let is_other = |path: &PathBuf| store::is_attached(path) || store::is_recording(path) || store::is_exact(path);
+    if !args.gate.has_usual_metrics() && named.iter().flat_map(|Side(paths)| paths).any(is_other) {
+        return Err(Failure::misuse("--gate chooses among metrics of studies; what is compared here has one figure: leave it out"));
+    }
     if named.iter().flat_map(|Side(paths)| paths).any(|path| store::is_attached(path)) {
         return attach::compare(&named, args, rules.as_ref(), place.as_deref());
     }

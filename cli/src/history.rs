@@ -1,7 +1,7 @@
 //! `nettoll history`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::report::history as told;
 use analysis::history::{HistoryCollector, HistoryRun};
@@ -12,16 +12,25 @@ use store::{Listed, Moment, RunReader};
 
 use crate::args::HistoryArgs;
 use crate::exit::{Exit, Failure};
-use crate::{output, report, version};
+use crate::{output, report, top, version};
+
+/// The word for recordings of `nettoll top`.
+const RECORDINGS: &str = "top";
 
 /// Tells how a metric went over all runs of a study on one machine.
 ///
 /// # Errors
 /// Runs of several machines, no run at all, one that cannot be read.
 pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
+    let listed = store::list(&args.runs.directory)?;
+    if is_of_recordings(&listed, args) {
+        let recordings: Vec<PathBuf> = store::paths(&args.runs.directory)?.into_iter().filter(|path| store::is_recording(path)).collect();
+        if !recordings.is_empty() {
+            return top::recording::history(&recordings, args);
+        }
+    }
     let place = args.html.place("history.html")?;
     let since = args.since.as_ref().map(|word| args.runs.find(word)).transpose()?;
-    let listed = store::list(&args.runs.directory)?;
     let mut notes = unread(&listed);
     let known = known(&listed, since.as_deref(), args)?;
     let newest = known.last().ok_or_else(|| none(args))?;
@@ -56,6 +65,15 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
         output::write(&format!("\nReport: {}", place.display()))?;
     }
     Ok(if history.worse { Exit::Against } else { Exit::Done })
+}
+
+/// True where recordings of `nettoll top` are meant: by their name, which a study of that name has first, or where no study has run.
+fn is_of_recordings(listed: &[Listed], args: &HistoryArgs) -> bool {
+    let mut studies = listed.iter().filter_map(|one| one.run.as_ref().ok()).map(|run| run.plan.name.as_str());
+    match &args.study {
+        Some(name) => name == RECORDINGS && studies.all(|study| study != RECORDINGS),
+        None => listed.is_empty(),
+    }
 }
 
 /// A run of the study.

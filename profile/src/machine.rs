@@ -10,19 +10,25 @@ use sys::{errno_name, refused_call};
 
 use crate::fold::Names;
 use crate::perf;
-use crate::sampler::record::{Malformed, Record, Records};
-use crate::sampler::{SamplerEvents, Settings, Target, open_events};
+use crate::sampler::record::{Malformed, Record, Records, Sample};
+use crate::sampler::{Layout, RING_MEMORY, RING_SIZE, SamplerEvents, Settings, Target, open_events};
 use crate::symbols::Symbols;
 
 const MECHANISM: &str = "samples of every CPU";
 /// Time for which rings have room: drained once a second, with room for a reader that is kept waiting.
 const ROOM: Nanos = Nanos::from_millis(4_000);
+/// The least, where locked memory is short: of the usual samples several times as long.
+const LEAST_ROOM: Nanos = Nanos::from_millis(1);
+/// Looks in a row after which an empty ring is taken for that of an event that is gone.
+const MOST_SILENT: u32 = 5;
 
 /// The samplers of all CPUs.
 #[derive(Debug)]
 pub struct MachineSampler {
     period: Nanos,
-    cpus: Vec<(u32, SamplerEvents)>,
+    /// Time for which each ring has room, with samples as long as they can be.
+    room: Nanos,
+    cpus: Vec<CpuSampler>,
 }
 
 /// One sample.
@@ -54,26 +60,45 @@ pub struct Drained {
     pub lost: u64,
 }
 
+/// The sampler of one CPU.
+#[derive(Debug)]
+struct CpuSampler {
+    cpu: u32,
+    events: SamplerEvents,
+    /// Looks in a row that found nothing in its ring.
+    silent: u32,
+}
+
 impl MachineSampler {
     /// Opens an event on each CPU that is online, without starting; `tie` sees each. Samples are `period` apart.
     ///
+    /// Where locked memory is short, all rings are as long as leaves some for each: one that took all that it wants would
+    /// leave none to the next.
+    ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(period: Nanos, tie: impl FnMut(BorrowedFd) -> Result<(), Refusal>) -> Result<Self, Refusal> {
-        let mut this = Self { period, cpus: Vec::new() };
-        this.follow_cpus(tie)?;
-        Ok(this)
+    pub fn open(period: Nanos, mut tie: impl FnMut(BorrowedFd) -> Result<(), Refusal>) -> Result<Self, Refusal> {
+        let mut room = ROOM;
+        loop {
+            let mut this = Self { period, room, cpus: Vec::new() };
+            match this.follow_cpus(&mut tie) {
+                Err(refusal) if room > LEAST_ROOM && [RING_SIZE, RING_MEMORY].contains(&refusal.what.as_str()) => {
+                    room = Nanos::new(room.get() / 2);
+                }
+                opened => return opened.map(|_| this),
+            }
+        }
     }
 
     /// The mean distance of samples: CPUs differ by less than 0.6 %.
     pub fn period(&self) -> Nanos {
-        let sum = self.cpus.iter().fold(0, |sum: u64, (_, events)| sum.saturating_add(events.period));
+        let sum = self.cpus.iter().fold(0, |sum: u64, one| sum.saturating_add(one.events.period));
         Nanos::new(sum / self.cpus.len().max(1) as u64)
     }
 
     /// The sampling event of each CPU.
     pub fn events(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.cpus.iter().flat_map(|(_, events)| &events.places).map(|place| place.leader.as_fd())
+        self.cpus.iter().flat_map(|one| &one.events.places).map(|place| place.leader.as_fd())
     }
 
     /// Starts every event.
@@ -84,18 +109,20 @@ impl MachineSampler {
         self.events().try_for_each(start)
     }
 
-    /// Samples CPUs that came, and forgets those that went, which `tie` sees first. Returns whether any did.
+    /// Samples CPUs that came, which `tie` sees first, and forgets those that went: take what their rings hold before. A CPU
+    /// that went and came between two looks has lost its event; so one whose ring stays empty gets another. Returns
+    /// whether there was any change.
     ///
     /// # Errors
     /// When the CPUs cannot be listed, or one cannot be sampled.
     pub fn follow_cpus(&mut self, mut tie: impl FnMut(BorrowedFd) -> Result<(), Refusal>) -> Result<bool, Refusal> {
         let online = online().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
         let before = self.cpus.len();
-        self.cpus.retain(|(cpu, _)| online.contains(cpu));
-        let mut changed = self.cpus.len() != before;
         let running = before > 0;
+        self.cpus.retain(|one| online.contains(&one.cpu) && one.silent < MOST_SILENT);
+        let mut changed = self.cpus.len() != before;
         for cpu in &online {
-            if self.cpus.iter().any(|(known, _)| known == cpu) {
+            if self.cpus.iter().any(|known| known.cpu == *cpu) {
                 continue;
             }
             let target = Target::Cpu { cpu: *cpu, process: std::process::id() };
@@ -104,19 +131,41 @@ impl MachineSampler {
                 period: self.period.get(),
                 cpu: Some(*cpu),
                 samplers: online.len(),
-                ..Settings::new(target, ROOM)
+                ..Settings::new(target, self.room)
             };
-            let (events, _) = open_events(&settings)?;
+            let (events, notes) = open_events(&settings)?;
+            if let Some(short) = notes.into_iter().find(|note| note.what == RING_SIZE && !running && self.room > LEAST_ROOM) {
+                return Err(short);
+            }
             for place in &events.places {
                 tie(place.leader.as_fd())?;
                 if running {
                     start(place.leader.as_fd())?;
                 }
             }
-            self.cpus.push((*cpu, events));
+            self.cpus.push(CpuSampler { cpu: *cpu, events, silent: 0 });
             changed = true;
         }
         Ok(changed)
+    }
+
+    /// Takes what the rings hold, ring by ring, as the kernel wrote it.
+    ///
+    /// # Errors
+    /// When a ring is not what the kernel promises.
+    pub fn take_rings(&mut self) -> Result<Vec<Vec<u8>>, Refusal> {
+        let mut rings = Vec::with_capacity(self.cpus.len());
+        for one in &mut self.cpus {
+            one.silent = one.silent.saturating_add(1);
+            for place in &mut one.events.places {
+                let bytes = place.ring.take().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
+                if !bytes.is_empty() {
+                    one.silent = 0;
+                }
+                rings.push(bytes);
+            }
+        }
+        Ok(rings)
     }
 
     /// Takes what the rings hold, with names.
@@ -124,32 +173,31 @@ impl MachineSampler {
     /// # Errors
     /// When a ring is not what the kernel promises.
     pub fn take(&mut self, symbols: &Symbols) -> Result<Drained, Refusal> {
-        let mut drained = Drained::default();
+        self.take_rings().map(|rings| Drained::of(&rings, symbols))
+    }
+}
+
+impl Drained {
+    /// Reads rings of a machine's samplers.
+    pub fn of(rings: &[Vec<u8>], symbols: &Symbols) -> Self {
+        // Samplers of whole CPUs by the clock read no counters.
+        let layout = Layout::default();
+        let mut drained = Self::default();
         let mut names = Names::default();
         let mut places: HashMap<(Vec<u32>, bool), u32> = HashMap::new();
-        for (_, events) in &mut self.cpus {
-            for place in &mut events.places {
-                let bytes = place.ring.take().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
-                for record in Records::new(&bytes, &events.layout) {
-                    match record {
-                        Ok(Record::Sample(sample)) => {
-                            let frames = if sample.user { Vec::new() } else { names.chain(&sample, symbols).0 };
-                            let next = places.len() as u32;
-                            let chain = *places.entry((frames, sample.user)).or_insert(next);
-                            drained.samples.push(MachineSample {
-                                cpu: sample.cpu,
-                                pid: sample.pid,
-                                tid: sample.tid,
-                                time: sample.time,
-                                chain,
-                            });
-                        }
-                        Ok(Record::Lost(count)) => drained.lost = drained.lost.saturating_add(count),
-                        Ok(_) => {}
-                        // It was taken, and says nothing.
-                        Err(Malformed::Content | Malformed::Length) => drained.lost += 1,
-                    }
+        for record in rings.iter().flat_map(|bytes| Records::new(bytes, &layout)) {
+            match record {
+                Ok(Record::Sample(sample)) => {
+                    let frames = if sample.user { Vec::new() } else { names.chain(&sample, symbols).0 };
+                    let next = places.len() as u32;
+                    let chain = *places.entry((frames, sample.user)).or_insert(next);
+                    let Sample { cpu, pid, tid, time, .. } = sample;
+                    drained.samples.push(MachineSample { cpu, pid, tid, time, chain });
                 }
+                Ok(Record::Lost(count)) => drained.lost = drained.lost.saturating_add(count),
+                Ok(_) => {}
+                // It was taken, and says nothing.
+                Err(Malformed::Content | Malformed::Length) => drained.lost += 1,
             }
         }
         drained.chains = vec![(Vec::new(), false); places.len()];
@@ -157,7 +205,7 @@ impl MachineSampler {
             drained.chains[place as usize] = chain;
         }
         drained.symbols = names.into_all();
-        Ok(drained)
+        drained
     }
 }
 

@@ -1,10 +1,12 @@
 //! Failures of a run directory, in words: what was tried, what the
 //! system answered, what to do.
 
+use std::ffi::OsStr;
 use std::io;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::layout;
 use crate::line::LONGEST_LINE;
 
 /// A run directory that could not be written or read.
@@ -94,16 +96,16 @@ pub enum StoreError {
         tool: Option<String>,
     },
     /// The file is there but is not what it should be.
-    #[error("{} is damaged: {reason}; the trials next to it are not touched by that", path.display())]
+    #[error("{} is damaged: {reason}; {} next to it are not touched by that", path.display(), neighbours(path))]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The fault.
         reason: String,
     },
-    /// The record of a trial is longer than a reader accepts. A fault of nettoll's own.
+    /// A line of a trial or of a window is longer than a reader accepts. A fault of nettoll's own.
     #[error(
-        "a trial record of {length} bytes is longer than the {LONGEST_LINE} that a reader accepts; this is a fault in nettoll, please report it"
+        "a line of {length} bytes is longer than the {LONGEST_LINE} that a reader accepts; this is a fault in nettoll, please report it"
     )]
     TooLong {
         /// In bytes.
@@ -147,6 +149,15 @@ fn remedy(answer: &io::Error) -> &'static str {
         ErrorKind::NotADirectory => "a part of the path is a file: check the path",
         ErrorKind::AlreadyExists => "something else has that name: move it away, or keep runs elsewhere",
         _ => "check the disk (`dmesg` may say more), or keep runs elsewhere",
+    }
+}
+
+/// What a damaged head of a run leaves whole.
+fn neighbours(path: &Path) -> &'static str {
+    match path.file_name().and_then(OsStr::to_str) {
+        Some(layout::RECORDING | layout::ATTACHED) => "the windows",
+        Some(layout::RUN) => "the trials",
+        _ => "the files",
     }
 }
 

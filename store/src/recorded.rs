@@ -32,7 +32,7 @@ const MOST_NAME_BYTES: usize = 64 << 20;
 /// How much a recording keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Age of the oldest window, in milliseconds; a file's windows go together.
+    /// Measured time of the windows after the oldest file, in milliseconds: a clock that is set makes no window old.
     pub time_ms: u64,
     /// Bytes of all windows.
     pub bytes: u64,
@@ -44,7 +44,7 @@ pub struct RecordingDirectory {
     path: PathBuf,
     id: String,
     limits: Limits,
-    /// Files of windows that are whole, the oldest first: number, end and bytes.
+    /// Files of windows that are whole, the oldest first: number, measured time in milliseconds and bytes.
     finished: VecDeque<(u64, u64, u64)>,
     current: Option<Current>,
     /// Number of the next file.
@@ -57,8 +57,10 @@ struct Current {
     file: File,
     path: PathBuf,
     number: u64,
-    /// Time of its first window and of its last.
-    times: [u64; 2],
+    /// Time of its first window.
+    first: u64,
+    /// Measured time of its windows.
+    measured: Nanos,
     /// Its length up to the end of the last whole line.
     whole: u64,
     names: HashMap<String, u32>,
@@ -120,12 +122,12 @@ impl RecordingDirectory {
         let most = (self.limits.bytes / FILES).max(1);
         // A clock that is set back starts a file as well.
         let full = |current: &Current| {
-            current.whole >= most || !(current.times[0]..current.times[0].saturating_add(FILE_TIME_MS)).contains(&window.time_ms)
+            current.whole >= most || !(current.first..current.first.saturating_add(FILE_TIME_MS)).contains(&window.time_ms)
         };
         if self.current.as_ref().is_some_and(full)
-            && let Some(Current { number, times, whole, .. }) = self.current.take()
+            && let Some(Current { number, measured, whole, .. }) = self.current.take()
         {
-            self.finished.push_back((number, times[1], whole));
+            self.finished.push_back((number, measured.get() / 1_000_000, whole));
         }
         let current = match &mut self.current {
             Some(current) => current,
@@ -133,22 +135,23 @@ impl RecordingDirectory {
                 let path = self.path.join(layout::RECORDED).join(file_name(self.next));
                 let file =
                     OpenOptions::new().append(true).create_new(true).open(&path).map_err(StoreError::refused("make the file", &path))?;
-                let times = [window.time_ms; 2];
-                let made = Current { file, path, number: self.next, times, whole: 0, names: HashMap::new() };
+                let (first, measured) = (window.time_ms, Nanos::default());
+                let made = Current { file, path, number: self.next, first, measured, whole: 0, names: HashMap::new() };
                 self.next += 1;
                 self.current.insert(made)
             }
         };
         current.append(window)?;
-        self.forget(window.time_ms)
+        self.forget()
     }
 
     /// Removes the oldest files while there is too much.
-    fn forget(&mut self, now_ms: u64) -> Result<(), StoreError> {
-        let current = self.current.as_ref().map_or(0, |current| current.whole);
-        while let Some((number, end, _)) = self.finished.front().copied() {
-            let bytes = self.finished.iter().map(|(.., bytes)| bytes).sum::<u64>() + current;
-            if bytes <= self.limits.bytes && now_ms.saturating_sub(end) <= self.limits.time_ms {
+    fn forget(&mut self) -> Result<(), StoreError> {
+        let (whole, measured) = self.current.as_ref().map_or((0, 0), |current| (current.whole, current.measured.get() / 1_000_000));
+        while let Some((number, own, _)) = self.finished.front().copied() {
+            let bytes = self.finished.iter().map(|(.., bytes)| bytes).sum::<u64>() + whole;
+            let later = self.finished.iter().map(|(_, measured, _)| measured).sum::<u64>() - own + measured;
+            if bytes <= self.limits.bytes && later <= self.limits.time_ms {
                 break;
             }
             let path = self.path.join(layout::RECORDED).join(file_name(number));
@@ -180,7 +183,7 @@ impl Current {
             return written;
         }
         self.whole += bytes.len() as u64;
-        self.times[1] = window.time_ms;
+        self.measured = Nanos::new(self.measured.get().saturating_add(window.elapsed.get()));
         Ok(())
     }
 

@@ -22,6 +22,8 @@ const BATCHES: usize = 24;
 const LEAST_BATCHES: usize = 4;
 /// The dearest units, in which steps are looked for.
 const MOST_STEPS: usize = 40;
+/// Parts of a recording that a step takes.
+pub const LEAST_PARTS: usize = stats::change::LEAST;
 /// Two-sided 95 % of a normal distribution.
 const Z: f64 = 1.96;
 /// Chance of naming a unit of two recordings that are alike, over all units.
@@ -136,7 +138,7 @@ impl Part {
 /// A recording whose windows come one after the other.
 #[derive(Debug)]
 pub struct Recorded {
-    /// What was recorded.
+    /// What was recorded; of several recordings of a machine the first.
     pub run: Recording,
     /// Lines that hold no window.
     pub damaged: u64,

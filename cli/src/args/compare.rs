@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::result::Metric;
-use analysis::verdict::{COMPARED, Gate};
+use analysis::verdict::{COMPARED, GATE, Gate};
 use clap::Args;
 use model::quantity::parse_share;
 
@@ -58,6 +58,16 @@ pub struct GateArgs {
 }
 
 impl GateArgs {
+    /// Returns whether its metrics are the usual ones.
+    pub fn has_usual_metrics(&self) -> bool {
+        self.gate == GATE
+    }
+
+    /// Returns whether the user wants nothing but what is usual.
+    pub fn is_usual(&self) -> bool {
+        self.has_usual_metrics() && self.threshold == analysis::verdict::THRESHOLD
+    }
+
     /// The gate.
     pub fn gate(&self) -> Gate {
         Gate { metrics: self.gate.clone(), threshold: self.threshold }

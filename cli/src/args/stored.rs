@@ -146,9 +146,9 @@ pub struct ExportForm {
 pub struct HistoryArgs {
     /// A metric: cpu (of both ends), time, sender-cpu, receiver-cpu, p50, p99 (of round
     /// trips), or any name of the CSV, such as goodput_bit_per_s
-    #[arg(value_name = "METRIC", default_value = "time", value_parser = metric)]
+    #[arg(value_name = "METRIC", default_value = USUAL_METRIC, value_parser = metric)]
     pub metric: Metric,
-    /// The study, by its name; without it the study of the latest run
+    /// The study, by its name, or top for recordings of nettoll top; without it the study of the latest run
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
     /// Label of each run: its date, the kernel of its hosts, or the commit of nettoll
@@ -156,7 +156,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "WHAT", default_value = "date", hide_possible_values = true)]
     pub by: By,
     /// The machine, if runs of several machines are stored: words from the description of its hardware.
-    /// For runs of several fleets, the fingerprint of the fleet
+    /// For runs of several fleets, the fingerprint of the fleet; for recordings, the host's name
     #[arg(long, value_name = "WORDS")]
     pub machine: Option<String>,
     /// The first run to use, for example after an accepted change: its directory, a unique part of its
@@ -172,6 +172,16 @@ pub struct HistoryArgs {
     /// JSON on standard output, also for failures
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
+}
+
+/// The metric of a history that names none.
+const USUAL_METRIC: &str = "time";
+
+impl HistoryArgs {
+    /// Returns whether the user wants no other metric and no other words for runs than the usual ones.
+    pub fn has_usual_form(&self) -> bool {
+        metric(USUAL_METRIC).is_ok_and(|usual| usual == self.metric) && self.by == By::Date
+    }
 }
 
 /// What names a run.

@@ -1,16 +1,17 @@
 //! Recordings of `nettoll top`: made while it runs, and what other commands do with them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::top::recording as pages;
 use analysis::top::{Machine, Recorded, RecordingsCompared, STRETCHES, UnitOutcome, recorded};
+use model::order::Order;
 use model::recording::{RECORDING_FORMAT, Recording};
 use model::{Bytes, Nanos};
 use store::{Limits, RecordingDirectory};
 
 use super::host;
-use crate::args::{CompareArgs, RecordArgs, ReportArgs, Side, TopArgs};
+use crate::args::{CompareArgs, HistoryArgs, RecordArgs, ReportArgs, Side, TopArgs};
 use crate::exit::{Exit, Failure};
 use crate::{output, version};
 
@@ -70,6 +71,9 @@ fn read(path: &Path) -> Result<Recorded, Failure> {
 /// # Errors
 /// A recording that cannot be read, flags that it has nothing for.
 pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
+    if !args.gate.is_usual() {
+        return Err(Failure::misuse("--gate and --threshold are for arms of studies, and this is a recording of top; see nettoll compare"));
+    }
     if args.picture.is_some() || args.markdown || args.rules.show_rules || args.rules.rules.is_some() {
         return Err(Failure::misuse(
             "--picture, --markdown, --rules and --show-rules are for runs of studies, and this is a recording of top",
@@ -149,6 +153,60 @@ pub fn export(path: &Path, first: bool) -> Result<(), Failure> {
         }
     })?;
     Ok(written?)
+}
+
+/// `nettoll history` of recordings, the earliest first.
+///
+/// # Errors
+/// Recordings of several machines, none at all, flags that they have nothing for.
+pub fn history(paths: &[PathBuf], args: &HistoryArgs) -> Result<Exit, Failure> {
+    if !args.has_usual_form() {
+        return Err(Failure::misuse("METRIC and --by are for runs of studies; recordings of top have CPU time by unit, over time"));
+    }
+    let page = args.html.place("history.html")?;
+    let since = args.since.as_ref().map(|word| args.runs.find(word)).transpose()?;
+    let begin = since.map(|path| store::read_recording(&path)).transpose()?.map_or(0, |run| run.started_ms);
+    let (mut known, mut notes) = (Vec::new(), Vec::new());
+    for path in paths {
+        match store::read_recording(path) {
+            Ok(run) if run.started_ms >= begin && args.machine.as_ref().is_none_or(|words| run.host.contains(words)) => {
+                known.push((path, run));
+            }
+            Ok(_) => {}
+            Err(error) => notes.push(format!("a recording cannot be read and is left out: {error}")),
+        }
+    }
+    let mut hosts: Vec<&str> = known.iter().map(|(_, run)| run.host.as_str()).collect();
+    hosts.order();
+    hosts.dedup();
+    if hosts.len() > 1 {
+        let list = hosts.join(", ");
+        return Err(Failure::misuse(format!("these recordings are of {} machines: {list}; name one: --machine WORDS", hosts.len())));
+    }
+    let Some((_, first)) = known.first() else {
+        let left_out = notes.first().map_or_else(String::new, |note| format!("; {note}"));
+        return Err(anyhow::anyhow!("{} holds no such recording of top{left_out}", args.runs.directory.display()).into());
+    };
+    let mut recorded = Recorded::new(first.clone());
+    for (path, _) in &known {
+        match store::read_recorded(path, |window| recorded.push(&window)) {
+            Ok(damaged) => recorded.damaged += damaged,
+            Err(error) => notes.push(error.to_string()),
+        }
+    }
+    let runs: Vec<Recording> = known.into_iter().map(|(_, run)| run).collect();
+    let document = pages::history(&recorded, &runs, &notes, version::SHORT);
+    if let Some(page) = &page {
+        output::page(page, &::report::html::document(&document))?;
+    }
+    match args.json {
+        true => output::write(&pages::history_json(&recorded, &runs, &notes))?,
+        false => output::show(&document, false)?,
+    }
+    if let Some(page) = page.filter(|_| !args.json) {
+        output::write(&format!("\nReport: {}", page.display()))?;
+    }
+    Ok(Exit::Done)
 }
 
 /// `nettoll compare` of two recordings.

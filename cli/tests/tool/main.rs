@@ -92,6 +92,8 @@ const MODULES: &[(&str, Claims)] = &[
     ("stored_runs", stored_runs::ALL),
     ("top", top::ALL),
     ("top::networks", top::networks::ALL),
+    ("top::large", top::large::ALL),
+    ("top::recordings", top::recordings::ALL),
     ("attach", attach::ALL),
     ("attach::advice", attach::advice::ALL),
     ("attach::sizes", attach::sizes::ALL),

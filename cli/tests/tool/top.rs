@@ -1,18 +1,17 @@
 //! The machine's toll, live: what `nettoll top` says of traffic that a test makes.
 
+pub mod large;
 pub mod networks;
+pub mod recordings;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use model::Nanos;
-use model::recording::{RECORDING_FORMAT, RecordedUnit, RecordedWindow, Recording};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use store::{Limits, RecordingDirectory};
 
 use crate::support::processes::{assert_nothing_left, traces};
 use crate::support::python::{Form, python as python_with};
@@ -30,9 +29,6 @@ crate::claims!(
     public_parsers_read_counters_that_add_up,
     scrapers_that_stall_hold_up_neither_the_reader_nor_others,
     counters_leave_this_machine_only_with_leave,
-    a_recording_is_stored_and_reported,
-    two_recordings_are_compared_and_exported,
-    a_damaged_recording_is_read_as_far_as_it_is_whole,
 );
 
 /// Takes datagrams on a port of loopback, and prints the port.
@@ -296,115 +292,5 @@ fn counters_leave_this_machine_only_with_leave() -> Result<(), Skip> {
     tool.run(&["top", "--textfile", "gone/nettoll.prom", "-t", "2s"]).refused(1, &["gone/nettoll.prom"]);
     let answer = tool.run(&["top", "--listen", "0.0.0.0:0", "--expose", "-t", "1s"]).done();
     assert!(answer.stderr.contains("every machine that reaches this address"), "{}", answer.stderr);
-    Ok(())
-}
-
-fn a_recording_is_stored_and_reported() -> Result<(), Skip> {
-    need_programs(&["python3"])?;
-    let _load = Load(python(GIVE, "9").spawn().unwrap());
-    let tool = Tool::new();
-    let answer = tool.run(&["top", "--record", "-t", "11s"]).done();
-    assert!(answer.stderr.contains("recording to runs/"), "{}", answer.stderr);
-    if !tool.run(&["top", "--once", "-J", "-t", "1s"]).done().json()["network"].is_object() {
-        return Err(Skip("CPUs cannot be sampled here".to_owned()));
-    }
-    let found = tool.run(&["report", "latest", "-J"]).done().json();
-    assert_eq!((&found["windows"], &found["damaged"]), (&1.into(), &0.into()), "{found}");
-    let sum: f64 = found["units"].as_array().unwrap().iter().map(|unit| number(&unit["cpus"])).sum();
-    assert!(sum > 0.0 && (sum - number(&found["network"]["cpus"])).abs() < 1e-6, "{found}");
-    tool.run(&["show"]).done().says("Recordings of top");
-    tool.run(&["report", "latest", "--markdown"]).refused(2, &["recording of top"]);
-    tool.run(&["top", "--keep", "1h"]).refused(2, &["--record"]);
-    tool.run(&["top", "--record", "-t", "5s"]).refused(2, &["takes 10 s"]);
-    tool.run(&["top", "--record", "--keep", "0"]).refused(2, &["--keep 0", "24h"]);
-    tool.run(&["top", "--record", "--keep-bytes", "0"]).refused(2, &["--keep-bytes 0", "or more"]);
-    Ok(())
-}
-
-/// A recording of some minutes, whose first unit costs `factor` times as much. Returns its name.
-fn record(tool: &Tool, factor: u64) -> String {
-    let head =
-        Recording { format: RECORDING_FORMAT, id: String::new(), started_ms: 1_795_292_045_999, tool: "0".to_owned(), host: String::new() };
-    let limits = Limits { time_ms: u64::MAX, bytes: u64::MAX };
-    let mut directory = RecordingDirectory::create(&tool.path().join("runs"), &head, limits).unwrap();
-    for number in 0..60 {
-        let unit = |place: u64, factor| RecordedUnit {
-            name: format!("/unit-{place}"),
-            call: (20 + (number * 7 + place) % 5) * factor,
-            messages: 1_000,
-            bytes: 1_000_000,
-            ..RecordedUnit::default()
-        };
-        let window = RecordedWindow {
-            time_ms: head.started_ms + (number + 1) * 10_000,
-            elapsed: Nanos::from_millis(10_000),
-            cpus: 2,
-            period: Nanos::from_millis(10),
-            has_messages: true,
-            units: vec![unit(0, 10 * factor), unit(1, 10), unit(2, 20)],
-            ..RecordedWindow::default()
-        };
-        directory.append(&window).unwrap();
-    }
-    directory.id().to_owned()
-}
-
-fn two_recordings_are_compared_and_exported() -> Result<(), Skip> {
-    let tool = Tool::new();
-    let [before, after] = [1, 2].map(|factor| record(&tool, factor));
-    let answer = tool.run(&["compare", &before, &after, "--trust-single-runs"]);
-    assert_eq!(answer.code, Some(3), "{answer:?}");
-    answer.says("/unit-0: ");
-    let found = tool.run(&["compare", &before, &after, "-J"]);
-    assert_eq!(found.code, Some(4), "{found:?}");
-    let more: Vec<Value> = found.json()["units"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|unit| unit["outcome"] == "more")
-        .map(|unit| unit["name"].clone())
-        .collect();
-    assert_eq!(more, ["/unit-0"]);
-    assert_eq!(tool.run(&["compare", &before, &before, "--trust-single-runs"]).code, Some(0));
-    let rows = tool.run(&["export", &before, &after]).done().stdout;
-    assert_eq!((rows.lines().count(), rows.matches("format,run").count()), (1 + 2 * 60 * 3, 1), "{}", &rows[..200]);
-    tool.run(&["export", &before, "--trials"]).refused(2, &["recording of top"]);
-    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/runs/sizes");
-    tool.run(&["export", stored, &before]).refused(2, &["has other columns", "in a call of its own"]);
-    tool.run(&["report", &before]).done().says("Report: ");
-    // A list does not read what takes long.
-    let file = tool.path().join("runs").join(&before).join("windows/000002.jsonl");
-    std::fs::File::create(file).unwrap().set_len(40 << 20).unwrap();
-    let list = tool.run(&["show"]).done();
-    list.says("of windows: `nettoll show` with its name adds them up");
-    list.says("unit-0 the most");
-    Ok(())
-}
-
-fn a_damaged_recording_is_read_as_far_as_it_is_whole() -> Result<(), Skip> {
-    let tool = Tool::new();
-    let run = record(&tool, 1);
-    let file = tool.path().join("runs").join(&run).join("windows/000001.jsonl");
-    let whole = std::fs::read(&file).unwrap();
-    std::fs::write(&file, &whole[..whole.len() - 5]).unwrap();
-    let windows = |run: &str| tool.run(&["report", run, "-J"]).done().json();
-    assert_eq!([&windows(&run)["windows"], &windows(&run)["damaged"]], [59, 1]);
-    let hostile = b"{\"v\":1,\"w\":[1,18446744073709551615,4294967295,18446744073709551615,1,1,1],\"l\":{},\"k\":{},\"m\":true,\
-        \"n\":[\"\\u001b[31m<script>\"],\"u\":[[0,18446744073709551615,18446744073709551615,1,1,1]]}\n";
-    let name = "/\u{202e}\u{7f}";
-    let steers = format!(
-        "{{\"v\":1,\"w\":[18446744073709551615,10000000000,2,10000000,1,1,1],\"l\":{{}},\"k\":{{}},\"m\":true,\"n\":[\"{name}\"],\
-         \"u\":[[4,1,0,0,1,1]]}}\n"
-    );
-    std::fs::write(&file, [&whole[..], b"\0\0\n[1]\n", hostile, steers.as_bytes()].concat()).unwrap();
-    let found = tool.run(&["report", &run, "-J"]).done();
-    assert!(!found.stdout.contains(['\u{202e}', '\u{7f}']), "{}", found.stdout);
-    let found = found.json();
-    assert_eq!(found["windows"], 61, "{found}");
-    assert!(found["units"].as_array().unwrap().iter().any(|unit| unit["name"] == name), "{found}");
-    let text = tool.run(&["report", &run]).done();
-    assert!(!text.stdout.contains('\u{1b}'), "{}", text.stdout);
-    std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
-    tool.run(&["report", &run]).refused(1, &["windows"]);
     Ok(())
 }

@@ -119,7 +119,7 @@ impl Watcher {
             time: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
             elapsed,
             period: self.sampler.as_ref().map_or_else(Nanos::default, |(sampler, _)| sampler.period()),
-            cpus: self.edge.cpus.iter().map(|(cpu, now)| (*cpu, since(before.cpus.get(cpu), now))).into_map(),
+            cpus: moved(&before.cpus, &self.edge.cpus),
             ..Bucket::default()
         };
         bucket.messages = self.messages.take(&mut self.units, self.tasks.in_first_namespace());
@@ -136,10 +136,6 @@ impl Watcher {
 
     fn drain(&mut self, notes: &mut Vec<Refusal>) -> Drained {
         let Some((sampler, names)) = &mut self.sampler else { return Drained::default() };
-        let owners = &self.owners;
-        if let Err(refusal) = sampler.follow_cpus(|event| owners.tie(event)) {
-            notes.push(refusal);
-        }
         let symbols = match names.up_to_date(notes) {
             Ok(symbols) => symbols,
             Err(refusal) => {
@@ -151,6 +147,10 @@ impl Watcher {
             notes.push(refusal);
             Drained::default()
         });
+        let owners = &self.owners;
+        if let Err(refusal) = sampler.follow_cpus(|event| owners.tie(event)) {
+            notes.push(refusal);
+        }
         if names.changes() > MOST_CHANGES
             && let Err(refusal) = names.refresh()
         {
@@ -213,9 +213,13 @@ fn rate(wished: Option<u32>, sample: Nanos) -> u32 {
     wished.unwrap_or_else(|| model::top::RATE.min(affordable)).max(1)
 }
 
-/// What the counters of a CPU moved by; nothing where it has just come.
-fn since(before: Option<&Ticks>, now: &Ticks) -> CpuTime {
-    let Some(before) = before else { return CpuTime::default() };
+/// What the counters of each CPU moved by. One that has just come is sampled from now on: no sample of it was due.
+fn moved(before: &BTreeMap<u32, Ticks>, now: &BTreeMap<u32, Ticks>) -> BTreeMap<u32, CpuTime> {
+    now.iter().filter_map(|(cpu, now)| Some((*cpu, since(before.get(cpu)?, now)))).into_map()
+}
+
+/// What the counters of a CPU moved by.
+fn since(before: &Ticks, now: &Ticks) -> CpuTime {
     let moved = |of: fn(&Ticks) -> u64| of(now).saturating_sub(of(before)) * TICK;
     let all = moved(|t| t.user) + moved(|t| t.nice) + moved(|t| t.system) + moved(|t| t.irq);
     let (softirq, idle, steal) = (moved(|t| t.softirq), moved(|t| t.idle) + moved(|t| t.iowait), moved(|t| t.steal));
@@ -229,10 +233,12 @@ fn since(before: Option<&Ticks>, now: &Ticks) -> CpuTime {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use model::Nanos;
     use sys::cpu::Ticks;
 
-    use super::{rate, since};
+    use super::{moved, rate, since};
 
     #[test]
     fn a_dear_sample_lowers_the_usual_rate_and_not_the_wished_one() {
@@ -243,11 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_go_back_and_cpus_that_have_just_come_moved_by_nothing() {
+    fn counters_that_go_back_moved_by_nothing_and_cpus_that_have_just_come_are_left_out() {
         let ticks = |softirq, idle| Ticks { softirq, idle, ..Ticks::default() };
-        let moved = since(Some(&ticks(5, 100)), &ticks(7, 190));
-        assert_eq!([moved.softirq, moved.idle, moved.all].map(Nanos::get), [20_000_000, 900_000_000, 920_000_000]);
-        assert_eq!(since(Some(&ticks(5, 100)), &ticks(4, 100)).all.get(), 0);
-        assert_eq!(since(None, &ticks(4, 100)).all.get(), 0);
+        let time = since(&ticks(5, 100), &ticks(7, 190));
+        assert_eq!([time.softirq, time.idle, time.all].map(Nanos::get), [20_000_000, 900_000_000, 920_000_000]);
+        assert_eq!(since(&ticks(5, 100), &ticks(4, 100)).all.get(), 0);
+        let found =
+            moved(&BTreeMap::from([(0, ticks(5, 100)), (2, ticks(1, 1))]), &BTreeMap::from([(0, ticks(7, 190)), (1, ticks(4, 100))]));
+        assert_eq!(found, BTreeMap::from([(0, time)]));
     }
 }

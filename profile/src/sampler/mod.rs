@@ -25,7 +25,7 @@ pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};
 pub use settings::{PERIOD, Settings, Target};
 
-pub(crate) use open::{SamplerEvents, open as open_events};
+pub(crate) use open::{RING_MEMORY, RING_SIZE, SamplerEvents, open as open_events};
 
 use crate::symbols::CodeMap;
 use switches::Switches;

@@ -97,6 +97,10 @@ pub fn open(settings: &Settings) -> Result<(SamplerEvents, Vec<Refusal>), Refusa
     Ok((opened, notes))
 }
 
+/// Memory for a ring that the system gives in part, or not at all.
+pub(crate) const RING_SIZE: &str = "a ring of the wanted size";
+pub(crate) const RING_MEMORY: &str = "memory for samples";
+
 const COUNTERS_IN_SAMPLES: &str = "instructions and cache misses in samples";
 
 /// The task of a target, `None` for all, and the CPUs that it is looked for on; `None` for any.
@@ -207,18 +211,14 @@ fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring,
             Ok(ring) => {
                 if bytes < wanted {
                     let answer = format!("{} KiB of {} KiB were allowed", bytes >> 10, wanted >> 10);
-                    notes.push(Refusal::new(
-                        "a ring of the wanted size",
-                        answer,
-                        "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or shorten the trial",
-                    ));
+                    notes.push(Refusal::new(RING_SIZE, answer, "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or shorten the trial"));
                 }
                 return Ok(ring);
             }
             Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > ring::LEAST => bytes /= 2,
             Err(error) => {
                 let remedy = "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or run as root";
-                return Err(refused_call("memory for samples", &format!("mmap of {} KiB", bytes >> 10), &error, remedy));
+                return Err(refused_call(RING_MEMORY, &format!("mmap of {} KiB", bytes >> 10), &error, remedy));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A recording of `nettoll top`: as a page over time, as JSON and CSV, and next to another one.
 
 use analysis::answer::notation::digits;
-use analysis::top::{Cpus, Recorded, RecordingsCompared, Series, UnitChange, UnitOutcome, UnitToll};
+use analysis::top::{Cpus, LEAST_PARTS, Recorded, RecordingsCompared, Series, UnitChange, UnitOutcome, UnitToll};
 use model::recording::{RecordedWindow, Recording};
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::document::figure::{Figure, Panel, Trace};
 use crate::document::{Block, Document, Masthead, Rows, Section, Tone};
 use crate::number::{NOTHING, change, count, percent, time, whole};
 use crate::sinks::json;
+use crate::words::plural;
 
 use super::rows::{short, tail};
 
@@ -118,9 +119,63 @@ fn steps(recorded: &Recorded) -> Option<Section> {
         .figures("after", |step| digits(step.cpus[1]))
         .table()
         .labelled("Steps", "Units whose CPU time changed its level, with medians before and after");
-    let words = "The clearest step of each unit, by a maximally selected t against shuffled stretches. A level load shows any step \
-                 in one of 100 recordings; a load that drifts shows one where it is steepest.";
-    Some(Section::new("steps", "Steps", [table.into(), Block::usual([Block::Aside(words.into())])]))
+    Some(Section::new("steps", "Steps", [table.into(), Block::usual([Block::Aside(METHOD.into())])]))
+}
+
+/// How steps are found.
+const METHOD: &str = "The clearest step of each unit, by a maximally selected t against shuffled stretches. A level load shows any step \
+                      in one of 100 recordings; a load that drifts shows one where it is steepest.";
+
+/// Steps over recordings that one machine made one after the other, which `recorded` has all windows of; `notes` name
+/// what was left out.
+pub fn history(recorded: &Recorded, runs: &[Recording], notes: &[String], tool: &str) -> Document {
+    let over = format!("{} of {}", plural(recorded.windows() as u64, "window"), plural(runs.len() as u64, "recording"));
+    let parts = recorded.ends().len();
+    let mut sections: Vec<Section> = steps(recorded).into_iter().collect();
+    let none = match parts {
+        few if few < LEAST_PARTS => format!("Too early: {few} of {LEAST_PARTS} windows that a step takes."),
+        _ => format!("No step is shown in {over}."),
+    };
+    if sections.is_empty() {
+        let method = Block::usual([Block::Aside(METHOD.into())]);
+        sections.push(Section::new("steps", "Steps", [Block::Conclusion(Tone::Open, none), method]));
+    }
+    let figure = figure("units-over-time", "CPUs by unit", &labels(recorded), &recorded.unit_series(MOST_DRAWN));
+    if let Some(block) = Block::figures(figure.into_iter().collect()) {
+        sections.push(Section::new("time", "Over time", [Block::usual([block])]));
+    }
+    let table = Rows::of(runs)
+        .words("recording", |run| run.id.clone())
+        .words("since (UTC)", |run| clock::short(run.started_ms, true))
+        .words("nettoll", |run| run.tool.clone())
+        .table()
+        .labelled("Recordings", "The recordings, the earliest first");
+    let warnings = Block::warnings(notes.to_vec());
+    sections.push(Section::new("recordings", "Recordings", warnings.into_iter().chain([Block::usual([table.into()])])));
+    Document {
+        masthead: Masthead {
+            brand: "top".to_owned(),
+            heading: heading(&recorded.run, recorded.times()),
+            lines: vec![over],
+            ..Masthead::default()
+        },
+        sections,
+        tool: tool.to_owned(),
+        ..Document::default()
+    }
+}
+
+/// The same as JSON; ends with a newline.
+pub fn history_json(recorded: &Recorded, runs: &[Recording], notes: &[String]) -> String {
+    json::pretty(&json!({
+        "format": JSON_FORMAT,
+        "recordings": runs,
+        "notes": notes,
+        "times_ms": recorded.times(),
+        "windows": recorded.windows(),
+        "damaged": recorded.damaged,
+        "steps": recorded.steps(),
+    }))
 }
 
 fn facts(recorded: &Recorded) -> Block {

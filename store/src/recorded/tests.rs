@@ -73,7 +73,8 @@ fn a_day_of_forty_units_is_below_twenty_megabytes_and_is_read_as_it_was_written(
 fn old_windows_go_by_time_and_by_bytes() {
     let root = tempfile::tempdir().unwrap();
     let mut by_time = RecordingDirectory::create(root.path(), &head(), Limits { time_ms: 3 * HOUR_MS, ..DAY }).unwrap();
-    (0..10 * 12).for_each(|number| by_time.append(&window(HOUR_MS + number * HOUR_MS / 12, 3)).unwrap());
+    let long = |time_ms| RecordedWindow { elapsed: Nanos::from_millis(HOUR_MS / 12), ..window(time_ms, 3) };
+    (0..10 * 12).for_each(|number| by_time.append(&long(HOUR_MS + number * HOUR_MS / 12)).unwrap());
     let (all, _) = read(by_time.path());
     let span = all.last().unwrap().time_ms - all[0].time_ms;
     assert!((3 * HOUR_MS - HOUR_MS / 12..=4 * HOUR_MS).contains(&span), "{span}");
@@ -88,6 +89,18 @@ fn old_windows_go_by_time_and_by_bytes() {
     // A clock that is set back loses nothing.
     by_bytes.append(&window(1_000, 2)).unwrap();
     assert_eq!(read(by_bytes.path()).0.last().unwrap().time_ms, 1_000);
+}
+
+#[test]
+fn a_clock_that_is_set_makes_no_window_old() {
+    let root = tempfile::tempdir().unwrap();
+    let mut directory = RecordingDirectory::create(root.path(), &head(), DAY).unwrap();
+    let year = 365 * 24 * HOUR_MS;
+    // Ten years ahead for some windows, then right again, then in 1970.
+    let times: Vec<u64> = (0..30).map(|number| number * 10_000 + [50, 60, 50, 0, 50][number as usize / 6] * year).collect();
+    times.iter().for_each(|time| directory.append(&window(*time, 3)).unwrap());
+    let (all, bad) = read(directory.path());
+    assert_eq!((all.iter().map(|window| window.time_ms).collect::<Vec<_>>(), bad), (times, 0));
 }
 
 #[test]
@@ -137,6 +150,9 @@ fn a_torn_line_costs_only_itself() {
     assert_eq!(read(directory.path()).0.len(), 4);
     fs::write(directory.path().join("top.json"), "{\"format\":9}").unwrap();
     assert!(read_recording(directory.path()).unwrap_err().to_string().contains("version"));
+    fs::write(directory.path().join("top.json"), "{\"format\":1,").unwrap();
+    let said = read_recording(directory.path()).unwrap_err().to_string();
+    assert!(said.contains("top.json is damaged") && said.contains("the windows next to it are not touched"), "{said}");
 }
 
 proptest! {
