@@ -25,12 +25,12 @@ fn terminal() {
 fn the_headline_and_the_first_picture_are_of_one_message() {
     let analysis = receipts();
     let answer = analysis::answer::of(&analysis);
-    assert!(answer.headline.starts_with("One UDP message of 1,472 B costs "), "{}", answer.headline);
+    assert!(answer.headline.starts_with("One UDP message of 1,448 B costs "), "{}", answer.headline);
     let page = report::html::render(&analysis);
-    let (title, label) = (page.find("One message over ").expect("a picture"), page.find("UDP_STREAM · 1,472 B").expect("its label"));
+    let (title, label) = (page.find("One message over ").expect("a picture"), page.find("UDP_STREAM · 1,448 B").expect("its label"));
     assert!(page[title..].starts_with("One message over UDP_STREAM") && label > title);
     let text = report::terminal::render(&analysis, Style::PLAIN);
-    assert!(text.contains("\nUDP_STREAM ") && text.contains(" 1,472 B ") && !text.contains("TCP_STREAM"), "{text}");
+    assert!(text.contains("\nUDP_STREAM ") && text.contains(" 1,448 B ") && !text.contains("TCP_STREAM"), "{text}");
     // Its doubt stands with it: each figure has its interval.
     assert_eq!(answer.headline.matches('–').count(), 2, "{}", answer.headline);
 }
