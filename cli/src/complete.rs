@@ -20,12 +20,6 @@ pub fn answer() {
     CompleteEnv::with_factory(|| offering(Arguments::command())).var(ASKS).complete();
 }
 
-/// The names of the shells that can ask.
-pub fn shells() -> impl Iterator<Item = &'static str> {
-    const BUILTINS: Shells<'static> = Shells::builtins();
-    BUILTINS.names()
-}
-
 /// The script by which a shell asks nettoll from then on.
 ///
 /// # Errors

@@ -135,21 +135,22 @@ pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Lis
     let mut trial = Trial { session: &mut *session, spec, cookie, listener: &mut *listener, limit, end, together: None };
     let first = trial.first_commands()?;
     let shared = turn::take(session, listener, &first, sights(&spec))?;
-    let outcome = carry_out(session, spec, &shared, None, listener);
+    let outcome = carry_out(session, spec, cookie, &shared, None, listener);
     turn::give_back(session);
     outcome
 }
 
 /// Carries out a trial in this controller's turn, in which others may have the hosts in the places `shared`, with the steps of
-/// other trials where there are some.
+/// other trials where there are some. `cookie` is that of the first commands, where they went with the turn.
 fn carry_out(
     session: &mut Session,
     spec: TrialSpec,
+    cookie: Cookie,
     shared: &[usize],
     together: Option<&Together>,
     listener: &mut dyn Listener,
 ) -> Result<Done, TrialError> {
-    let (cookie, limit) = (draw_cookie()?, longest(&spec));
+    let limit = longest(&spec);
     let mut conditions = Conditions::default();
     let outcome = conditions.bring_about(session, &spec).map_err(TrialError::from);
     // The wait for a turn is no part of it.

@@ -1,9 +1,7 @@
 //! The arguments of `nettoll help` and `nettoll completions`.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
-
-use crate::complete;
+use clap_complete::Shell;
 
 /// The topic of `nettoll help` that says what columns mean.
 pub const COLUMNS: &str = "columns";
@@ -24,8 +22,8 @@ pub struct HelpArgs {
 pub struct CompletionsArgs {
     /// The shell: bash, elvish, fish, powershell or zsh. Example: `source <(nettoll completions bash)`
     // Listed apart they would make a page that mandoc refuses.
-    #[arg(value_name = "SHELL", hide_possible_values = true, value_parser = PossibleValuesParser::new(complete::shells()))]
-    pub shell: String,
+    #[arg(value_name = "SHELL", hide_possible_values = true)]
+    pub shell: Shell,
 }
 
 /// The topic of `nettoll help` for one trial: its flags are those of the tool.

@@ -57,6 +57,6 @@ fn completions(directory: &Path) -> io::Result<()> {
 /// # Errors
 /// An output that cannot be written.
 pub fn print_completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
-    output::write(&String::from_utf8_lossy(&complete::registration(&args.shell).context("write completions")?))?;
+    output::write(&String::from_utf8_lossy(&complete::registration(&args.shell.to_string()).context("write completions")?))?;
     Ok(Exit::Done)
 }

@@ -8,7 +8,7 @@ use model::warning::Warning;
 use model::{Cell, Role};
 
 use super::together::{Member, Together};
-use super::{Done, FEW_SIGHTS, TrialSpec, carry_out};
+use super::{Done, FEW_SIGHTS, TrialSpec, carry_out, draw_cookie};
 use crate::error::TrialError;
 use crate::event::{Listener, Quiet};
 use crate::refusal::Refusal;
@@ -99,7 +99,7 @@ fn at_once(joined: &mut [Joined], shared: &[Vec<usize>], cells: &[Cell], spec: T
             let spec = TrialSpec { cell: &cells[*place], ..spec };
             let thread = scope.spawn(move || {
                 let _member = Member(together);
-                carry_out(session, spec, shared, Some(together), &mut Quiet)
+                carry_out(session, spec, draw_cookie()?, shared, Some(together), &mut Quiet)
             });
             threads.push((*place, thread));
         }
