@@ -63,7 +63,7 @@ fn ends(analysis: &Analysis, group: &Group, place: usize, more: usize) -> Option
     Some(Figure {
         id: format!("cpu-{place}").into(),
         title: group.name.clone().into(),
-        caption: format!("Both ends together, and each: medians and 95 % intervals.{more}"),
+        caption: format!("Medians and 95 % intervals.{more}"),
         alt: described(group),
         sizes: Some(SizeAxis { landmarks, ..SizeAxis::over(sizes().min()?, sizes().max()?) }),
         panels: vec![Panel::of(per_message, "s")],

@@ -115,7 +115,7 @@ fn three_machines_share_the_way_to_one() -> Result<(), Skip> {
         assert_eq!(measured.sender.total.bytes, measured.receiver.total.bytes);
         if record.cell.count.is_some() {
             let bytes = 3 * 16 * (16 << 10);
-            assert_eq!(measured.receiver.total.bytes, bytes);
+            assert_eq!(measured.receiver.counts.bytes, bytes);
             let error = measured.clock.unwrap().error_ns as f64 / 1e9;
             let completion = measured.receiver.window.end.since(measured.sender.window.start).as_secs_f64() + error;
             let least = bytes as f64 * 8.0 / (LIMIT * 1e6);
