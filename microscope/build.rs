@@ -57,10 +57,11 @@ fn main() {
         let to = out.join(name);
         // Elsewhere there is nothing to boot with, which the crate says when it is asked.
         let made = target.starts_with(GUEST) && compile(&root.join(folder), &target, flags, more, &to);
-        if made && folder == "plugin" {
-            pack(&to);
-        } else if !made {
+        if !made {
             fs::write(&to, []).unwrap_or_else(|error| fail(&format!("write {}: {error}", to.display())));
+        }
+        if folder == "plugin" {
+            pack(&to);
         }
     }
 }
@@ -80,11 +81,11 @@ fn compile(folder: &Path, target: &str, flags: &[&str], more: &[&str], to: &Path
     }
 }
 
-/// Deflates a file in its place.
+/// Deflates a file next to it: a release looks at its symbols.
 fn pack(file: &Path) {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
     let written = fs::read(file).and_then(|bytes| packed.write_all(&bytes));
-    let packed = written.and_then(|()| packed.finish()).and_then(|packed| fs::write(file, packed));
+    let packed = written.and_then(|()| packed.finish()).and_then(|packed| fs::write(file.with_extension("so.z"), packed));
     packed.unwrap_or_else(|error| fail(&format!("pack {}: {error}", file.display())));
 }
 

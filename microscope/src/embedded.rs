@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 /// The guest's first process.
 pub const PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
 /// The plugin for QEMU from 9.2, deflated: half its size.
-pub const PLUGIN_NEW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-new.so"));
+pub const PLUGIN_NEW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-new.so.z"));
 /// The plugin for QEMU up to 8.2, likewise.
-pub const PLUGIN_OLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-old.so"));
+pub const PLUGIN_OLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scope-old.so.z"));
 /// The licence of the plugin: GPL-2.0-or-later.
 pub const PLUGIN_LICENCE: &str = include_str!("../plugin/LICENSE");
 

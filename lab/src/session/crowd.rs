@@ -189,7 +189,8 @@ pub(crate) fn take_turns(
     loop {
         match try_turns(joined, 1 - side, sights) {
             Ok(shared) => return Ok(shared),
-            Err((at, error, busy)) => {
+            Err(none) => {
+                let (at, error, busy) = *none;
                 give_back(&mut joined[..=at]);
                 let place = joined[at].0;
                 let Some((host, waits)) = busy else { return Err((place, error)) };
@@ -203,7 +204,7 @@ pub(crate) fn take_turns(
 }
 
 /// A turn that was not to be had: the number of the session, the reason, and where others have it the host and their number.
-type NoTurn = (usize, TrialError, Option<(String, u32)>);
+type NoTurn = Box<(usize, TrialError, Option<(String, u32)>)>;
 
 fn try_turns(joined: &mut [Joined], shared_side: usize, sights: u32) -> Result<Vec<Vec<usize>>, NoTurn> {
     let (wanted, mut all) = (joined.len(), Vec::with_capacity(joined.len()));
@@ -213,18 +214,18 @@ fn try_turns(joined: &mut [Joined], shared_side: usize, sights: u32) -> Result<V
             Ok(shared) => {
                 let serves_one = joined[at].1.hosts[shared_side].agent().is_some() && !shared.contains(&shared_side);
                 if serves_one && wanted > 1 {
-                    return Err((at, no_consent(&joined[at].1.hosts[shared_side], wanted, 1).into(), None));
+                    return Err(Box::new((at, no_consent(&joined[at].1.hosts[shared_side], wanted, 1).into(), None)));
                 }
                 all.push(shared);
             }
             Err(TrialError::Stopped) if at > 0 && impatient.waits_for(joined[at].1.hosts[shared_side].name()) => {
                 // This one stood behind as many as are served at once, the first among them.
-                let served = company(&mut joined[0].1.hosts[shared_side]).map_err(|error| (at, error.into(), None))? + 1;
+                let served = company(&mut joined[0].1.hosts[shared_side]).map_err(|error| Box::new((at, error.into(), None)))? + 1;
                 let refused = (served as usize) < wanted;
                 let error = no_consent(&joined[at].1.hosts[shared_side], wanted, served).into();
-                return Err((at, error, impatient.busy.filter(|_| !refused)));
+                return Err(Box::new((at, error, impatient.busy.filter(|_| !refused))));
             }
-            Err(error) => return Err((at, error, impatient.busy)),
+            Err(error) => return Err(Box::new((at, error, impatient.busy))),
         }
     }
     Ok(all)

@@ -224,7 +224,11 @@ mod tests {
         let plan = quick(&[(Factor::Test, "UDP_STREAM"), (Factor::Size, "64")], Some("loopback"));
         assert_eq!(plan.title, "What one message costs, UDP, 64 B");
         assert!(plan.description.starts_with("It sends messages of 64 B over UDP on this machine's loopback."), "{}", plan.description);
-        assert!(!plan.description.contains("line") && plan.description.ends_with("the CPU time of a message at each end."), "{}", plan.description);
+        assert!(
+            !plan.description.contains("line") && plan.description.ends_with("the CPU time of a message at each end."),
+            "{}",
+            plan.description
+        );
         let plan = quick(&[(Factor::Size, "1,64")], Some("ethernet 10M"));
         assert!(plan.description.contains("messages of 1 B and 64 B") && plan.description.contains("an Ethernet of 10 Mbit/s"));
     }

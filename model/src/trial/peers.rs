@@ -139,9 +139,9 @@ impl Measured {
         let by = if role == Role::Sender { clock.offset_ns } else { clock.offset_ns.saturating_neg() };
         let end = if role == Role::Sender { &mut self.sender } else { &mut self.receiver };
         let at = |time: Nanos| Nanos::new(time.get().saturating_add_signed(by));
-        let window = |window: Window| Window { start: at(window.start), end: at(window.end) };
-        end.window = window(end.window);
-        end.flow = end.flow.map(window);
+        for window in std::iter::once(&mut end.window).chain(&mut end.flow) {
+            *window = Window { start: at(window.start), end: at(window.end) };
+        }
         end.flows.iter_mut().for_each(|flow| flow.done = flow.done.map(at));
         self.clock = Some(ClockOffset { offset_ns: 0, ..clock });
     }
