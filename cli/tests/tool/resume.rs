@@ -197,7 +197,7 @@ fn a_run_that_is_complete_says_so() -> Result<(), Skip> {
     let trials = stored.text("trials.jsonl");
     let answer = resume(&tool, &[]).done();
     assert!(answer.stderr.contains("is complete: nothing is left to run"), "{answer:#?}");
-    tool.run(&["report", "-v"]).done().says("All blocks done.");
+    tool.run(&["report", "-v"]).done().says("was measured");
     assert_eq!((stored.text("trials.jsonl"), resumed(&stored)), (trials, 0));
     // One that was killed between its last trial and its end learns that it is.
     let run = stored.text("run.json").replace("\"blocks_done\"", "\"running\"");
