@@ -31,19 +31,9 @@ const SAMPLE: u32 = 2_000;
 /// The traffic: its test and size.
 const TRAFFIC: [(&str, &str); 2] = [("UDP_STREAM", "1024"), ("TCP_STREAM", "1448")];
 
-/// Messages sent for each that is delivered, up to which none count as lost.
-const NO_LOSS: f64 = 1.001;
-
-/// CPU time of an arm for a message, in ns.
-#[derive(Debug, Clone, Copy)]
-struct Cost {
-    /// Of both ends, for each that is delivered.
-    both: f64,
-    /// Of the sender, for each that it sends.
-    sender: f64,
-    /// Messages sent for each that is delivered.
-    sent: f64,
-}
+/// Runs by which the length of a filter is found: a length makes calls dearer than it does alone, since its
+/// instructions displace the kernel's from the caches.
+const TRIALS: u32 = 3;
 
 /// A run of the gate.
 struct Run {
@@ -71,24 +61,18 @@ pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
     for (test, size) in TRAFFIC {
         let same = tools.tool(&format!("equal-{test}"), 0)?;
         let of_this = repeat(runs, || tools.gate([&base, &same], test, size))?;
-        let cost = Cost::median(&of_this).context("no cost of a message")?;
         let slowed_by = |wanted: f64| {
             let instructions = (wanted / pace).round() as u32;
             anyhow::ensure!(Injection::Filter(instructions).is_bounded(), "a filter of {instructions} instructions is too long");
             tools.tool(&format!("slower-{test}"), instructions)
         };
-        let (mut wanted, mut sent) = (cost.added(cost.sent), cost.sent);
-        if sent > NO_LOSS {
-            let tried = tools.gate([&base, &slowed_by(wanted)?], test, size)?;
-            sent = tried.candidate().context("no cost of the candidate")?.sent;
-            wanted = cost.added(sent);
-        }
+        let mut wanted = ADDED * median(&of_this.iter().filter_map(Run::cost).collect::<Vec<_>>()).context("no cost of a message")?;
+        let tried = slowed_by(wanted)?;
+        let tried = repeat(TRIALS, || tools.gate([&base, &tried], test, size))?;
+        wanted *= scale(median(&changes(&tried)).context("no change of a slowed candidate")?);
         let slower = slowed_by(wanted)?;
         let slowed = repeat(runs, || tools.gate([&base, &slower], test, size))?;
-        let what = format!("{test}, {size} B, {wanted:.0} ns more a call");
-        for (side, sent) in [("base", cost.sent), ("candidate", sent)] {
-            rows.push(Row::printed(format!("{what}: sent by the {side} for each delivered message"), sent, "", of_this.len()));
-        }
+        let what = format!("{test}, {size} B, a filter of {wanted:.0} ns");
         let found = ended(&slowed, 3);
         rows.push(bar(Row::printed(format!("{what}: runs that exit 3"), found as f64, "", slowed.len()), ">= 9 of 10", runs, found >= 9));
         rows.push(Row::printed(
@@ -142,33 +126,15 @@ fn pace() -> anyhow::Result<f64> {
 }
 
 impl Run {
-    fn base(&self) -> Option<Cost> {
-        Cost::of(&self.analysis["cells"][0])
-    }
-
-    fn candidate(&self) -> Option<Cost> {
-        Cost::of(&self.analysis["arms"][0]["cells"][0])
+    /// CPU time of both ends for each delivered message, in ns.
+    fn cost(&self) -> Option<f64> {
+        self.analysis["cells"][0]["metrics"]["cpu_per_message_ns"]["value"].as_f64()
     }
 }
 
-impl Cost {
-    fn of(cell: &Value) -> Option<Self> {
-        let metric = |name: &str| cell["metrics"][name]["value"].as_f64();
-        let (both, sender) = (metric("cpu_per_message_ns")?, metric("sender_cpu_per_message_ns")?);
-        Some(Self { both, sender, sent: (metric("sent_messages_per_s")? / metric("messages_per_s")?).max(1.0) })
-    }
-
-    fn median(runs: &[Run]) -> Option<Self> {
-        let all: Vec<Self> = runs.iter().filter_map(Run::base).collect();
-        let middle = |of: fn(&Self) -> f64| median(&all.iter().map(of).collect::<Vec<_>>());
-        Some(Self { both: middle(|cost| cost.both)?, sender: middle(|cost| cost.sender)?, sent: middle(|cost| cost.sent)? })
-    }
-
-    /// Time by which each call is to be slower, so that both ends take [`ADDED`] more for a delivered message. A slower
-    /// sender loses fewer: it calls `sent` times for each that is delivered.
-    fn added(self, sent: f64) -> f64 {
-        (ADDED * self.both + self.sender * self.sent) / sent - self.sender
-    }
+/// What a filter that changed the cost by `found` is to be longer by, to change it by [`ADDED`]; at most eight times.
+fn scale(found: f64) -> f64 {
+    ADDED / found.max(ADDED / 8.0)
 }
 
 /// Builds of nettoll that are compared.
@@ -212,15 +178,10 @@ impl<'a> Tools<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ADDED, Cost};
+    use super::{ADDED, scale};
 
     #[test]
-    fn both_ends_take_so_much_more_for_a_delivered_message_whatever_is_lost() {
-        for (sent, then) in [(1.0, 1.0), (1.2, 1.2), (1.2, 1.0), (1.5, 1.1)] {
-            let base = Cost { both: 2_400.0, sender: 1_000.0, sent };
-            let receiver = base.both - base.sender * sent;
-            let slowed = (base.sender + base.added(then)) * then + receiver;
-            assert!((slowed / base.both - 1.0 - ADDED).abs() < 1e-9, "{sent} {then}: {slowed}");
-        }
+    fn a_filter_that_costs_twice_as_much_as_alone_is_halved_and_none_is_endless() {
+        assert_eq!([0.2, ADDED, -0.01].map(scale), [0.5, 1.0, 8.0]);
     }
 }

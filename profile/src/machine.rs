@@ -19,8 +19,6 @@ const MECHANISM: &str = "samples of every CPU";
 const ROOM: Nanos = Nanos::from_millis(4_000);
 /// The least, where locked memory is short: of the usual samples several times as long.
 const LEAST_ROOM: Nanos = Nanos::from_millis(1);
-/// Looks in a row after which an empty ring is taken for that of an event that is gone.
-const MOST_SILENT: u32 = 5;
 
 /// The samplers of all CPUs.
 #[derive(Debug)]
@@ -65,8 +63,6 @@ pub struct Drained {
 struct CpuSampler {
     cpu: u32,
     events: SamplerEvents,
-    /// Looks in a row that found nothing in its ring.
-    silent: u32,
 }
 
 impl MachineSampler {
@@ -109,8 +105,7 @@ impl MachineSampler {
         self.events().try_for_each(start)
     }
 
-    /// Samples CPUs that came, which `tie` sees first, and forgets those that went: take what their rings hold before. A CPU
-    /// that went and came between two looks has lost its event; so one whose ring stays empty gets another. Returns
+    /// Samples CPUs that came, which `tie` sees first, and forgets those that went: take what their rings hold before. Returns
     /// whether there was any change.
     ///
     /// # Errors
@@ -119,7 +114,7 @@ impl MachineSampler {
         let online = online().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
         let before = self.cpus.len();
         let running = before > 0;
-        self.cpus.retain(|one| online.contains(&one.cpu) && one.silent < MOST_SILENT);
+        self.cpus.retain(|one| online.contains(&one.cpu));
         let mut changed = self.cpus.len() != before;
         for cpu in &online {
             if self.cpus.iter().any(|known| known.cpu == *cpu) {
@@ -143,29 +138,10 @@ impl MachineSampler {
                     start(place.leader.as_fd())?;
                 }
             }
-            self.cpus.push(CpuSampler { cpu: *cpu, events, silent: 0 });
+            self.cpus.push(CpuSampler { cpu: *cpu, events });
             changed = true;
         }
         Ok(changed)
-    }
-
-    /// Takes what the rings hold, ring by ring, as the kernel wrote it.
-    ///
-    /// # Errors
-    /// When a ring is not what the kernel promises.
-    pub fn take_rings(&mut self) -> Result<Vec<Vec<u8>>, Refusal> {
-        let mut rings = Vec::with_capacity(self.cpus.len());
-        for one in &mut self.cpus {
-            one.silent = one.silent.saturating_add(1);
-            for place in &mut one.events.places {
-                let bytes = place.ring.take().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
-                if !bytes.is_empty() {
-                    one.silent = 0;
-                }
-                rings.push(bytes);
-            }
-        }
-        Ok(rings)
     }
 
     /// Takes what the rings hold, with names.
@@ -173,31 +149,27 @@ impl MachineSampler {
     /// # Errors
     /// When a ring is not what the kernel promises.
     pub fn take(&mut self, symbols: &Symbols) -> Result<Drained, Refusal> {
-        self.take_rings().map(|rings| Drained::of(&rings, symbols))
-    }
-}
-
-impl Drained {
-    /// Reads rings of a machine's samplers.
-    pub fn of(rings: &[Vec<u8>], symbols: &Symbols) -> Self {
-        // Samplers of whole CPUs by the clock read no counters.
-        let layout = Layout::default();
-        let mut drained = Self::default();
+        let mut drained = Drained::default();
         let mut names = Names::default();
         let mut places: HashMap<(Vec<u32>, bool), u32> = HashMap::new();
-        for record in rings.iter().flat_map(|bytes| Records::new(bytes, &layout)) {
-            match record {
-                Ok(Record::Sample(sample)) => {
-                    let frames = if sample.user { Vec::new() } else { names.chain(&sample, symbols).0 };
-                    let next = places.len() as u32;
-                    let chain = *places.entry((frames, sample.user)).or_insert(next);
-                    let Sample { cpu, pid, tid, time, .. } = sample;
-                    drained.samples.push(MachineSample { cpu, pid, tid, time, chain });
+        for one in &mut self.cpus {
+            for place in &mut one.events.places {
+                let bytes = place.ring.take().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
+                for record in Records::new(&bytes, &one.events.layout) {
+                    match record {
+                        Ok(Record::Sample(sample)) => {
+                            let frames = if sample.user { Vec::new() } else { names.chain(&sample, symbols).0 };
+                            let next = places.len() as u32;
+                            let chain = *places.entry((frames, sample.user)).or_insert(next);
+                            let Sample { cpu, pid, tid, time, .. } = sample;
+                            drained.samples.push(MachineSample { cpu, pid, tid, time, chain });
+                        }
+                        Ok(Record::Lost(count)) => drained.lost = drained.lost.saturating_add(count),
+                        Ok(_) => {}
+                        // It was taken, and says nothing.
+                        Err(Malformed::Content | Malformed::Length) => drained.lost += 1,
+                    }
                 }
-                Ok(Record::Lost(count)) => drained.lost = drained.lost.saturating_add(count),
-                Ok(_) => {}
-                // It was taken, and says nothing.
-                Err(Malformed::Content | Malformed::Length) => drained.lost += 1,
             }
         }
         drained.chains = vec![(Vec::new(), false); places.len()];
@@ -205,7 +177,7 @@ impl Drained {
             drained.chains[place as usize] = chain;
         }
         drained.symbols = names.into_all();
-        drained
+        Ok(drained)
     }
 }
 

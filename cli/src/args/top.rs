@@ -49,7 +49,7 @@ pub struct RecordArgs {
     /// Keep the windows of the last TIME
     #[arg(long, value_name = "TIME", default_value = "168h", requires = "record")]
     pub keep: Nanos,
-    /// Keep at most so many bytes of windows; a day of 40 units takes some 15M
+    /// Keep at most this many bytes of windows; a day of 40 units takes some 15M
     #[arg(long, value_name = "BYTES", default_value = "256M", requires = "record")]
     pub keep_bytes: Bytes,
     /// Where runs are

@@ -185,7 +185,7 @@ fn completions_offer_presets_workloads_and_stored_runs() -> Result<(), Skip> {
         assert_eq!(offered(&tool, &format!("nettoll {typed} 2026")), [run], "{typed}");
     }
     assert_eq!(offered(&tool, "nettoll report runs/n"), ["runs/notes.txt"]);
-    // Without a run there is none to offer, and nothing is said of it.
+    // Without a run there is none to offer, and no message.
     let answer = Tool::new().script(&[], "NETTOLL_COMPLETE=bash _CLAP_COMPLETE_INDEX=2 \"$NETTOLL\" -- nettoll report 2026").done();
     assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("", ""));
     Ok(())

@@ -43,7 +43,7 @@ struct Seat {
 }
 
 /// A machine that takes part in a trial: its place, and its session.
-pub(crate) type Joined<'a> = (usize, &'a mut Session);
+pub(crate) type Participant<'a> = (usize, &'a mut Session);
 
 impl Crowd {
     /// Joins the further machines of a plan to the host that `first` has; `None` where a side has no more than one that a
@@ -113,7 +113,7 @@ impl Crowd {
     }
 
     /// Those of the first `most` machines that are there, and the places of the others with their answers.
-    pub fn present<'a>(&'a mut self, first: &'a mut Session, most: usize) -> (Vec<Joined<'a>>, Vec<(usize, String)>) {
+    pub fn present<'a>(&'a mut self, first: &'a mut Session, most: usize) -> (Vec<Participant<'a>>, Vec<(usize, String)>) {
         let (mut joined, mut missing, mut first) = (Vec::new(), Vec::new(), Some(first));
         for (place, seat) in self.seats.iter_mut().enumerate().take(most) {
             let session = if place == 0 { first.take() } else { seat.session.as_mut() };
@@ -161,7 +161,7 @@ impl Crowd {
 }
 
 /// Refuses two names of one agent: it carries out one end of one trial at a time, or would be counted twice.
-fn distinct(joined: &mut [Joined], side: usize) -> Result<(), HostError> {
+fn distinct(joined: &mut [Participant], side: usize) -> Result<(), HostError> {
     let mut known: Vec<(String, [u8; 16])> = Vec::new();
     for (_, session) in joined {
         let host = &session.hosts[side];
@@ -181,7 +181,7 @@ fn distinct(joined: &mut [Joined], side: usize) -> Result<(), HostError> {
 /// # Errors
 /// See [`TrialError`], with the place of the machine. None is held then.
 pub(crate) fn take_turns(
-    joined: &mut [Joined],
+    joined: &mut [Participant],
     side: usize,
     sights: u32,
     listener: &mut dyn Listener,
@@ -203,10 +203,10 @@ pub(crate) fn take_turns(
     }
 }
 
-/// A turn that was not to be had: the number of the session, the reason, and where others have it the host and their number.
-type NoTurn = Box<(usize, TrialError, Option<(String, u32)>)>;
+/// Why a turn was refused: the number of the session, the reason, and where others have the host its name and their number.
+type TurnRefusal = Box<(usize, TrialError, Option<(String, u32)>)>;
 
-fn try_turns(joined: &mut [Joined], shared_side: usize, sights: u32) -> Result<Vec<Vec<usize>>, NoTurn> {
+fn try_turns(joined: &mut [Participant], shared_side: usize, sights: u32) -> Result<Vec<Vec<usize>>, TurnRefusal> {
     let (wanted, mut all) = (joined.len(), Vec::with_capacity(joined.len()));
     for at in 0..wanted {
         let mut impatient = Impatient::default();
@@ -232,7 +232,7 @@ fn try_turns(joined: &mut [Joined], shared_side: usize, sights: u32) -> Result<V
 }
 
 /// Lets others have the machines.
-pub(crate) fn give_back(joined: &mut [Joined]) {
+pub(crate) fn give_back(joined: &mut [Participant]) {
     joined.iter_mut().for_each(|(_, session)| turn::give_back(session));
 }
 

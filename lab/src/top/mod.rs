@@ -213,7 +213,7 @@ fn rate(wished: Option<u32>, sample: Nanos) -> u32 {
     wished.unwrap_or_else(|| model::top::RATE.min(affordable)).max(1)
 }
 
-/// What the counters of each CPU moved by. One that has just come is sampled from now on: no sample of it was due.
+/// What the counters of each CPU moved by. One that has just come is left out: it had no sample due.
 fn moved(before: &BTreeMap<u32, Ticks>, now: &BTreeMap<u32, Ticks>) -> BTreeMap<u32, CpuTime> {
     now.iter().filter_map(|(cpu, now)| Some((*cpu, since(before.get(cpu)?, now)))).into_map()
 }

@@ -14,7 +14,7 @@ use crate::event::{Listener, Quiet};
 use crate::refusal::Refusal;
 use crate::remote::HostError;
 use crate::session::Session;
-use crate::session::crowd::{Crowd, Joined, give_back, take_turns};
+use crate::session::crowd::{Crowd, Participant, give_back, take_turns};
 
 /// Runs it. Machines that are lost meanwhile are missing from the counts.
 ///
@@ -91,7 +91,7 @@ fn part(cell: &Cell, place: usize, hosts: usize) -> Cell {
 }
 
 /// The trials of all, each by a thread, with their places.
-fn at_once(joined: &mut [Joined], shared: &[Vec<usize>], cells: &[Cell], spec: TrialSpec) -> Vec<(usize, Result<Done, TrialError>)> {
+fn at_once(joined: &mut [Participant], shared: &[Vec<usize>], cells: &[Cell], spec: TrialSpec) -> Vec<(usize, Result<Done, TrialError>)> {
     let together = &Together::new(joined.len());
     thread::scope(|scope| {
         let mut threads = Vec::with_capacity(joined.len());

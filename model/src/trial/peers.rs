@@ -25,7 +25,7 @@ pub struct Peer {
 pub enum PeerOutcome {
     /// It took part.
     Measured(PeerCounts),
-    /// It took none, or was lost; none of the trial's figures has anything of it.
+    /// It took no part, or was lost: the trial's figures are those of the other machines.
     Missing {
         /// What was tried and what the system answered.
         error: String,
@@ -82,8 +82,8 @@ impl Peer {
 impl Measured {
     /// Time that the receivers' windows of all machines have in common, as a share of the time from the first one's start to
     /// the last one's end, 0 to 1: where one receives, by its clock alone. `None` of a trial between two machines, and of
-    /// one of a number of messages. A sender that waits in a call at the end of its window measures longer, which is no
-    /// part of it.
+    /// one of a number of messages. Windows of
+    /// senders are left out: one that waits in a call at its window's end measures longer.
     pub fn peers_overlap(&self) -> Option<f64> {
         self.windows?;
         let windows = || self.peers.iter().filter_map(Peer::counts).map(|counts| counts.window);

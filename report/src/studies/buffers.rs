@@ -315,7 +315,7 @@ fn within(ratios: &[f64]) -> usize {
     ratios.iter().filter(|ratio| (0.9..=1.1).contains(*ratio)).count()
 }
 
-/// Returns whether the model says something of this machine: half of the cells are within 10 % of it.
+/// Returns whether the model fits this machine: half of the cells are within 10 % of their modelled goodput.
 fn fits(map: &BufferMap) -> bool {
     let ratios = of_model(map);
     !ratios.is_empty() && 2 * within(&ratios) >= ratios.len()

@@ -112,7 +112,7 @@ pub fn picture_alone(one: &Waterfall) -> String {
 }
 
 fn section(section: &Section) -> Markup {
-    let content = blocks("", &section.blocks);
+    let content = blocks("", !section.finding.is_empty(), &section.blocks);
     let title = if section.title.is_empty() { &section.name } else { &section.title };
     if title.is_empty() {
         html! { section { (content) } }
@@ -121,11 +121,12 @@ fn section(section: &Section) -> Markup {
     }
 }
 
-fn blocks(heading: &str, all: &[Block]) -> Markup {
-    html! { @for one in all { (block(heading, one)) } }
+/// Blocks below a heading, or in a fold, where tables have less room.
+fn blocks(heading: &str, in_fold: bool, all: &[Block]) -> Markup {
+    html! { @for one in all { (block(heading, in_fold, one)) } }
 }
 
-fn block(heading: &str, block: &Block) -> Markup {
+fn block(heading: &str, in_fold: bool, block: &Block) -> Markup {
     match block {
         Block::Lead(text) => html! { p .lead { (words(text)) } },
         Block::Paragraph(text) => html! { p { (words(text)) } },
@@ -135,7 +136,7 @@ fn block(heading: &str, block: &Block) -> Markup {
         Block::Piece(heading, all) => html! {
             article .series {
                 h3 { (words(heading)) }
-                (blocks(&heading.plain(), all))
+                (blocks(&heading.plain(), true, all))
             }
         },
         Block::Conclusion(tone, text) => {
@@ -155,15 +156,15 @@ fn block(heading: &str, block: &Block) -> Markup {
                 @for remedy in &alert.remedies { p { "→ " (remedy) "." } }
             }
         },
-        Block::Table(one) => titled(heading, one),
+        Block::Table(one) => titled(heading, in_fold, one),
         Block::Picture(one) => picture(one),
         Block::Facts(all) => {
             let long = all.iter().any(|(_, meaning)| meaning.chars().count() > LONG_MEANING);
             let style = if long { "guide" } else { "facts" };
             html! { dl class=(style) { @for (term, meaning) in all { div { dt { (term) } dd { (meaning) } } } } }
         }
-        Block::At(_, summary, all) if summary.is_empty() => blocks(heading, all),
-        Block::At(_, summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
+        Block::At(_, summary, all) if summary.is_empty() => blocks(heading, in_fold, all),
+        Block::At(_, summary, all) => html! { details { summary { (summary) } (blocks(heading, true, all)) } },
     }
 }
 
@@ -244,7 +245,7 @@ fn words(text: &Text) -> Markup {
 }
 
 /// A table with its title. In a piece it is a figure of the heading; elsewhere the title is a heading itself.
-fn titled(heading: &str, one: &Table) -> Markup {
+fn titled(heading: &str, in_fold: bool, one: &Table) -> Markup {
     let first = one.columns.first().map_or("", |column| column.head.line.as_str());
     let title = if one.title.is_empty() { first } else { one.title.as_str() };
     let (label, caption) = match (heading, one.label.as_str()) {
@@ -255,6 +256,6 @@ fn titled(heading: &str, one: &Table) -> Markup {
     let in_piece = !heading.is_empty() && !one.title.is_empty();
     html! {
         @if in_piece { p .table-title { (one.title) } } @else if !one.title.is_empty() { h3 { (one.title) } }
-        (scrolling(&label, &table(one, caption, in_piece, !heading.is_empty())))
+        (scrolling(&label, &table(one, caption, in_piece, in_fold)))
     }
 }

@@ -20,7 +20,7 @@ const WIDE: f64 = 1080.0;
 const LETTERS: [f64; 2] = [12.0, 14.0];
 const HEADS: [f64; 2] = [12.5, 14.0];
 /// Space around the text of a cell on either, in pixels.
-const AROUND: [f64; 2] = [9.0, 20.0];
+const AROUND: [f64; 2] = [6.0, 20.0];
 /// Least width of names of rows on a narrow screen, and the widest on a wide one, in pixels.
 const NAMES: [f64; 2] = [78.0, 240.0];
 /// Least width of facts of hosts on a narrow screen, in pixels.
