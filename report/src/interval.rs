@@ -80,11 +80,13 @@ pub fn narrow(estimate: Option<&Estimate>, write: fn(f64) -> String) -> String {
 
 /// `9.6 % (8.5–10.7)`: a share with both ends of its interval in percent.
 pub fn share(found: Option<&Estimate>) -> String {
-    let text = |found: &Estimate| {
-        let ends = found.interval.map_or_else(|| number::NOTHING.to_owned(), |ends| [ends.low, ends.high].map(amount).join("–"));
-        format!("{} % ({ends})", amount(found.value))
-    };
-    found.map_or_else(|| number::NOTHING.to_owned(), text)
+    found.map_or_else(|| number::NOTHING.to_owned(), |found| in_percent(found, " %"))
+}
+
+/// The same with this unit behind the figure: none where a head has it.
+pub fn in_percent(found: &Estimate, unit: &str) -> String {
+    let ends = found.interval.map_or_else(|| number::NOTHING.to_owned(), |ends| [ends.low, ends.high].map(amount).join("–"));
+    format!("{}{unit} ({ends})", amount(found.value))
 }
 
 /// `≥ 1.93 µs`: a figure that is at least so much.

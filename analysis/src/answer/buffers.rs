@@ -1,7 +1,7 @@
 //! The answer of a map of buffers: the smallest pair that reaches the plateau.
 
 use model::Bytes;
-use model::plan::preset;
+use model::plan::{RawPlan, preset};
 use stats::estimate::Estimate;
 
 use super::notation::{amount, digits, plural, size};
@@ -111,13 +111,13 @@ fn larger(analysis: &Analysis, map: &BufferMap) -> Next {
     let plan = &analysis.run.plan;
     let asked = |level: &BufferLevel| level.asked.map(Bytes::get);
     let largest = chosen(map).and_then(|(_, cell)| Some([asked(&map.senders[cell.sender])?, asked(&map.receivers[cell.receiver])?]));
-    let (Some(largest), Some(text), true) = (largest, preset(&plan.name), plan.hosts.is_empty()) else {
+    let usual = preset(&plan.name).and_then(|text| RawPlan::parse(text).ok());
+    let (Some(largest), Some(usual), true) = (largest, usual, plan.hosts.is_empty()) else {
         return Next::advice("Measure larger buffers (sndbuf and rcvbuf of the plan).");
     };
     let [send, receive] = largest.map(|size| GROWTH.map(|times| size.saturating_mul(times).to_string()).join(","));
-    let link = map.link.to_string();
     // The preset's own goes without saying.
-    let link = if text.contains(&format!("kind = \"{link}\"")) { String::new() } else { format!(" --link {}", next::quoted(&link)) };
+    let link = if usual.link.kind == Some(map.link) { String::new() } else { format!(" --link {}", next::quoted(&map.link.to_string())) };
     let command = format!("nettoll study {}{link} --sndbuf {send} --rcvbuf {receive} --blocks {LEAST_BLOCKS}", plan.name);
     Next::command("try larger ones", command, None)
 }

@@ -351,7 +351,7 @@ fn woven_ways(series: &WaySeries, ways: &[&Way], shown: &[usize], more: &str) ->
             return notation::time(cost.value);
         }
         let open = share.interval.is_none_or(|ends| ends.low <= 1.0 && ends.high >= 1.0);
-        format!("{}{}", interval::share(Some(share)).replace(" %", ""), if open { "?" } else { "" })
+        format!("{}{}", interval::in_percent(share, ""), if open { "?" } else { "" })
     };
     let row = |way: &&Way| -> Vec<Cell> {
         let figures = shown.iter().map(|place| figure(way, *place).into());
