@@ -11,7 +11,7 @@ use sys::{errno_name, refused_call};
 use crate::fold::Names;
 use crate::perf;
 use crate::sampler::record::{Malformed, Record, Records, Sample};
-use crate::sampler::{Layout, RING_MEMORY, RING_SIZE, SamplerEvents, Settings, Target, open_events};
+use crate::sampler::{RING_MEMORY, RING_SIZE, SamplerEvents, Settings, Target, open_events};
 use crate::symbols::Symbols;
 
 const MECHANISM: &str = "samples of every CPU";
