@@ -192,9 +192,11 @@ mod tests {
         let kinds: [fn(u32) -> Injection; 4] =
             [Injection::Filter, Injection::Classifier, |n| Injection::Copy(32 * n), |n| Injection::Work(Nanos::new(n.into()))];
         for kind in kinds {
-            let [small, large] = costs(kind(1_000), kind(2_000));
-            let ratio = large as f64 / small as f64;
-            assert!((1.3..3.0).contains(&ratio), "{:?}: {small} and {large} ns", kind(1_000));
+            // In turn and more than once: the CPU's speed changes between two measurements.
+            let found: Vec<[u64; 2]> = (0..5).map(|_| costs(kind(1_000), kind(2_000))).collect();
+            let mut ratios: Vec<f64> = found.iter().map(|[small, large]| *large as f64 / *small as f64).collect();
+            ratios.sort_by(f64::total_cmp);
+            assert!((1.3..3.0).contains(&ratios[2]), "{:?}: {found:?} ns", kind(1_000));
         }
         assert_eq!(calibrate(Injection::Rules(1)).unwrap(), None);
     }

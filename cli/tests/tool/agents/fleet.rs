@@ -9,6 +9,8 @@ use model::TrialRecord;
 use model::run::Status;
 use model::trial::Outcome;
 use model::warning::Warning;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::support::{Net, ended, says};
@@ -124,25 +126,35 @@ fn a_host_that_dies_is_found_again() -> Result<(), Skip> {
     Ok(())
 }
 
-/// Hosts that live for two seconds and never again.
+/// Hosts that all die once trials of some rounds are stored, and never live again.
 fn an_allocation_that_ends_leaves_what_was_measured() -> Result<(), Skip> {
     let (net, tool) = (Net::new()?, Tool::new());
     let places = [("a", &net.a), ("b", &net.b), ("c", &net.c)];
+    let used = |name: &str| tool.path().join(format!("{name}-used"));
     let hosts = places.map(|(name, place)| {
+        // timeout leads a group of its own, which holds all that the shell starts.
         let script = format!(
-            "#!/bin/sh\n[ -e {0}-used ] && {{ echo 'allocation has ended' >&2; exit 1; }}\n: > {0}-used\nexec timeout -s KILL 6 {1}\n",
-            tool.path().join(name).display(),
+            "#!/bin/sh\n[ -e {0} ] && {{ echo 'allocation has ended' >&2; exit 1; }}\necho $$ > {0}\nexec timeout -s KILL 120 {1}\n",
+            used(name).display(),
             place.shell("X=1")
         );
         program(&tool, name, &script);
         format!("n{name}=cmd:{}", tool.path().join(name).display())
     });
-    let begun = Instant::now();
-    let answer = net.router.run(&tool, &words(&hosts, &["--rounds", "60", "-t", "200ms"]));
+    let mut fleet = net.router.nettoll(&tool, &words(&hosts, &["--rounds", "60", "-t", "200ms"])).spawn().unwrap();
+    within(Duration::from_secs(60), "trials of six rounds are stored", || {
+        tool.try_stored().is_some_and(|stored| stored.trials_so_far() >= 12) || fleet.try_wait().unwrap().is_some()
+    });
+    for (name, _) in places {
+        let leader: i32 = fs::read_to_string(used(name)).unwrap().trim().parse().unwrap();
+        killpg(Pid::from_raw(leader), Signal::SIGKILL).unwrap();
+    }
+    let killed = Instant::now();
+    let answer = ended(fleet);
     assert_eq!(answer.code, Some(1), "{answer:#?}");
     says(&answer.stderr, &["has the allocation ended", "its finished trials are in"]);
     says(&answer.stdout, &["Outliers"]);
-    assert!(begun.elapsed().as_secs() < 60);
+    assert!(killed.elapsed().as_secs() < 60);
     let stored = tool.stored();
     let measured = stored.trials().iter().filter(|trial| matches!(trial.outcome, Outcome::Measured(_))).count();
     assert!(measured > 0 && matches!(stored.status(), Status::Failed { .. }));

@@ -56,9 +56,9 @@ pub(super) fn limit(channel: &mut Channel, device: &str, index: u32, mtu: u32, s
 const fn remedy(errno: Option<Errno>) -> &'static str {
     match errno {
         Some(Errno::ENOENT | Errno::EOPNOTSUPP) => {
-            "the kernel has no token bucket (CONFIG_NET_SCH_TBF, or 'modprobe sch_tbf' as root); use a relay link, which needs none"
+            "the kernel has no token bucket (CONFIG_NET_SCH_TBF, or 'modprobe sch_tbf' as root); a link without a rate needs none"
         }
-        _ => "use a relay link, or report this with the kernel's version",
+        _ => "use a link without a rate, or report this with the kernel's version",
     }
 }
 
