@@ -8,6 +8,7 @@ use super::evidence::Evidence;
 use super::judged::{Comparison, Judged, Overall, Verdict};
 use super::{Design, Direction, Options, Values};
 use stats::holm::holm;
+use stats::instances::LOOKS;
 use stats::median;
 use stats::ranks::{self, Nulls};
 
@@ -21,7 +22,8 @@ const MOST_NEEDED: usize = 60;
 /// point one way. Holm asks the smallest p to be at most 1 − confidence over the
 /// number of hypotheses, which are the cells and, of several, their mean. At
 /// 95 %: 6 blocks for one cell, 10 for 18. Of separate runs of n blocks it is
-/// 2/C(2n, n). Where runs are counted two of them on each side are enough for any p.
+/// 2/C(2n, n). Where runs are counted two of them on each side are enough for any p. Woven arms have their first look after
+/// eight instances: fewer do not show how instances scatter.
 pub fn blocks_needed(cells: usize, confidence: f64, design: Design) -> usize {
     needed_to_test(hypotheses(cells), confidence, design)
 }
@@ -31,8 +33,9 @@ pub(super) fn needed_to_test(tested: usize, confidence: f64, design: Design) -> 
     let least = |n: usize| match design {
         Design::Paired => ranks::least_p_paired(n),
         Design::Separate => ranks::least_p_unpaired(n, n),
+        Design::Woven => f64::from(u8::from(n < LOOKS[0])),
         // A mean of two has an interval.
-        Design::Woven | Design::Runs => f64::from(u8::from(n < 2)),
+        Design::Runs => f64::from(u8::from(n < 2)),
     };
     (1..MOST_NEEDED).find(|n| least(*n) * tested as f64 <= 1.0 - confidence + 1e-9).unwrap_or(MOST_NEEDED)
 }
@@ -224,8 +227,8 @@ impl<'a> Tested<'a> {
         let least = options.threshold.ln_1p();
         let found = self.evidence.as_ref().filter(|_| self.enough);
         let Some((shift, smallest)) = found.and_then(|found| Some((found.value(), found.could_show(level, least)?))) else {
-            // That the arms are equivalent is not corrected, and takes fewer.
-            if self.is_within(options) {
+            // That the arms are equivalent is not corrected, and takes fewer blocks.
+            if self.sample.design != Some(Design::Woven) && self.is_within(options) {
                 return Verdict::Equivalent;
             }
             return Verdict::NotEnoughBlocks { blocks, missing: needed.saturating_sub(blocks) };
