@@ -1,7 +1,7 @@
 //! Time of a thread while it is not on a CPU: from the
 //! scheduler's tracepoints, independent of `/proc/PID/schedstat`.
 //!
-//! A program at `sched_switch` and one at `sched_waking` put each event of the
+//! A program at `sched_switch` and one at `sched_wakeup` put each event of the
 //! process's threads into a queue; what the events mean is worked out afterwards
 //! ([`WaitLog`]).
 
@@ -62,7 +62,7 @@ impl WaitRecorder {
         let filter = Filter::new(who);
         let maps = Maps { queue: &queue, failures: &failures, tasks: &tasks };
         let mut programs = Vec::new();
-        for (tracepoint, code) in [("sched_waking", waking(maps)), ("sched_switch", switch(maps, filter))] {
+        for (tracepoint, code) in [("sched_wakeup", wakeup(maps)), ("sched_switch", switch(maps, filter))] {
             programs.push(Program::load(&code, ProgramKind::RawTracepoint, MECHANISM)?.attach(Some(tracepoint), MECHANISM)?);
         }
         Ok(Self { queue, failures, _tasks: tasks, programs, started: monotonic(), capacity })
@@ -126,8 +126,9 @@ fn emit_lookup(asm: &mut Assembler, maps: Maps, from: Reg, unknown: Label) {
     asm.load(Reg::R7, Reg::R0, 0);
 }
 
-/// `sched_waking(task)`.
-fn waking(maps: Maps) -> Vec<[u8; 8]> {
+/// `sched_wakeup(task)`, which fires once the task is in a queue: the scheduler's own wait begins there, and the time that
+/// this program takes is not added to it.
+fn wakeup(maps: Maps) -> Vec<[u8; 8]> {
     let mut asm = Assembler::default();
     let done = asm.label();
     asm.load(Reg::R2, Reg::R1, 0);
