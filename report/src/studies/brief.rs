@@ -187,9 +187,11 @@ fn group(verdict: &ArmVerdict, found: &MetricComparison, arms: usize) -> String 
 fn sweep(groups: &[Group]) -> Vec<Block> {
     let streams: Vec<&Group> = groups.iter().filter(|group| group.test.is_stream()).collect();
     let trips: Vec<&Group> = groups.iter().filter(|group| !group.test.is_stream()).collect();
-    // Round trips have a blank line and a head above them.
-    let below = if trips.is_empty() { 0 } else { trips.len().min(4) + 2 };
-    let room = MOST_ROWS.saturating_sub(below);
+    // Round trips have a head and a blank line above them; a head of two lines takes a row.
+    let below = if trips.is_empty() { 0 } else { trips.len().min(4) + 1 };
+    let delivered: Vec<&CellResult> = streams.iter().flat_map(|group| &group.cells).copied().collect();
+    let head = usize::from(!per_message(&delivered)[0].is_empty());
+    let room = MOST_ROWS.saturating_sub(below + head);
     let mut blocks: Vec<Block> = stream_table(&streams, room).into_iter().collect();
     blocks.extend(trip_table(&trips));
     let wide = |found: Option<&Estimate>| found.is_some_and(|found| !interval::mark(found).is_empty());
