@@ -9,7 +9,7 @@ use crate::clock;
 
 /// Facts of a run and its hosts, by name. They stand with every exported row, so that rows of several runs, and of several forms of
 /// one run, can be joined.
-pub(crate) fn facts(run: &Run, hosts: &[HostFacts]) -> [(&'static str, String); 6] {
+pub fn facts(run: &Run, hosts: &[HostFacts]) -> [(&'static str, String); 6] {
     let of_hosts = |fact: fn(&HostFacts) -> &str| {
         let facts: BTreeSet<&str> = hosts.iter().map(fact).collect();
         facts.into_iter().collect::<Vec<_>>().join(", ")

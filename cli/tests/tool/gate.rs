@@ -155,7 +155,7 @@ fn run_gate(tool: &Tool, path: &str, place: &Path) -> Answer {
 }
 
 fn a_slower_version_fails_the_workflow_of_its_pull_request() -> Result<(), Skip> {
-    need_programs(&["bash", "git", "make", "cc"])?;
+    need_programs(&["bash", "git", "make", "cc", "jq"])?;
     let (tool, path) = installed();
     let place = repository(&tool);
     git(&place, &["init", "-q"]);
@@ -188,7 +188,7 @@ fn a_slower_version_fails_the_workflow_of_its_pull_request() -> Result<(), Skip>
 }
 
 fn an_equal_version_and_two_settings_are_not_worse() -> Result<(), Skip> {
-    need_programs(&["bash", "git", "make", "cc"])?;
+    need_programs(&["bash", "git", "make", "cc", "jq"])?;
     let (tool, path) = installed();
     let place = repository(&tool);
     git(&place, &["init", "-q"]);
