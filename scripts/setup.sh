@@ -77,6 +77,10 @@ check() {
         done
         python3 -c 'import ensurepip, venv' 2>/dev/null || lacks "python3 with venv" "tests read the CSV with DuckDB and pandas, and the JSON of one trial with the package iperf3" python3 python3-venv
         has Rscript || lacks Rscript "tests read the CSV with R" r-base-core
+        Rscript --vanilla -e 'library(data.table)' >/dev/null 2>&1 || lacks "data.table for R" "tests read the CSV with it" r-cran-data.table
+        for program in curl jq; do
+            has $program || lacks $program "the gates in CI write their comments with it" $program
+        done
         has mount || lacks mount "tests of full disks use it" mount
         for program in unshare nsenter setpriv taskset chrt; do
             has $program || lacks $program "tests of namespaces and of other users' rights use it" util-linux

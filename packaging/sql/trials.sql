@@ -1,4 +1,4 @@
--- Views for DuckDB on the trials of all runs in the directory `runs`: a row for each trial.
+-- Views for DuckDB on the trials of all runs in a directory: a row for each trial.
 -- Times are nanoseconds, sizes bytes. `nettoll export --sql` prints this file.
 CREATE OR REPLACE VIEW trial_lines AS
 SELECT

@@ -9,7 +9,6 @@
 //! what does not apply, is not known or is not a number is empty. Text that a
 //! spreadsheet would take for a formula stands behind an apostrophe.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use analysis::result::buffers::BufferCell;
@@ -20,12 +19,12 @@ use analysis::table::TrialTable;
 use analysis::verdict::MetricComparison;
 use attribution::{Figure, Receipt, Row};
 use model::cell::Value;
-use model::host::{HostFacts, hardware, hardware_of_many};
+use model::host::HostFacts;
 use model::plan::{Factor, Group, Link, Member};
 use model::woven::Slice;
 use model::{Cell, OfferedRate, Run};
 
-use crate::{clock, interval};
+use crate::{interval, origin};
 
 /// Version of the table, in its first column. Tables without the column are version 1.
 pub const CSV_FORMAT: u32 = 1;
@@ -53,7 +52,7 @@ const FIRST: [Column; 9] = [
 const LAST: [Column; 9] = [
     ("arm", "Name of the arm; empty without arms."),
     ("metric", "Name of the metric."),
-    ("unit", "Its unit: `ns`, `bit/s`, `1/s`, `share` (1 is all), `ratio` or `count`."),
+    ("unit", "Its unit: `ns`, `bit/s`, `1/s`, `B` (bytes), `share` (1 is all), `ratio` or `count`."),
     ("value", "The figure; empty when it is not a number."),
     ("low", "Lower end of its interval; empty when there is none."),
     ("high", "Upper end of its interval; empty when there is none."),
@@ -219,24 +218,13 @@ impl Key<'_> {
     }
 
     fn of_run(&self, run: &Run, hosts: &[HostFacts]) -> Vec<Field> {
-        let of_hosts = |fact: fn(&HostFacts) -> &str| {
-            let facts: BTreeSet<&str> = hosts.iter().map(fact).collect();
-            Field::from(facts.into_iter().collect::<Vec<_>>().join(", ").as_str())
-        };
-        let first = [
-            Field::from(CSV_FORMAT),
-            Field::from(run.id.as_str()),
-            Field::from(clock::plain(run.started_ms).as_str()),
-            Field::from(run.tool.as_str()),
-            of_hosts(|host| &host.kernel),
-            of_hosts(|host| &host.cpu_model),
-            Field::from(if run.plan.fleet.is_some() { hardware_of_many(hosts) } else { hardware(hosts) }.as_str()),
-            Field::from(self.place.map(|place| place as u64)),
-            Field::from(self.cell.series().to_string().as_str()),
-        ];
+        let origin = origin::facts(run, hosts).map(|(_, fact)| Field::from(fact.as_str()));
+        let first = std::iter::once(Field::from(CSV_FORMAT))
+            .chain(origin)
+            .chain([Field::from(self.place.map(|place| place as u64)), Field::from(self.cell.series().to_string().as_str())]);
         let factors = Factor::ALL.iter().map(|factor| level(*factor, self.cell, &run.plan.link));
         let parts = PARTS.iter().map(|(_, value)| value(self.cell));
-        first.into_iter().chain(factors).chain(parts).chain([Field::from(self.arm)]).collect()
+        first.chain(factors).chain(parts).chain([Field::from(self.arm)]).collect()
     }
 }
 
@@ -523,6 +511,7 @@ pub(crate) fn unit(metric: &str) -> &'static str {
         ("_bit_per_s", "bit/s"),
         ("_per_s", "1/s"),
         ("_ns", "ns"),
+        ("_bytes", "B"),
         ("_share", "share"),
         ("_difference", "share"),
         ("_ratio", "ratio"),

@@ -41,6 +41,7 @@ mod document;
 mod interval;
 mod like;
 mod number;
+mod origin;
 mod series;
 mod sinks;
 mod studies;

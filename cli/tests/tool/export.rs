@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use model::host::{HostFacts, hardware};
+
 use crate::stored_runs::{copy, data};
 use crate::support::python::{Form, python};
 use crate::support::tool::Tool;
@@ -16,6 +18,8 @@ crate::claims!(
     medians_over_trials_are_the_figures_of_the_report,
     benchstat_has_a_line_for_each_trial,
     benchstat_filters_and_compares_by_keys,
+    every_row_says_where_it_was_measured,
+    views_are_of_the_directory_that_is_given,
     a_run_that_cannot_be_read_is_left_out_or_refused,
     duckdb_and_pandas_get_the_figures_of_the_report,
     r_gets_the_figures_of_the_report,
@@ -76,8 +80,8 @@ fn medians_over_trials_are_the_figures_of_the_report() -> Result<(), Skip> {
 fn benchstat_has_a_line_for_each_trial() -> Result<(), Skip> {
     let tool = with_runs();
     let text = tool.run(&["export", "--benchstat", "sizes"]).done().stdout;
-    assert!(text.starts_with("run: 2026-11-22T13-25-20Z-sizes-9641\nstudy: sizes\n"), "{text}");
-    assert!(text.contains("\nstarted: 2026-11-22 13:25:20\n"), "{text}");
+    assert!(text.starts_with("run: 2026-11-22T13-25-20Z-sizes-9641\nstarted: 2026-11-22 13:25:20\n"), "{text}");
+    assert!(text.contains("\nstudy: sizes\n"), "{text}");
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Benchmark")).collect();
     assert_eq!(lines.len(), 48);
     assert!(lines.iter().all(|line| line.contains("/size=")), "{text}");
@@ -89,6 +93,17 @@ fn benchstat_has_a_line_for_each_trial() -> Result<(), Skip> {
     }
     Ok(())
 }
+
+/// Cells that differ by a factor.
+const DELAYS: &str = r#"
+name = "delays"
+trial = { length = "10ms", warmup = "1ms" }
+blocks = { least = 3, most = 3 }
+[[cells]]
+test = "TCP_RR"
+size = 64
+nodelay = [true, false]
+"#;
 
 fn benchstat_filters_and_compares_by_keys() -> Result<(), Skip> {
     let benchstat = go::program("benchstat", "golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da")?;
@@ -104,6 +119,71 @@ fn benchstat_filters_and_compares_by_keys() -> Result<(), Skip> {
     // Its arms have other settings, and are compared all the same.
     let compared = run(&["-col", "/arm", "-filter", ".unit:sec/op", "arms.txt"]);
     assert!(compared.contains("vs base") && compared.contains("TCP_RR/size=1024 "), "{compared}");
+    tool.study(DELAYS, &["--arm", "v-1", "--arm", "v-2"]).judged();
+    tool.script(&[], "$NETTOLL export --benchstat latest > delays.txt").done();
+    // Numbers at the end of arms are a part of their names.
+    for (key, columns) in [("/nodelay", ["false", "true"]), ("/arm", ["v-1", "v-2"])] {
+        let compared = run(&["-col", key, "-filter", ".unit:sec/op", "delays.txt"]);
+        assert!(columns.iter().all(|column| compared.contains(column)) && compared.contains("vs base"), "{key}: {compared}");
+    }
+    Ok(())
+}
+
+/// Every form of a run's rows has its name, its time and what it was measured with: those that are stored.
+fn every_row_says_where_it_was_measured() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let asked = ["study", "size", "--test", "UDP_RR", "--size", "64", "--arm", "a", "--arm", "b", "--woven", "--blocks", "3"];
+    tool.run(&asked).judged();
+    let stored = tool.stored();
+    let run = stored.run();
+    let hosts: Vec<HostFacts> = ["a", "b"].iter().map(|name| serde_json::from_value(stored.host(name)).unwrap()).collect();
+    let started = format!("{} {}", &run.id[..10], run.id[11..19].replace('-', ":"));
+    let facts = [
+        ("run", run.id.clone()),
+        ("started", started),
+        ("nettoll", run.tool.clone()),
+        ("kernel", hosts[0].kernel.clone()),
+        ("cpu", hosts[0].cpu_model.clone()),
+        ("machine", hardware(&hosts)),
+        ("link", "veth".to_owned()),
+    ];
+    assert!(facts.iter().all(|(_, fact)| !fact.is_empty()), "{facts:?}");
+    let expected: Row = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
+    let check = |form: &str, row: &Row| {
+        for (name, fact) in &expected {
+            assert_eq!(row.get(name), Some(fact), "{name} of {form}: {row:?}");
+        }
+    };
+    for (form, least) in [("--csv", 20), ("--trials", 2), ("--slices", 20)] {
+        let rows = rows(&tool.run(&["export", form]).done().stdout);
+        assert!(rows.len() >= least, "{form}: {}", rows.len());
+        rows.iter().for_each(|row| check(form, row));
+    }
+    let (mut keys, mut lines) = (Row::new(), 0);
+    for line in tool.run(&["export", "--benchstat"]).done().stdout.lines() {
+        match line.split_once(": ") {
+            _ if line.starts_with("Benchmark") => {
+                check("--benchstat", &keys);
+                lines += 1;
+            }
+            Some((key, value)) => _ = keys.insert(key.to_owned(), value.to_owned()),
+            None => panic!("neither a key nor a trial: {line}"),
+        }
+    }
+    assert!(lines >= 2, "{lines}");
+    Ok(())
+}
+
+fn views_are_of_the_directory_that_is_given() -> Result<(), Skip> {
+    let tool = with_runs();
+    let sql = |words: &[&str]| tool.run(&[&["export", "--sql"], words].concat()).done().stdout;
+    let read = |text: &str| text.lines().find(|line| line.contains("trials.jsonl'")).unwrap().trim().to_owned();
+    let views = sql(&[]);
+    assert_eq!(read(&views), "'runs/*/trials.jsonl',");
+    for (directory, pattern) in [("kept/", "'kept/*/trials.jsonl',"), ("it's [kept]?", "'it''s [[]kept][?]/*/trials.jsonl',")] {
+        let other = sql(&["--runs", directory]);
+        assert_eq!(other, views.replace("'runs/*/trials.jsonl',", pattern));
+    }
     Ok(())
 }
 
@@ -151,6 +231,14 @@ for metric in ['time_per_message_ns', 'goodput_bit_per_s']:
     for (run, test, size, value), view in zip(own, views):
         assert view[:3] == (run, test, size) and abs(view[3] / value - 1) < 1e-12, (view, value)
         assert abs(medians[(run, test, size)] / value - 1) < 1e-12
+");
+    // Views are of the runs in the directory that is given.
+    copy(&data().join("runs/sizes"), &tool.path().join("it's [kept]/sizes"));
+    tool.script(&[], "$NETTOLL export --sql --runs \"it's [kept]\" > kept.sql").done();
+    run("
+import duckdb
+duckdb.sql(open('kept.sql').read())
+assert duckdb.sql('SELECT DISTINCT run FROM trials').fetchall() == [('sizes',)]
 ");
     // Tables join by what they have in common.
     run("

@@ -112,6 +112,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("forms", forms::ALL),
     ("help", help::ALL),
     ("gate", gate::ALL),
+    ("gate::gitlab", gate::gitlab::ALL),
     ("packaging", packaging::ALL),
     ("docs", docs::ALL),
     ("picture", picture::ALL),
