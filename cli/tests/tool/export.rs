@@ -119,8 +119,8 @@ fn benchstat_filters_and_compares_by_keys() -> Result<(), Skip> {
     // Its arms have other settings, and are compared all the same.
     let compared = run(&["-col", "/arm", "-filter", ".unit:sec/op", "arms.txt"]);
     assert!(compared.contains("vs base") && compared.contains("TCP_RR/size=1024 "), "{compared}");
-    tool.study(DELAYS, &["--arm", "v-1", "--arm", "v-2"]).judged();
-    tool.script(&[], "$NETTOLL export --benchstat latest > delays.txt").done();
+    tool.study(DELAYS, &["--arm", "v-1", "--arm", "v-2", "--runs", "delays"]).judged();
+    tool.script(&[], "$NETTOLL export --benchstat --runs delays > delays.txt").done();
     // Numbers at the end of arms are a part of their names.
     for (key, columns) in [("/nodelay", ["false", "true"]), ("/arm", ["v-1", "v-2"])] {
         let compared = run(&["-col", key, "-filter", ".unit:sec/op", "delays.txt"]);

@@ -138,7 +138,7 @@ fn run_gate(tool: &Tool, path: &str, place: &Path) -> Answer {
                 }
             }
             "" => {
-                let script = step["run"].replace("--size 64,1472", "--size 64 --receive recv --blocks 10 -t 30ms -O 5ms");
+                let script = step["run"].replace("--size 64,1472", "--size 64 --receive recv -t 5s");
                 let mut shell = tool.other(Path::new("bash"));
                 shell.args(["-e", "-o", "pipefail", "-c", &script]).current_dir(place).env("PATH", path);
                 shell.env("GITHUB_STEP_SUMMARY", "summary.md").env("GITHUB_BASE_REF", "main");
