@@ -10,8 +10,10 @@ use serde::Serialize;
 
 use crate::doubt::{Cause, Doubt};
 use crate::figure::{Figure, ratio};
-use crate::passes::{CleanPass, TimePass};
-use stats::estimate::Estimate;
+use crate::passes::{CleanPass, Passes, SampledSlices, TimePass};
+use model::woven::USABLE_SAMPLED;
+use stats::estimate::{Estimate, Interval};
+use stats::instances::Instances;
 use stats::median;
 
 /// CPU time and waits over wall time, beyond which a receipt does not add up.
@@ -89,22 +91,49 @@ impl BilledSum {
 /// The cost of watching.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Observer {
-    /// CPU time per message of a time pass over that of the clean pass of its
-    /// block: the median over blocks.
+    /// CPU time per message of the sampled end over what it is without the sampler: the mean over trials in whose slices
+    /// the sampler is on and off in turn. Without enough such trials that of a time pass over that of the clean pass of
+    /// its block, the median over blocks.
     pub ratio: Estimate,
+    /// The reason for which it is that of passes; `None` of slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_slices: Option<&'static str>,
 }
 
 impl Observer {
     /// The confidence asked for: five blocks, the fewest of a sound receipt,
     /// attain 93.75 %, which the interval then says.
     const CONFIDENCE: f64 = 0.90;
+    /// Of slices.
+    const CONFIDENCE_OF_SLICES: f64 = 0.95;
+
+    /// By slices where [`USABLE_SAMPLED`] trials of them or more are usable, and by passes otherwise; `None` where no block
+    /// has both of these.
+    pub fn from_passes(passes: &Passes) -> Option<Self> {
+        let no_slices = match &passes.sampled {
+            SampledSlices::Absent(why) => *why,
+            SampledSlices::Shifts(shifts) => match Self::from_shifts(shifts) {
+                Some(found) => return Some(found),
+                None => "fewer than eight trials of slices are usable",
+            },
+        };
+        Self::of_blocks(&passes.time, &passes.clean).map(|ratio| Self { ratio, no_slices: Some(no_slices) })
+    }
+
+    /// Student's interval over trials (`stats::instances`).
+    fn from_shifts(shifts: &[f64]) -> Option<Self> {
+        let enough = Instances::new(shifts).filter(|_| shifts.len() >= USABLE_SAMPLED as usize);
+        let Estimate { value, interval, n } = enough?.estimate(Self::CONFIDENCE_OF_SLICES);
+        let interval = interval.map(|ends| Interval { low: ends.low.exp(), high: ends.high.exp(), ..ends });
+        Some(Self { ratio: Estimate { value: value.exp(), interval, n }, no_slices: None })
+    }
 
     /// Pairs passes by their block; `None` where no block has both.
-    pub fn from_passes(time: &[TimePass], clean: &[CleanPass]) -> Option<Self> {
+    fn of_blocks(time: &[TimePass], clean: &[CleanPass]) -> Option<Estimate> {
         let of_block: BTreeMap<u32, f64> = clean.iter().map(|pass| (pass.block, pass.cpu.get() as f64 / pass.messages)).into_map();
         let pair = |pass: &TimePass| of_block.get(&pass.block).map(|clean| pass.cpu.get() as f64 / pass.messages / clean);
         let ratios: Vec<f64> = time.iter().filter_map(pair).collect();
-        median::estimate(&ratios, Self::CONFIDENCE).map(|ratio| Self { ratio })
+        median::estimate(&ratios, Self::CONFIDENCE)
     }
 }
 

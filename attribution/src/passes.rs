@@ -118,4 +118,15 @@ pub struct Passes {
     pub waits: Vec<WaitPass>,
     /// With counters on.
     pub counts: Vec<CountPass>,
+    /// With the sampler on and off in turn.
+    pub sampled: SampledSlices,
+}
+
+/// Trials in which the sampler of the end was on in some slices and off in others.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SampledSlices {
+    /// Of each trial the logarithm of CPU time per message with the sampler on over that with it off.
+    Shifts(Vec<f64>),
+    /// There are none, because of this.
+    Absent(&'static str),
 }

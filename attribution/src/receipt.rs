@@ -225,7 +225,7 @@ impl Receipt {
                 own: own(&passes.waits).and_then(whole),
                 billed: BilledSum::from_passes(&passes.time),
             },
-            observer: Observer::from_passes(&passes.time, &passes.clean),
+            observer: Observer::from_passes(passes),
             counters,
             rules: rule_shares(rules, tallies, basis.all()),
             undecided: undecided(tallies),

@@ -13,7 +13,7 @@ pub use work::{OwnRow, Work, WorkRow};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, compare, ratio};
+use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, SampledSlices, compare, ratio};
 use model::attach::{Attachment, Connection, Look, Pattern, Sockets, Way, WindowRecord};
 use model::{Refusal, Role, choice};
 use serde::Serialize;
@@ -354,7 +354,8 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     let (kept, sampled) = passes::kept(windows, &mut chains);
     let mut known = ChainAttributes::new(&chains, rules);
     let tallies = end::tallies(&kept, &mut known);
-    let mut receipt = end::receipt(passes::size(&seen), Role::Receiver, &kept, &tallies, &mut known);
+    let no_slices = SampledSlices::Absent("the program is not nettoll's to stop");
+    let mut receipt = end::receipt((passes::size(&seen), Role::Receiver), &kept, no_slices, &tallies, &mut known);
     let processes = windows.iter().map(|window| window.clocks.processes).max().unwrap_or(0);
     if let Ok(receipt) = &mut receipt
         && processes > 1

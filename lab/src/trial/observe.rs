@@ -12,7 +12,10 @@ use super::talk::Both;
 use super::{Reports, Trial, flowing};
 use crate::error::TrialError;
 use crate::profiler::LONGEST;
+use crate::session::Session;
 
+/// The order in which ends are switched.
+const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 /// Beyond the time in which messages flow: what comes before and after them.
 const BEYOND: Duration = Duration::from_secs(2);
 
@@ -26,8 +29,15 @@ impl Trial<'_> {
         let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
+        let woven = self.spec.woven.is_some();
         let command = |role| {
-            let pass = if pass.watches(role) { pass } else { Pass::Clean };
+            let pass = match role {
+                // Both have their samplers, which take turns.
+                Role::Sender if woven => Pass::Time,
+                Role::Receiver if woven => Pass::TimeReceiver,
+                _ if pass.watches(role) => pass,
+                _ => Pass::Clean,
+            };
             ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() })
         };
         Ok(self.tell(command)?)
@@ -79,9 +89,29 @@ impl Trial<'_> {
         Ok(self.ask_both(command, read, "the cost of a sample")?)
     }
 
+    /// Has the sampler of an end switched on, and that of the other off. Neither may run.
+    pub fn sample(session: &mut Session, swapped: bool, on: Option<Role>) -> Result<(), TrialError> {
+        for role in ROLES {
+            session.host(role, swapped).ask(&ToHost::Sampling { on: on == Some(role) })?;
+        }
+        for role in ROLES {
+            let host = session.host(role, swapped);
+            match host.answer()? {
+                FromHost::Done => {}
+                other => return Err(host.unexpected("the switch of a sampler", &other).into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether something was seen that a receipt is made of: of woven slices it is the ends' own edges.
+    const fn is_read(&self) -> bool {
+        !matches!(self.spec.pass, Pass::Clean) && self.spec.woven.is_none()
+    }
+
     /// Asks both hosts what they saw of ends that are gone.
     pub fn ask_observed(&mut self, reports: &Reports) -> Result<(), TrialError> {
-        if self.spec.pass.is_clean() {
+        if !self.is_read() {
             return Ok(());
         }
         Ok(self.tell(|role| {
@@ -92,7 +122,7 @@ impl Trial<'_> {
 
     /// Returns what both hosts saw; `None` in a clean pass.
     pub fn hear_observed(&mut self) -> Result<Option<Box<Observed>>, TrialError> {
-        if self.spec.pass.is_clean() {
+        if !self.is_read() {
             return Ok(None);
         }
         let read = |answer| match answer {

@@ -6,7 +6,7 @@ use std::io;
 use std::time::Instant;
 
 use engine::woven::Board;
-use model::woven::{Slice, SliceTimes};
+use model::woven::{SAMPLED, Slice, SliceTimes};
 
 use super::{Begun, Both, Done, Trial, TrialSpec, draw_cookie, longest};
 use crate::error::TrialError;
@@ -46,7 +46,8 @@ pub(crate) struct Torn {
     pub slices: Vec<Slice>,
 }
 
-/// Carries out an instance. `order` gives the order of arms in each round.
+/// Carries out an instance. `order` gives the order of arms in each round. A lone arm whose pass samples is an arm for
+/// each of [`SAMPLED`]: the samplers of its ends are switched between its slices.
 ///
 /// # Errors
 /// What kept it from being carried out to its end. No endpoint is left, unless a host is lost.
@@ -115,7 +116,8 @@ fn carry_out(
             board.clear(flow.seats.sender, orders.sender);
             board.clear(flow.seats.receiver, orders.receiver);
         }
-        cells.push(cell);
+        let turns = if spec.pass.samples() { SAMPLED.len() } else { 1 };
+        cells.extend(std::iter::repeat_n(cell, turns));
         trials.push(Trial { session, spec, cookie: draw_cookie()?, listener: quiet, limit, end: Instant::now() + limit, together: None });
     }
     // The processes of all arms start at once.
@@ -134,19 +136,27 @@ fn carry_out(
     let until = trials.iter().zip(&begun).map(end).min().unwrap_or_default();
     let baton = Baton::new(board, &cells, times);
     let mut order = order;
+    let mut sampled = trials.first_mut().filter(|trial| trial.spec.pass.samples()).map(|trial| (trial.spec.swapped, &mut *trial.session));
+    let mut sample = |arm: usize| match &mut sampled {
+        Some((swapped, session)) => Trial::sample(session, *swapped, SAMPLED.get(arm).copied().flatten()),
+        None => Ok(()),
+    };
     // On a thread of its own: its priority goes with it.
     let (woven, not_first) = std::thread::scope(|scope| {
         let led = scope.spawn(|| {
             let not_first = baton::come_first().err();
-            (baton.weave(until, &mut order, slices), not_first)
+            (baton.weave(until, &mut order, &mut sample, slices), not_first)
         });
         led.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     if let Err((arm, error)) = woven {
         // An end that failed says why, and its silence does not.
-        let error = trials[arm].failure_of_end().unwrap_or(error);
+        let error = trials.get_mut(arm).and_then(Trial::failure_of_end).unwrap_or(error);
         return Err(Failure { arm: Some(arm), error });
     }
+    // The ends are still there, and their samplers too.
+    let last = trials.iter_mut().find(|trial| trial.spec.pass.samples());
+    last.map_or(Ok(()), |trial| Trial::sample(trial.session, trial.spec.swapped, None))?;
     // The receivers of all arms wait at once for what may still come.
     for (arm, (trial, begun)) in trials.iter_mut().zip(&mut begun).enumerate() {
         trial.announce_end(begun).map_err(by_arm(arm))?;

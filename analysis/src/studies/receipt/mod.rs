@@ -21,6 +21,7 @@ pub(crate) mod kept;
 mod refusals;
 mod result;
 mod series;
+mod slices;
 #[cfg(test)]
 mod tests;
 
@@ -28,17 +29,19 @@ use model::Refusal;
 use model::end::Counts;
 use model::profile::Observation;
 use model::trial::{Measured, Outcome};
+use model::woven::Slice;
 use model::{Bytes, Cell, Plan, Role, TrialRecord};
 
 use super::{Context, Study};
 use crate::ends::messages;
 use stats::median;
 
-use attribution::Rules;
+use attribution::{Rules, SampledSlices};
 use chain_attributes::ChainAttributes;
 use chains::Chains;
 use kept::{Edges, KeptEnd, Unkept};
 use refusals::Refusals;
+use slices::GroupSlices;
 
 use boundaries::Stack;
 pub use compare::compare_studies;
@@ -61,6 +64,8 @@ pub(crate) struct Receipts {
     arms: Vec<Option<String>>,
     /// By the place of the cell, then by arm.
     groups: Vec<Group>,
+    /// Likewise, of the plan's cells.
+    slices: Vec<GroupSlices>,
     absences: Refusals,
 }
 
@@ -101,6 +106,7 @@ impl Study for Receipts {
             chains: Chains::default(),
             arms,
             groups: Vec::new(),
+            slices: plan.groups().iter().map(|group| GroupSlices::of_group(plan, group)).collect(),
             absences: Refusals::default(),
         };
         plan.cells.iter().for_each(|cell| receipts.add_cell(cell));
@@ -138,8 +144,10 @@ impl Study for Receipts {
             .map(|(number, (group, file))| {
                 let (place, arm) = (number / self.arms.len(), number % self.arms.len());
                 let trials = &context.table.arm(arm)[place];
-                let [sender, receiver] =
-                    [Role::Sender, Role::Receiver].map(|role| end::end(&trials.as_run, role, &group.ends[role as usize], &mut known));
+                let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| {
+                    let slices = self.slices.get(number).map_or(SampledSlices::Shifts(Vec::new()), |slices| slices.of_end(role));
+                    end::end(&trials.as_run, role, &group.ends[role as usize], slices, &mut known)
+                });
                 let cell = context.table.cells()[place].clone();
                 (CellReceipt { cell, label: group.label, arm: self.arms[arm].clone(), file, sender, receiver }, trials.segment)
             })
@@ -166,6 +174,13 @@ impl Receipts {
 
     fn add_cell(&mut self, cell: &Cell) {
         self.groups.extend(self.arms.iter().map(|arm| Group::new(cell, arm.as_deref())));
+    }
+
+    /// Keeps the slices of an instance of a group of the plan.
+    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+        if let Some(of_group) = self.slices.get_mut(group) {
+            of_group.push(instance, slices);
+        }
     }
 
     fn missing(&mut self, group: usize) {

@@ -12,7 +12,7 @@ use model::order::{Gather, Order};
 use super::tables::{self, Line};
 use super::{figure, words};
 use crate::document::{Block, Cell, Column, Entry, Kind, Table};
-use crate::number;
+use crate::{interval, number};
 
 /// Layers below this share of the samples at every size are one row, `other rows`.
 const LEAST: f64 = 0.02;
@@ -26,7 +26,7 @@ const ROUTINES: usize = 3;
 pub fn blocks(study: &ReceiptStudy) -> Vec<Block> {
     let piece = |(name, ends): (&str, Vec<&SeriesReceipt>)| {
         let costliest = ends.iter().map(|end| Block::Aside(costliest(end).into()));
-        Block::piece(name, std::iter::once(table(&ends, lead(study, name)).into()).chain(costliest))
+        Block::piece(name, std::iter::once(table(study, &ends, lead(study, name)).into()).chain(costliest))
     };
     let (tone, sums) = words::sums(study);
     let close = Block::Conclusion(tone, format!("{sums} {}", words::observer(study)));
@@ -48,7 +48,7 @@ fn lead(study: &ReceiptStudy, name: &str) -> Option<Bytes> {
 /// The piece of the series of the headline.
 pub fn first(study: &ReceiptStudy) -> Option<Block> {
     let (name, ends) = series(study).into_iter().next()?;
-    Some(Block::piece(name, [table(&ends, lead(study, name)).into()]))
+    Some(Block::piece(name, [table(study, &ends, lead(study, name)).into()]))
 }
 
 /// A row of the table of a series.
@@ -59,11 +59,13 @@ enum Row {
     Unsampled,
     Billed,
     Cpu,
+    /// CPU time sampled over not.
+    Observer,
 }
 
 /// Layers by end, the costliest first: at the size of the headline, where it is of this series, else at the least; and at
 /// the largest.
-fn table(ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
+fn table(study: &ReceiptStudy, ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
     let mut largest: BTreeMap<Layer, (f64, bool)> = BTreeMap::new();
     for row in ends.iter().flat_map(|end| &end.layers.rows) {
         let (share, is_borne) = largest.entry(row.key).or_default();
@@ -78,8 +80,17 @@ fn table(ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
     layers.order_by(|a, b| b.1.total_cmp(&a.1));
     let other = (!others.is_empty()).then_some(Row::Other);
     let unsampled = ends.iter().any(|end| tables::shows_unsampled(end)).then_some(Row::Unsampled);
-    let rows: Vec<Row> =
-        layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain(unsampled).chain([Row::Billed, Row::Cpu]).collect();
+    let observer = |end: &SeriesReceipt, place: usize| {
+        let receipt = study.cells.get(end.columns.get(place)?.cell)?.end(end.role).outcome.receipt()?;
+        Some(format!("{} {}", figure::ratio(receipt.observer?.ratio.value), interval::plus_minus(&receipt.observer?.ratio)))
+    };
+    let rows: Vec<Row> = layers
+        .into_iter()
+        .map(|(layer, _)| Row::Layer(layer))
+        .chain(other)
+        .chain(unsampled)
+        .chain([Row::Billed, Row::Cpu, Row::Observer])
+        .collect();
     let names = rows.iter().map(|row| name(*row).into()).collect();
     let mut columns = vec![Column { cells: names, ..Column::new("ns of CPU", Kind::Words) }];
     for end in ends {
@@ -94,8 +105,9 @@ fn table(ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
         columns.extend(places.into_iter().map(|place| {
             let size = format!("{} B", number::whole(end.columns[place].size.get()));
             let head = (format!("{}, {size}", words::title(end.role)), if place == last { 8 } else { 9 }, [end.role.to_string(), size]);
-            let cell = |row: &Row| {
-                lines.get(row).and_then(|line| line.cells.get(place)?.as_ref()).map_or(Cell::Nothing, |entry| written(entry, *row))
+            let cell = |row: &Row| match row {
+                Row::Observer => observer(end, place).map_or(Cell::Nothing, Cell::from),
+                _ => lines.get(row).and_then(|line| line.cells.get(place)?.as_ref()).map_or(Cell::Nothing, |entry| written(entry, *row)),
             };
             Column { cells: rows.iter().map(cell).collect(), ..Column::new((head.0.as_str(), head.1, head.2), Kind::Figures) }
         }));
@@ -110,6 +122,7 @@ fn name(row: Row) -> String {
         Row::Unsampled => figure::UNSAMPLED.to_owned(),
         Row::Billed => figure::BILLED.to_owned(),
         Row::Cpu => "CPU time".to_owned(),
+        Row::Observer => "sampled / not".to_owned(),
     }
 }
 
@@ -118,7 +131,7 @@ fn written(entry: &Entry, row: Row) -> Cell {
     let (value, title) = (entry.value.clone(), entry.title.clone());
     match row {
         Row::Cpu => format!("{value} {}", entry.margin).into(),
-        Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed => {
+        Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed | Row::Observer => {
             Cell::Entry(Entry { value, title, share: entry.share.clone(), ..Entry::default() })
         }
     }

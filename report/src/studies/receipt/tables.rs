@@ -160,7 +160,12 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
             true => Some(plain("unknown".to_owned())),
             false => receipt.off_cpu.others.map(|share| plain(figure::share(share))),
         }),
-        row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
+        row("CPU sampled / not", &|receipt| {
+            receipt.observer.filter(|found| found.no_slices.is_none()).map(|found| of_estimate(&found.ratio))
+        }),
+        row("... of passes apart", &|receipt| {
+            receipt.observer.filter(|found| found.no_slices.is_some()).map(|found| of_estimate(&found.ratio))
+        }),
         row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];
     let unsampled = |end: &&EndReceipt| end.unsampled_threads_ns.map(|ns| plain(figure::ns(ns)));

@@ -38,25 +38,38 @@ pub fn sources(study: &ReceiptStudy) -> String {
     if found.is_empty() { "nothing was sampled".to_owned() } else { found.join("; ") }
 }
 
+/// What the cost of watching was found by: slices, passes, or both.
+fn found_by(study: &ReceiptStudy) -> String {
+    let all = || study.cells.iter().flat_map(CellReceipt::receipts).filter_map(|receipt| receipt.observer);
+    let of_passes = all().filter(|observer| observer.no_slices.is_some()).count();
+    let why = all().find_map(|observer| observer.no_slices).unwrap_or_default();
+    match (of_passes, all().count()) {
+        (0, _) => "by slices of one trial in turn".to_owned(),
+        (some, all) if some == all => format!("by passes apart, because {why}"),
+        (some, _) => format!("by slices of one trial in turn; of {} by passes apart, because {why}", plural(some as u64, "end")),
+    }
+}
+
 /// The cost of watching: of each end where they are too few for an interval of all.
 pub fn observer(study: &ReceiptStudy) -> String {
     let Some(Estimate { value, interval: ends, n }) = study.observer else {
         return "The cost of sampling is unknown: no block has a time pass and a clean one.".to_owned();
     };
+    let by = found_by(study);
     if n <= Role::ALL.len() {
         let of_end = |receipt: &Receipt| {
             let ratio = receipt.observer?.ratio;
             Some(format!("of the {} to {} ({})", receipt.role, figure::ratio(ratio.value), interval::plus_minus(&ratio)))
         };
         let ends: Vec<String> = study.cells.iter().flat_map(CellReceipt::receipts).filter_map(of_end).collect();
-        return format!("Sampling changed the CPU time {} times its clean value, which no row contains.", ends.join(" and "));
+        return format!("Sampling changed the CPU time {} times its clean value ({by}), which no row contains.", ends.join(" and "));
     }
     let interval = ends.map_or_else(
         || "no interval".to_owned(),
         |ends| format!("{} to {} at {}", figure::ratio(ends.low), figure::ratio(ends.high), number::percent(ends.confidence)),
     );
     format!(
-        "Sampling changed the CPU time to {} times its clean value ({interval}; median over {} of cells), which no row contains.",
+        "Sampling changed the CPU time to {} times its clean value ({interval}; median over {} of cells, {by}), which no row contains.",
         figure::ratio(value),
         plural(n as u64, "end"),
     )
