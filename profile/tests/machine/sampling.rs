@@ -212,7 +212,7 @@ pub fn while_it_is_off() -> Result<(), Skip> {
     let mut sampler = Sampler::open(&settings(observed.pid(), 5_000))?;
     sampler.start()?;
     observed.begin();
-    let mut slice = |on: bool| -> Result<Window, Skip> {
+    let slice = |on: bool| -> Result<Window, Skip> {
         sampler.switch(on)?;
         let start = sys::clock::monotonic();
         std::thread::sleep(Duration::from_millis(200));
