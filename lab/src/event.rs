@@ -86,7 +86,7 @@ pub enum Event<'a> {
     },
     /// A trial has ended. It is not told before its end.
     Trial(&'a TrialRecord),
-    /// An instance of a woven group has ended; the trial of each member follows, but of a receipt's slices.
+    /// An instance of a woven group has ended; the trial of each member follows, except after a receipt's slices.
     Slices {
         /// Place of the group among those of the plan.
         group: usize,

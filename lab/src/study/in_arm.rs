@@ -97,8 +97,8 @@ impl Study<'_> {
         audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)), self.plan)
     }
 
-    /// Runs the trial of a slot in its arm. Returns the cell as run with what was set on the hosts,
-    /// and what came of the trial.
+    /// Runs the trial of a slot in its arm. Returns the cell as run with what was set on the hosts, and what came of the
+    /// trial.
     fn run_in_arm(
         &mut self,
         key: SessionKey,
@@ -116,8 +116,8 @@ impl Study<'_> {
         })
     }
 
-    /// Brings the hosts to the state of a slot's arm, carries something out there with the cell as run, and takes away
-    /// what the arm brought. Returns the cell with what was set on the hosts, and what came of it.
+    /// Brings the hosts to the state of a slot's arm, carries out a trial of the cell as run, and takes away what the arm
+    /// brought. Returns the cell with what was set on the hosts, and what came of the trial.
     pub(super) fn in_arm<T>(
         &mut self,
         key: SessionKey,

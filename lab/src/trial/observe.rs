@@ -12,10 +12,9 @@ use super::talk::Both;
 use super::{Reports, Trial, flowing};
 use crate::error::TrialError;
 use crate::profiler::LONGEST;
+use crate::remote::HostError;
 use crate::session::Session;
 
-/// The order in which ends are switched.
-const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 /// Beyond the time in which messages flow: what comes before and after them.
 const BEYOND: Duration = Duration::from_secs(2);
 
@@ -29,15 +28,10 @@ impl Trial<'_> {
         let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
-        let woven = self.spec.woven.is_some();
+        // The samplers of woven ends take turns.
+        let both = self.spec.woven.is_some();
         let command = |role| {
-            let pass = match role {
-                // Both have their samplers, which take turns.
-                Role::Sender if woven => Pass::Time,
-                Role::Receiver if woven => Pass::TimeReceiver,
-                _ if pass.watches(role) => pass,
-                _ => Pass::Clean,
-            };
+            let pass = if both || pass.watches(role) { pass } else { Pass::Clean };
             ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() })
         };
         Ok(self.tell(command)?)
@@ -89,24 +83,10 @@ impl Trial<'_> {
         Ok(self.ask_both(command, read, "the cost of a sample")?)
     }
 
-    /// Has the sampler of an end switched on, and that of the other off. Neither may run.
-    pub fn sample(session: &mut Session, swapped: bool, on: Option<Role>) -> Result<(), TrialError> {
-        for role in ROLES {
-            session.host(role, swapped).ask(&ToHost::Sampling { on: on == Some(role) })?;
-        }
-        for role in ROLES {
-            let host = session.host(role, swapped);
-            match host.answer()? {
-                FromHost::Done => {}
-                other => return Err(host.unexpected("the switch of a sampler", &other).into()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether something was seen that a receipt is made of: of woven slices it is the ends' own edges.
-    const fn is_read(&self) -> bool {
-        !matches!(self.spec.pass, Pass::Clean) && self.spec.woven.is_none()
+    /// Returns whether hosts are asked what they saw: woven ends write their own edges, and their samples count for
+    /// nothing.
+    fn is_read(&self) -> bool {
+        !self.spec.pass.is_clean() && self.spec.woven.is_none()
     }
 
     /// Asks both hosts what they saw of ends that are gone.
@@ -136,4 +116,19 @@ impl Trial<'_> {
     fn cpus(&self, role: Role) -> Vec<model::control::CpuPlace> {
         self.place(role).cpus(self.spec.cell.flows).to_vec()
     }
+}
+
+/// Switches the sampler of one end on, and of the others off, while no message flows.
+pub fn switch_samplers(session: &mut Session, swapped: bool, on: Option<Role>) -> Result<(), HostError> {
+    for role in [Role::Sender, Role::Receiver] {
+        session.host(role, swapped).ask(&ToHost::Sampling { on: on == Some(role) })?;
+    }
+    for role in [Role::Sender, Role::Receiver] {
+        let host = session.host(role, swapped);
+        match host.answer()? {
+            FromHost::Done => {}
+            other => return Err(host.unexpected("the switch of a sampler", &other)),
+        }
+    }
+    Ok(())
 }

@@ -155,8 +155,8 @@ impl<'a> Baton<'a> {
         Self { board, arms, times, lost: arms.iter().map(|arm| vec![0; arm.flows.len()]).collect() }
     }
 
-    /// Leads them through as many rounds as there is time for `until` the measured part of the first ends. `before` each
-    /// slice, whose arm it is given, no end runs.
+    /// Leads them through as many rounds as there is time for `until` the measured part of the first ends. `before` is
+    /// called with the arm of each slice, while no end runs.
     ///
     /// # Errors
     /// An end that does not answer, with the place of its arm. `slices` has what was measured by then.
