@@ -88,16 +88,15 @@ impl BilledSum {
     }
 }
 
-/// The cost of watching.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// The cost of sampling.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Observer {
-    /// CPU time per message of the sampled end over what it is without the sampler: the mean over trials in whose slices
-    /// the sampler is on and off in turn. Without enough such trials that of a time pass over that of the clean pass of
-    /// its block, the median over blocks.
+    /// CPU time per message with the sampler on over that with it off: the mean over trials in whose slices it is on and
+    /// off in turn. Without enough of them, a time pass over the clean pass of its block: the median over blocks.
     pub ratio: Estimate,
-    /// The reason for which it is that of passes; `None` of slices.
+    /// The reason why it is the ratio of passes; `None` of slices.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_slices: Option<&'static str>,
+    pub no_slices: Option<String>,
 }
 
 impl Observer {
@@ -107,25 +106,25 @@ impl Observer {
     /// Of slices.
     const CONFIDENCE_OF_SLICES: f64 = 0.95;
 
-    /// By slices where [`USABLE_SAMPLED`] trials of them or more are usable, and by passes otherwise; `None` where no block
-    /// has both of these.
+    /// By slices if [`USABLE_SAMPLED`] trials of them are usable, and by passes otherwise; `None` where no block has both
+    /// passes.
     pub fn from_passes(passes: &Passes) -> Option<Self> {
         let no_slices = match &passes.sampled {
-            SampledSlices::Absent(why) => *why,
-            SampledSlices::Shifts(shifts) => match Self::from_shifts(shifts) {
-                Some(found) => return Some(found),
-                None => "fewer than eight trials of slices are usable",
+            SampledSlices::Absent(reason) => reason.clone(),
+            SampledSlices::Shifts(shifts) => match Self::of_slices(shifts) {
+                Some(ratio) => return Some(Self { ratio, no_slices: None }),
+                None => format!("fewer than {USABLE_SAMPLED} trials of slices are usable"),
             },
         };
         Self::of_blocks(&passes.time, &passes.clean).map(|ratio| Self { ratio, no_slices: Some(no_slices) })
     }
 
     /// Student's interval over trials (`stats::instances`).
-    fn from_shifts(shifts: &[f64]) -> Option<Self> {
+    fn of_slices(shifts: &[f64]) -> Option<Estimate> {
         let enough = Instances::new(shifts).filter(|_| shifts.len() >= USABLE_SAMPLED as usize);
         let Estimate { value, interval, n } = enough?.estimate(Self::CONFIDENCE_OF_SLICES);
         let interval = interval.map(|ends| Interval { low: ends.low.exp(), high: ends.high.exp(), ..ends });
-        Some(Self { ratio: Estimate { value: value.exp(), interval, n }, no_slices: None })
+        Some(Estimate { value: value.exp(), interval, n })
     }
 
     /// Pairs passes by their block; `None` where no block has both.

@@ -125,8 +125,14 @@ pub struct Passes {
 /// Trials in which the sampler of the end was on in some slices and off in others.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SampledSlices {
-    /// Of each trial the logarithm of CPU time per message with the sampler on over that with it off.
+    /// The logarithm of CPU time per message with the sampler on over that with it off, by trial.
     Shifts(Vec<f64>),
-    /// There are none, because of this.
-    Absent(&'static str),
+    /// There are too few, for this reason: words that follow "because".
+    Absent(String),
+}
+
+impl Default for SampledSlices {
+    fn default() -> Self {
+        Self::Shifts(Vec::new())
+    }
 }

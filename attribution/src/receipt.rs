@@ -273,7 +273,7 @@ impl Receipt {
 
     fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
         let mut doubts = crate::closure::doubts(&self.closure, self.sampling.samples, self.cause(passes));
-        if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
+        if let Some(observer) = self.observer.as_ref().filter(|observer| observer.ratio.value > OBSERVER) {
             doubts.push(Doubt::Observer { ratio: observer.ratio.value });
         }
         if self.sampling.samples < LEAST_SAMPLES {

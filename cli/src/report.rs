@@ -237,8 +237,8 @@ fn earlier(path: &Path, run: &Run, collector: &mut Collector) -> Result<u32, Fai
     Ok(begun)
 }
 
-/// Adds the slices of woven arms or ways, or of receipts, of a run or of an earlier one that it goes on with, whose instances are the blocks from
-/// `begun` on.
+/// Adds the slices of woven arms or ways, or of receipts, of a run or of an earlier one that it goes on with, whose
+/// instances are the blocks from `begun` on.
 fn slices(reader: &RunReader, run: &Run, begun: u32, collector: &mut Collector) -> Result<(), Failure> {
     if !run.plan.woven && run.plan.receipt.is_none() {
         return Ok(());

@@ -32,14 +32,14 @@ pub use ahead::{Ahead, look_ahead};
 pub use error::StudyError;
 use pool::{SessionKey, SessionPool};
 pub use replay::{Past, Replay};
-use sampled::SampledSlices;
+use sampled::SampledGroups;
 
 /// Runs a plan from its first block to its last.
 ///
 /// # Errors
 /// See [`StudyError`]. Failures of single trials are recorded, not errors.
 pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
-    let (sampled, without) = SampledSlices::of(plan);
+    let (sampled, no_slices) = SampledGroups::of_plan(plan);
     let mut session = match Session::open(plan, credentials, listener) {
         Ok(session) => session,
         Err(error) => {
@@ -51,7 +51,7 @@ pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Li
             return StudyError::not_opened(error).map_or(Ok(Status::Interrupted), Err);
         }
     };
-    session.inherit(without.into_iter().collect());
+    session.inherit(no_slices);
     let mut study = Study::new(plan, credentials, session, listener, Replay::nothing(plan), sampled);
     let outcome = study.ready().and_then(|()| study.opened()).and_then(|()| study.run_blocks());
     study.conclude(outcome)
@@ -75,7 +75,7 @@ pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listen
     if past.hosts.is_empty() && !fresh {
         return Err(StudyError::NoFacts);
     }
-    let (sampled, without) = SampledSlices::of(plan);
+    let (sampled, no_slices) = SampledGroups::of_plan(plan);
     let mut session = match Session::open(plan, credentials, listener) {
         Ok(session) => session,
         Err(error) => {
@@ -87,7 +87,7 @@ pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listen
     if !changed.grave.is_empty() {
         return Err(StudyError::HostsChanged(changed.grave.join("; ")));
     }
-    session.inherit(past.warnings.iter().cloned().chain(without).collect());
+    session.inherit(past.warnings.iter().cloned().chain(no_slices).collect());
     if !fresh {
         session.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
     }
@@ -116,7 +116,7 @@ struct Study<'a> {
     /// Passes that a host has refused, with what it answered.
     refused: HashMap<Pass, String>,
     arms: ArmController,
-    sampled: SampledSlices,
+    sampled: SampledGroups,
 }
 
 impl<'a> Study<'a> {
@@ -126,7 +126,7 @@ impl<'a> Study<'a> {
         session: Session,
         listener: &'a mut dyn Listener,
         replay: Replay,
-        sampled: SampledSlices,
+        sampled: SampledGroups,
     ) -> Self {
         let (refused, arms, sessions) = (HashMap::new(), ArmController::default(), SessionPool::new(plan, session));
         Self { plan, credentials, sessions, listener, replay, lost_in_a_row: 0, refused, arms, sampled }
@@ -204,7 +204,7 @@ impl Study<'_> {
                 return Ok(ControlFlow::Break(()));
             }
             let outcome = self.run_slot(key, block, position, slot);
-            self.say_refused(key, slot);
+            self.warn_of_refusal(key, slot);
             self.sessions.share_warnings(key, SessionPool::FIRST);
             match outcome? {
                 Some(Outcome::Measured(_) | Outcome::Skipped { .. }) => measured = true,

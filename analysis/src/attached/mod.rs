@@ -351,11 +351,11 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     // another program.
     let seen: Vec<&WindowRecord> = if passes::uncounted(run, windows) { Vec::new() } else { windows.to_vec() };
     let mut chains = Chains::default();
-    let (kept, sampled) = passes::kept(windows, &mut chains);
+    let (mut kept, sampled) = passes::kept(windows, &mut chains);
+    kept.sampled = SampledSlices::Absent("a running program is not stopped for them".to_owned());
     let mut known = ChainAttributes::new(&chains, rules);
     let tallies = end::tallies(&kept, &mut known);
-    let no_slices = SampledSlices::Absent("the program is not nettoll's to stop");
-    let mut receipt = end::receipt((passes::size(&seen), Role::Receiver), &kept, no_slices, &tallies, &mut known);
+    let mut receipt = end::receipt(passes::size(&seen), Role::Receiver, &kept, &tallies, &mut known);
     let processes = windows.iter().map(|window| window.clocks.processes).max().unwrap_or(0);
     if let Ok(receipt) = &mut receipt
         && processes > 1

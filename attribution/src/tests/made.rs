@@ -42,7 +42,7 @@ impl Default for Cell {
 pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
     let whole: f64 = costs.iter().map(|cost| cost.ns).sum();
     let waits: f64 = cell.waits.iter().sum();
-    let sampled = SampledSlices::Absent("they were not made");
+    let sampled = SampledSlices::Absent("they were not made".to_owned());
     let mut made =
         Passes { role: Role::Sender, size: Bytes::new(cell.size), clean: vec![], time: vec![], waits: vec![], counts: vec![], sampled };
     for block in 0..cell.blocks {

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use attribution::{
-    Booked, CleanPass, CountPass, Layer, LayerCounters, Passes, Receipt, ReceiptError, SampledSlices, Tally, TimePass, WaitPass,
-};
+use attribution::{Booked, CleanPass, CountPass, Layer, LayerCounters, Passes, Receipt, ReceiptError, Tally, TimePass, WaitPass};
 use model::profile::{CallCounts, SampleSource};
 use model::{Bytes, Cell, Nanos, Pacing, Role};
 
@@ -14,11 +12,11 @@ use super::kept::{Edges, KeptEnd, KeptTime};
 use super::{EndReceipt, ReceiptOutcome};
 
 /// The receipt of one end, or why there is none, with what stands next to it.
-pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, sampled: SampledSlices, known: &mut ChainAttributes) -> EndReceipt {
+pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut ChainAttributes) -> EndReceipt {
     let tallies = tallies(kept, known);
     let made = match unfit(cell, role) {
         Some(reason) => Err(reason),
-        None => receipt((cell.size, role), kept, sampled, &tallies, known).map_err(|error| reason(&error, kept)),
+        None => receipt(cell.size, role, kept, &tallies, known).map_err(|error| reason(&error, kept)),
     };
     EndReceipt {
         outcome: made.map_or_else(|reason| ReceiptOutcome::Absent { reason }, |receipt| ReceiptOutcome::Made(Box::new(receipt))),
@@ -31,14 +29,8 @@ pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, sampled: SampledSlices, know
 ///
 /// # Errors
 /// As of [`Receipt::from_tallies`].
-pub fn receipt(
-    (size, role): (Bytes, Role),
-    kept: &KeptEnd,
-    sampled: SampledSlices,
-    tallies: &[Tally],
-    known: &mut ChainAttributes,
-) -> Result<Receipt, ReceiptError> {
-    let passes = Passes { sampled, ..passes(size, role, kept, known.chains()) };
+pub fn receipt(size: Bytes, role: Role, kept: &KeptEnd, tallies: &[Tally], known: &mut ChainAttributes) -> Result<Receipt, ReceiptError> {
+    let passes = passes(size, role, kept, known.chains());
     Receipt::from_tallies(&passes, tallies, counters(&kept.time, known), known.rules())
 }
 
@@ -134,7 +126,7 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, chains: &Chains) -> Passes {
         }
         CountPass { counts, messages: kept.messages }
     });
-    let sampled = SampledSlices::Shifts(Vec::new());
+    let sampled = kept.sampled.clone();
     Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect(), sampled }
 }
 

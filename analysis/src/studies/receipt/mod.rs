@@ -36,7 +36,7 @@ use super::{Context, Study};
 use crate::ends::messages;
 use stats::median;
 
-use attribution::{Rules, SampledSlices};
+use attribution::Rules;
 use chain_attributes::ChainAttributes;
 use chains::Chains;
 use kept::{Edges, KeptEnd, Unkept};
@@ -64,7 +64,7 @@ pub(crate) struct Receipts {
     arms: Vec<Option<String>>,
     /// By the place of the cell, then by arm.
     groups: Vec<Group>,
-    /// Likewise, of the plan's cells.
+    /// The same of the plan's cells.
     slices: Vec<GroupSlices>,
     absences: Refusals,
 }
@@ -135,6 +135,11 @@ impl Study for Receipts {
 
     fn finish(mut self, context: &Context) -> Option<ReceiptStudy> {
         let stack = Stack::new(&context.analysis.run, &context.analysis.hosts, context.paths.clone());
+        let warnings = &context.analysis.run.warnings;
+        for (number, (group, slices)) in self.groups.iter_mut().zip(&self.slices).enumerate() {
+            let ends = group.ends.iter_mut().zip(slices.of_ends(slices::refusal(warnings, number)));
+            ends.for_each(|(end, sampled)| end.sampled = sampled);
+        }
         self.groups.iter_mut().flat_map(|group| &mut group.ends).for_each(KeptEnd::sort);
         let files = files::names(&self.groups);
         let mut known = ChainAttributes::new(&self.chains, &self.rules);
@@ -144,10 +149,8 @@ impl Study for Receipts {
             .map(|(number, (group, file))| {
                 let (place, arm) = (number / self.arms.len(), number % self.arms.len());
                 let trials = &context.table.arm(arm)[place];
-                let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| {
-                    let slices = self.slices.get(number).map_or(SampledSlices::Shifts(Vec::new()), |slices| slices.of_end(role));
-                    end::end(&trials.as_run, role, &group.ends[role as usize], slices, &mut known)
-                });
+                let [sender, receiver] =
+                    [Role::Sender, Role::Receiver].map(|role| end::end(&trials.as_run, role, &group.ends[role as usize], &mut known));
                 let cell = context.table.cells()[place].clone();
                 (CellReceipt { cell, label: group.label, arm: self.arms[arm].clone(), file, sender, receiver }, trials.segment)
             })
@@ -234,8 +237,8 @@ impl Receipts {
     }
 }
 
-/// The cost of watching each end of each cell.
+/// The cost of sampling each end of each cell.
 fn observers(cells: &[CellReceipt]) -> Vec<f64> {
     let receipts = cells.iter().flat_map(CellReceipt::receipts);
-    receipts.filter_map(|receipt| Some(receipt.observer?.ratio.value)).collect()
+    receipts.filter_map(|receipt| Some(receipt.observer.as_ref()?.ratio.value)).collect()
 }

@@ -1,29 +1,31 @@
-//! Slices in which the sampler of an end was on and off in turn.
+//! Slices in which the sampler of an end is on and off in turn.
 
 use std::collections::BTreeMap;
 
 use attribution::SampledSlices;
 use model::plan::{Group, Unfit};
-use model::woven::{SAMPLED, Slice};
+use model::warning::Warning;
+use model::woven::{SAMPLED, Slice, USABLE_SAMPLED};
 use model::{Cell, Plan, Role};
 
 use crate::verdict::woven::{Measure, within};
 
-/// What the slices of one cell in one arm say of each end.
+/// Slices of one cell in one arm.
 #[derive(Debug)]
 pub struct GroupSlices {
     /// The cell as its trials run it.
     as_run: Cell,
-    /// The reason for which there are none.
+    /// The reason why the plan has none.
     unfit: Option<Unfit>,
-    /// By [`Role`], then by the number of the instance: the logarithm of CPU time per message sampled over not.
+    /// By [`Role`], then by the number of the instance: the logarithm of CPU time per message with the sampler on over
+    /// that with it off.
     shifts: [BTreeMap<u32, f64>; 2],
     /// An instance was stored, whether its slices are usable or not.
     is_stored: bool,
 }
 
 impl GroupSlices {
-    /// Of a group of a plan, without an instance.
+    /// A group of a plan, without an instance.
     pub fn of_group(plan: &Plan, group: &Group) -> Self {
         let member = group.reference();
         let cell = &plan.cells[member.cell];
@@ -42,13 +44,46 @@ impl GroupSlices {
         }
     }
 
-    /// Those of an end, for its receipt.
-    pub fn of_end(&self, role: Role) -> SampledSlices {
-        let shifts: Vec<f64> = self.shifts[role as usize].values().copied().collect();
-        match self.unfit {
-            Some(why) if shifts.is_empty() => SampledSlices::Absent(why.reason()),
-            None if !self.is_stored => SampledSlices::Absent("no trial of slices was stored"),
-            _ => SampledSlices::Shifts(shifts),
-        }
+    /// Slices of each end, by [`Role`]. `refusal` is the reason why no further instance was measured.
+    pub fn of_ends(&self, refusal: Option<&str>) -> [SampledSlices; 2] {
+        let not_stored = (!self.is_stored).then_some("no trial of slices is stored");
+        let reason = self.unfit.map(Unfit::reason).or(refusal).or(not_stored);
+        self.shifts.each_ref().map(|shifts| match reason {
+            Some(reason) if shifts.len() < USABLE_SAMPLED as usize => SampledSlices::Absent(reason.to_owned()),
+            _ => SampledSlices::Shifts(shifts.values().copied().collect()),
+        })
+    }
+}
+
+/// The reason in a run's warnings why a group has no further instance.
+pub fn refusal(warnings: &[Warning], number: usize) -> Option<&str> {
+    warnings.iter().find_map(|warning| match warning {
+        Warning::NoSlices { group, reason, .. } if *group == number => Some(reason.as_str()),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use attribution::SampledSlices;
+    use model::Test;
+    use model::plan::Unfit;
+    use model::warning::Warning;
+
+    use super::{GroupSlices, refusal};
+    use crate::testing::cell;
+
+    #[test]
+    fn a_refusal_is_the_reason_unless_enough_was_measured_before() {
+        let (reason, remedy) = ("memory is short".to_owned(), String::new());
+        let warnings = [Warning::OneCpu, Warning::NoSlices { group: 2, reason: reason.clone(), remedy }];
+        assert_eq!([1, 2].map(|group| refusal(&warnings, group)), [None, Some("memory is short")]);
+        let of_ends = |counts: [u32; 2], unfit| {
+            let shifts = counts.map(|count| (0..count).map(|instance| (instance, 0.02)).collect());
+            let slices = GroupSlices { as_run: cell(Test::UdpStream, 64), unfit, shifts, is_stored: true };
+            slices.of_ends(refusal(&warnings, 2))
+        };
+        assert_eq!(of_ends([8, 7], None), [SampledSlices::Shifts(vec![0.02; 8]), SampledSlices::Absent(reason)]);
+        assert_eq!(of_ends([0, 0], Some(Unfit::Rate))[0], SampledSlices::Absent(Unfit::Rate.reason().to_owned()));
     }
 }

@@ -12,7 +12,7 @@ use model::order::{Gather, Order};
 use super::tables::{self, Line};
 use super::{figure, words};
 use crate::document::{Block, Cell, Column, Entry, Kind, Table};
-use crate::{interval, number};
+use crate::number;
 
 /// Layers below this share of the samples at every size are one row, `other rows`.
 const LEAST: f64 = 0.02;
@@ -59,7 +59,7 @@ enum Row {
     Unsampled,
     Billed,
     Cpu,
-    /// CPU time sampled over not.
+    /// The cost of sampling.
     Observer,
 }
 
@@ -80,17 +80,8 @@ fn table(study: &ReceiptStudy, ends: &[&SeriesReceipt], lead: Option<Bytes>) -> 
     layers.order_by(|a, b| b.1.total_cmp(&a.1));
     let other = (!others.is_empty()).then_some(Row::Other);
     let unsampled = ends.iter().any(|end| tables::shows_unsampled(end)).then_some(Row::Unsampled);
-    let observer = |end: &SeriesReceipt, place: usize| {
-        let receipt = study.cells.get(end.columns.get(place)?.cell)?.end(end.role).outcome.receipt()?;
-        Some(format!("{} {}", figure::ratio(receipt.observer?.ratio.value), interval::plus_minus(&receipt.observer?.ratio)))
-    };
-    let rows: Vec<Row> = layers
-        .into_iter()
-        .map(|(layer, _)| Row::Layer(layer))
-        .chain(other)
-        .chain(unsampled)
-        .chain([Row::Billed, Row::Cpu, Row::Observer])
-        .collect();
+    let last = [Row::Billed, Row::Cpu].into_iter().chain(study.observer.map(|_| Row::Observer));
+    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain(unsampled).chain(last).collect();
     let names = rows.iter().map(|row| name(*row).into()).collect();
     let mut columns = vec![Column { cells: names, ..Column::new("ns of CPU", Kind::Words) }];
     for end in ends {
@@ -98,6 +89,7 @@ fn table(study: &ReceiptStudy, ends: &[&SeriesReceipt], lead: Option<Bytes>) -> 
         let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain(unsampled).chain([Row::Billed, Row::Cpu]);
         let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).into_map();
         lines.insert(Row::Other, tables::sum_of_layers(end, &others));
+        lines.insert(Row::Observer, tables::observers(study, end));
         let last = end.columns.len().saturating_sub(1);
         let lead = end.columns.iter().position(|column| Some(column.size) == lead).filter(|place| *place < last);
         let mut places = vec![lead.unwrap_or(0), last];
@@ -105,9 +97,8 @@ fn table(study: &ReceiptStudy, ends: &[&SeriesReceipt], lead: Option<Bytes>) -> 
         columns.extend(places.into_iter().map(|place| {
             let size = format!("{} B", number::whole(end.columns[place].size.get()));
             let head = (format!("{}, {size}", words::title(end.role)), if place == last { 8 } else { 9 }, [end.role.to_string(), size]);
-            let cell = |row: &Row| match row {
-                Row::Observer => observer(end, place).map_or(Cell::Nothing, Cell::from),
-                _ => lines.get(row).and_then(|line| line.cells.get(place)?.as_ref()).map_or(Cell::Nothing, |entry| written(entry, *row)),
+            let cell = |row: &Row| {
+                lines.get(row).and_then(|line| line.cells.get(place)?.as_ref()).map_or(Cell::Nothing, |entry| written(entry, *row))
             };
             Column { cells: rows.iter().map(cell).collect(), ..Column::new((head.0.as_str(), head.1, head.2), Kind::Figures) }
         }));
@@ -122,16 +113,16 @@ fn name(row: Row) -> String {
         Row::Unsampled => figure::UNSAMPLED.to_owned(),
         Row::Billed => figure::BILLED.to_owned(),
         Row::Cpu => "CPU time".to_owned(),
-        Row::Observer => "sampled / not".to_owned(),
+        Row::Observer => figure::SAMPLED.to_owned(),
     }
 }
 
-/// Value and share; of the sum its margin: a layer's is much the same.
+/// Value and share; of the sum and the cost of sampling the margin: a layer's is much the same.
 fn written(entry: &Entry, row: Row) -> Cell {
     let (value, title) = (entry.value.clone(), entry.title.clone());
     match row {
-        Row::Cpu => format!("{value} {}", entry.margin).into(),
-        Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed | Row::Observer => {
+        Row::Cpu | Row::Observer => format!("{value} {}", entry.margin).into(),
+        Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed => {
             Cell::Entry(Entry { value, title, share: entry.share.clone(), ..Entry::default() })
         }
     }
