@@ -111,13 +111,17 @@ impl Collector {
         self.findings.push_trial(place, record.arm.as_deref(), record.warnings.iter().chain(&own));
     }
 
-    /// Adds the slices of an instance of a group of the plan, by its place. Of a plan that is not woven it changes nothing.
+    /// Adds the slices of an instance of a group of the plan, by its place. Of a plan that is neither woven nor of receipts it
+    /// changes nothing.
     pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
         if let Some(verdicts) = &mut self.studies.verdicts {
             verdicts.push_slices(group, instance, slices);
         }
         if let Some(ways) = &mut self.studies.ways {
             ways.push_slices(group, instance, slices);
+        }
+        if let Some(receipts) = &mut self.studies.receipt {
+            receipts.push_slices(group, instance, slices);
         }
     }
 

@@ -10,8 +10,10 @@ use serde::Serialize;
 
 use crate::doubt::{Cause, Doubt};
 use crate::figure::{Figure, ratio};
-use crate::passes::{CleanPass, TimePass};
-use stats::estimate::Estimate;
+use crate::passes::{CleanPass, Passes, SampledSlices, TimePass};
+use model::woven::USABLE_SAMPLED;
+use stats::estimate::{Estimate, Interval};
+use stats::instances::Instances;
 use stats::median;
 
 /// CPU time and waits over wall time, beyond which a receipt does not add up.
@@ -86,25 +88,51 @@ impl BilledSum {
     }
 }
 
-/// The cost of watching.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// The cost of sampling.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Observer {
-    /// CPU time per message of a time pass over that of the clean pass of its
-    /// block: the median over blocks.
+    /// CPU time per message with the sampler on over that with it off: the mean over trials in whose slices it is on and
+    /// off in turn. Without enough of them, a time pass over the clean pass of its block: the median over blocks.
     pub ratio: Estimate,
+    /// The reason why it is the ratio of passes; `None` of slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_slices: Option<String>,
 }
 
 impl Observer {
     /// The confidence asked for: five blocks, the fewest of a sound receipt,
     /// attain 93.75 %, which the interval then says.
     const CONFIDENCE: f64 = 0.90;
+    /// Of slices.
+    const CONFIDENCE_OF_SLICES: f64 = 0.95;
+
+    /// By slices if [`USABLE_SAMPLED`] trials of them are usable, and by passes otherwise; `None` where no block has both
+    /// passes.
+    pub fn from_passes(passes: &Passes) -> Option<Self> {
+        let no_slices = match &passes.sampled {
+            SampledSlices::Absent(reason) => reason.clone(),
+            SampledSlices::Shifts(shifts) => match Self::of_slices(shifts) {
+                Some(ratio) => return Some(Self { ratio, no_slices: None }),
+                None => format!("fewer than {USABLE_SAMPLED} trials of slices are usable"),
+            },
+        };
+        Self::of_blocks(&passes.time, &passes.clean).map(|ratio| Self { ratio, no_slices: Some(no_slices) })
+    }
+
+    /// Student's interval over trials (`stats::instances`).
+    fn of_slices(shifts: &[f64]) -> Option<Estimate> {
+        let enough = Instances::new(shifts).filter(|_| shifts.len() >= USABLE_SAMPLED as usize);
+        let Estimate { value, interval, n } = enough?.estimate(Self::CONFIDENCE_OF_SLICES);
+        let interval = interval.map(|ends| Interval { low: ends.low.exp(), high: ends.high.exp(), ..ends });
+        Some(Estimate { value: value.exp(), interval, n })
+    }
 
     /// Pairs passes by their block; `None` where no block has both.
-    pub fn from_passes(time: &[TimePass], clean: &[CleanPass]) -> Option<Self> {
+    fn of_blocks(time: &[TimePass], clean: &[CleanPass]) -> Option<Estimate> {
         let of_block: BTreeMap<u32, f64> = clean.iter().map(|pass| (pass.block, pass.cpu.get() as f64 / pass.messages)).into_map();
         let pair = |pass: &TimePass| of_block.get(&pass.block).map(|clean| pass.cpu.get() as f64 / pass.messages / clean);
         let ratios: Vec<f64> = time.iter().filter_map(pair).collect();
-        median::estimate(&ratios, Self::CONFIDENCE).map(|ratio| Self { ratio })
+        median::estimate(&ratios, Self::CONFIDENCE)
     }
 }
 

@@ -186,7 +186,7 @@ worded! {
         }
         /// Watching cost too much.
         Observer {
-            /// CPU time watched over not watched.
+            /// CPU time sampled over not sampled.
             ratio: f64,
         } => {
             size: *ratio,

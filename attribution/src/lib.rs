@@ -38,7 +38,7 @@ pub use counters::{Booked, LayerCounters};
 pub use doubt::{Cause, Doubt, Footing, Gravity, LEAST_FOR_SUMS, LEAST_SAMPLES, longer};
 pub use figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
 pub use growth::{Growth, Shape, Trials, growth, settle};
-pub use passes::{CleanPass, CountPass, Passes, TimePass, WaitPass};
+pub use passes::{CleanPass, CountPass, Passes, SampledSlices, TimePass, WaitPass};
 pub use phases::Stack;
 pub use profile::{folded, folded_chains};
 pub use receipt::{BILLED, Calls, OffCpu, Receipt, ReceiptError, Rows, RuleShare, Sampled};

@@ -118,4 +118,21 @@ pub struct Passes {
     pub waits: Vec<WaitPass>,
     /// With counters on.
     pub counts: Vec<CountPass>,
+    /// With the sampler on and off in turn.
+    pub sampled: SampledSlices,
+}
+
+/// Trials in which the sampler of the end was on in some slices and off in others.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SampledSlices {
+    /// The logarithm of CPU time per message with the sampler on over that with it off, by trial.
+    Shifts(Vec<f64>),
+    /// There are too few, for this reason: words that follow "because".
+    Absent(String),
+}
+
+impl Default for SampledSlices {
+    fn default() -> Self {
+        Self::Shifts(Vec::new())
+    }
 }

@@ -225,7 +225,7 @@ impl Receipt {
                 own: own(&passes.waits).and_then(whole),
                 billed: BilledSum::from_passes(&passes.time),
             },
-            observer: Observer::from_passes(&passes.time, &passes.clean),
+            observer: Observer::from_passes(passes),
             counters,
             rules: rule_shares(rules, tallies, basis.all()),
             undecided: undecided(tallies),
@@ -273,7 +273,7 @@ impl Receipt {
 
     fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
         let mut doubts = crate::closure::doubts(&self.closure, self.sampling.samples, self.cause(passes));
-        if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
+        if let Some(observer) = self.observer.as_ref().filter(|observer| observer.ratio.value > OBSERVER) {
             doubts.push(Doubt::Observer { ratio: observer.ratio.value });
         }
         if self.sampling.samples < LEAST_SAMPLES {

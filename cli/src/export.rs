@@ -98,7 +98,7 @@ fn one(path: &Path, args: &ExportArgs, first: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the slices of a run; one whose arms were not woven has none.
+/// Prints the slices of a run; one without woven arms or receipts has none.
 fn slices(path: &Path, first: bool) -> Result<(), Failure> {
     let reader = RunReader::open(path)?;
     let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();

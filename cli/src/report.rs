@@ -237,10 +237,10 @@ fn earlier(path: &Path, run: &Run, collector: &mut Collector) -> Result<u32, Fai
     Ok(begun)
 }
 
-/// Adds the slices of woven arms or ways, of a run or of an earlier one that it goes on with, whose instances are the blocks from
-/// `begun` on.
+/// Adds the slices of woven arms or ways, or of receipts, of a run or of an earlier one that it goes on with, whose
+/// instances are the blocks from `begun` on.
 fn slices(reader: &RunReader, run: &Run, begun: u32, collector: &mut Collector) -> Result<(), Failure> {
-    if !run.plan.woven {
+    if !run.plan.woven && run.plan.receipt.is_none() {
         return Ok(());
     }
     let cells = |plan: &Plan, group: &Group| group.members.iter().map(|one| (plan.cells[one.cell].clone(), one.arm)).collect::<Vec<_>>();
@@ -251,7 +251,7 @@ fn slices(reader: &RunReader, run: &Run, begun: u32, collector: &mut Collector) 
         let (instances, cut) = reader.slices(place)?;
         instances.iter().for_each(|one| collector.push_slices(group, one.instance.saturating_add(begun), &one.slices));
         if let Some(answer) = cut {
-            let remedy = "The instances before it are kept; the others are left out of verdicts.";
+            let remedy = "The instances before it are kept; the others are left out.";
             collector.push_warning(Warning::Absent(Refusal::new(format!("slices of group {group}"), answer, remedy)));
         }
     }

@@ -80,6 +80,10 @@ pub fn run(
         reader.trials()?.flatten().for_each(|trial| seen.push(&trial));
     }
     let slices = if plan.woven { keep_whole(&mut directory, &reader, &plan)? } else { Vec::new() };
+    if plan.receipt.is_some() {
+        // Instances of a block that was cut short are measured again, and the last of each counts.
+        (0..plan.groups().len()).try_for_each(|group| store::keep_slices(directory.path(), group, |_| true).map(drop))?;
+    }
     let mut progress = Progress::new(&plan, seen);
     slices.iter().for_each(|(group, instance, slices)| progress.hear(&Event::Slices { group: *group, instance: *instance, slices }));
     // A trial in turn that cannot be read is measured again; the report names its line.

@@ -86,11 +86,11 @@ pub enum Event<'a> {
     },
     /// A trial has ended. It is not told before its end.
     Trial(&'a TrialRecord),
-    /// An instance of a woven group has ended; the trial of each member follows.
+    /// An instance of a woven group has ended; the trial of each member follows, except after a receipt's slices.
     Slices {
         /// Place of the group among those of the plan.
         group: usize,
-        /// Its number, which is that of the block.
+        /// Its number, which is that of the block; of a receipt's slices see [`model::woven::sampled_in`].
         instance: u32,
         /// All slices, in the order of time.
         slices: &'a [Slice],

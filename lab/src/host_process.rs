@@ -234,6 +234,10 @@ impl HostProcess<'_> {
                     Err(refused) => FromHost::NotObserved(refused),
                 }
             }
+            ToHost::Sampling { on } => {
+                self.profiler.switch(on)?;
+                FromHost::Done
+            }
             ToHost::Observed { window, threads } => {
                 FromHost::Observation(Box::new(self.profiler.finish(window, &threads, &mut || signs.step())))
             }

@@ -58,6 +58,17 @@ impl EndpointProfiler {
         Ok(())
     }
 
+    /// Switches the samplers of the pass on or off.
+    ///
+    /// # Errors
+    /// When there are none, or the kernel refuses.
+    pub fn switch(&self, on: bool) -> Result<(), Refusal> {
+        match &self.watch {
+            Some(Watch::Time(watch, _)) => watch.switch(on),
+            _ => Err(Refusal::new("switch a sampler on or off", "the endpoint has none", "a fault of the controller")),
+        }
+    }
+
     /// Ends what is switched on, unread.
     pub fn stop(&mut self, working: &mut dyn FnMut()) {
         if let Some(Watch::Count(counter)) = self.watch.take() {

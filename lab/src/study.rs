@@ -7,6 +7,7 @@ mod in_arm;
 mod pool;
 mod recovery;
 mod replay;
+mod sampled;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -31,13 +32,15 @@ pub use ahead::{Ahead, look_ahead};
 pub use error::StudyError;
 use pool::{SessionKey, SessionPool};
 pub use replay::{Past, Replay};
+use sampled::SampledGroups;
 
 /// Runs a plan from its first block to its last.
 ///
 /// # Errors
 /// See [`StudyError`]. Failures of single trials are recorded, not errors.
 pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
-    let session = match Session::open(plan, credentials, listener) {
+    let (sampled, no_slices) = SampledGroups::of_plan(plan);
+    let mut session = match Session::open(plan, credentials, listener) {
         Ok(session) => session,
         Err(error) => {
             let status = match &error {
@@ -48,7 +51,8 @@ pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Li
             return StudyError::not_opened(error).map_or(Ok(Status::Interrupted), Err);
         }
     };
-    let mut study = Study::new(plan, credentials, session, listener, Replay::nothing(plan));
+    session.inherit(no_slices);
+    let mut study = Study::new(plan, credentials, session, listener, Replay::nothing(plan), sampled);
     let outcome = study.ready().and_then(|()| study.opened()).and_then(|()| study.run_blocks());
     study.conclude(outcome)
 }
@@ -71,6 +75,7 @@ pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listen
     if past.hosts.is_empty() && !fresh {
         return Err(StudyError::NoFacts);
     }
+    let (sampled, no_slices) = SampledGroups::of_plan(plan);
     let mut session = match Session::open(plan, credentials, listener) {
         Ok(session) => session,
         Err(error) => {
@@ -82,11 +87,11 @@ pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listen
     if !changed.grave.is_empty() {
         return Err(StudyError::HostsChanged(changed.grave.join("; ")));
     }
-    session.inherit(past.warnings.to_vec());
+    session.inherit(past.warnings.iter().cloned().chain(no_slices).collect());
     if !fresh {
         session.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
     }
-    let mut study = Study::new(plan, credentials, session, listener, replay);
+    let mut study = Study::new(plan, credentials, session, listener, replay, sampled);
     let begun = study.ready().and_then(|()| if fresh { study.opened() } else { study.resumed(trials) });
     let outcome = begun.and_then(|()| study.run_blocks());
     study.conclude(outcome).map(|status| Resumed { status, nothing_left: false })
@@ -111,12 +116,20 @@ struct Study<'a> {
     /// Passes that a host has refused, with what it answered.
     refused: HashMap<Pass, String>,
     arms: ArmController,
+    sampled: SampledGroups,
 }
 
 impl<'a> Study<'a> {
-    fn new(plan: &'a Plan, credentials: &'a Credentials, session: Session, listener: &'a mut dyn Listener, replay: Replay) -> Self {
+    fn new(
+        plan: &'a Plan,
+        credentials: &'a Credentials,
+        session: Session,
+        listener: &'a mut dyn Listener,
+        replay: Replay,
+        sampled: SampledGroups,
+    ) -> Self {
         let (refused, arms, sessions) = (HashMap::new(), ArmController::default(), SessionPool::new(plan, session));
-        Self { plan, credentials, sessions, listener, replay, lost_in_a_row: 0, refused, arms }
+        Self { plan, credentials, sessions, listener, replay, lost_in_a_row: 0, refused, arms, sampled }
     }
 }
 
@@ -187,7 +200,11 @@ impl Study<'_> {
                 continue;
             }
             let Some(key) = self.enter(slot)? else { return Ok(ControlFlow::Break(())) };
+            if self.weave_sampled(key, block, slot)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
             let outcome = self.run_slot(key, block, position, slot);
+            self.warn_of_refusal(key, slot);
             self.sessions.share_warnings(key, SessionPool::FIRST);
             match outcome? {
                 Some(Outcome::Measured(_) | Outcome::Skipped { .. }) => measured = true,

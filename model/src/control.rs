@@ -368,6 +368,11 @@ pub enum ToHost {
     },
     /// Watch the endpoint, which is joined to the other and waits.
     Observe(Observe),
+    /// Switch the samplers of the watched endpoint, whose messages do not flow meanwhile, on or off.
+    Sampling {
+        /// They are to be on.
+        on: bool,
+    },
     /// The endpoint is gone: tell what was seen of it.
     Observed {
         /// The part of the trial that it measured.

@@ -485,6 +485,20 @@ warnings! {
         name: missing.what.clone(),
         severity: 0.0,
     }
+    /// The cost of sampling comes from passes, not slices.
+    NoSlices = "no_slices" {
+        /// Index of the group.
+        group: usize,
+        /// The reason.
+        reason: String,
+        /// The remedy.
+        remedy: String,
+    } => {
+        words: format!("the cost of sampling comes from passes, because {reason}"),
+        remedy: remedy,
+        name: without_numbers(reason),
+        severity: 0.0,
+    }
     /// Hosts that were to take part in a trial of many did not: its figures are those of the others.
     MissingHosts = "missing_hosts" {
         /// Their names, with a space between any two.

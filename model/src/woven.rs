@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::end::Switches;
 use crate::quantity::Nanos;
-use crate::traffic::Protocol;
+use crate::traffic::{Protocol, Role};
 
 /// Place of one end on the board that the ends of a woven trial share with their controller: that of its first
 /// thread, which those of the others follow.
@@ -249,6 +249,30 @@ pub const MOST_SEATS: u32 = 128;
 /// starts slowly again.
 const LONGEST_IDLE: Nanos = Nanos::from_millis(150);
 
+/// The end whose sampler is on, in each of the slices that a receipt's cell takes turns in: the same ends in all of them.
+/// One at most, as in its time passes.
+pub const SAMPLED: [Option<Role>; 3] = [None, Some(Role::Sender), Some(Role::Receiver)];
+
+/// Usable instances of these slices from which the cost of sampling is computed: with fewer the interval of slices may be
+/// wider than that of passes.
+pub const USABLE_SAMPLED: u32 = 8;
+
+/// Instances of these slices that the blocks of a study have at least: two may be lost on a busy machine.
+const LEAST_SAMPLED: u32 = USABLE_SAMPLED + 2;
+
+/// The numbers of a cell's instances of [`SAMPLED`] slices in a block of a study of `least` blocks or more: that of the
+/// block, and beyond those of all blocks where there are several.
+pub fn sampled_in(block: u32, least: u32) -> impl Iterator<Item = u32> {
+    let before = |blocks: u32| u64::from(LEAST_SAMPLED) * u64::from(blocks) / u64::from(least.max(1));
+    let count = if block < least { before(block + 1) - before(block) } else { 1 };
+    (0..count.max(1) as u32).map(move |more| block.wrapping_add(more << 20))
+}
+
+/// The number of these instances in all of `most` blocks.
+pub fn sampled_in_all(least: u32, most: u32) -> u32 {
+    most.saturating_add(LEAST_SAMPLED.saturating_sub(least.max(1)))
+}
+
 /// Rounds that an instance has at least, besides its drains.
 const LEAST_ROUNDS: u64 = 5;
 
@@ -308,9 +332,19 @@ mod tests {
 
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    use super::{MOST_ARMS, MOST_SEATS, Reading, SliceTimes, TooShort, exchange, order};
+    use super::{MOST_ARMS, MOST_SEATS, Reading, SliceTimes, TooShort, exchange, order, sampled_in, sampled_in_all};
     use crate::rate::OfferedRate;
     use crate::{Bytes, Cell, Nanos, Test};
+
+    #[test]
+    fn instances_of_sampled_slices_are_ten_at_least_and_each_has_its_number() {
+        for (least, most) in [(1, 1), (1, 5), (6, 6), (8, 8), (9, 30), (12, 12)] {
+            let numbers: Vec<u32> = (0..most).flat_map(|block| sampled_in(block, least)).collect();
+            assert_eq!(numbers.len(), sampled_in_all(least, most) as usize, "{least} to {most}");
+            assert!(numbers.len() >= 10 && (0..most).all(|block| sampled_in(block, least).next() == Some(block)));
+            assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len());
+        }
+    }
 
     #[test]
     fn no_arm_idles_for_long_and_every_instance_has_rounds() {

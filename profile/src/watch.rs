@@ -87,6 +87,14 @@ impl Watch {
         Ok(watch)
     }
 
+    /// Switches all samplers on or off; see [`Sampler::switch`].
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn switch(&self, on: bool) -> Result<(), Refusal> {
+        self.samplers.iter().chain(&self.of_kernel_threads).try_for_each(|sampler| sampler.switch(on))
+    }
+
     /// `None` where the CPUs are not known: samples of every CPU of a large machine are not wanted.
     fn of_cpus(subject: &Subject) -> Option<Result<Self, Refusal>> {
         let target = |cpu: &u32| Target::Cpu { cpu: *cpu, process: subject.process };

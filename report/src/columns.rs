@@ -45,7 +45,10 @@ const RECEIPT: [(&str, &str); 9] = [
          far from 1: it is red.",
     ),
     ("idle softirq, in no row", "Softirq work while the end's CPUs were otherwise idle, by samples. It is no part of the end's CPU time."),
-    ("CPU watched / not", "CPU time with sampling over CPU time without; 1: sampling has no effect."),
+    (
+        "CPU sampled / not, time pass / clean pass",
+        "CPU time with sampling over CPU time without, by slices or by passes; 1: sampling has no effect.",
+    ),
     (
         "send, receive, softirq",
         "“receive, softirq” at the sender is work of the other end. If both hosts are one machine, it runs in the sender's call.",

@@ -21,7 +21,7 @@ use attribution::{Figure, Receipt, Row};
 use model::cell::Value;
 use model::host::HostFacts;
 use model::plan::{Factor, Group, Link, Member};
-use model::woven::Slice;
+use model::woven::{SAMPLED, Slice};
 use model::{Cell, OfferedRate, Run};
 
 use crate::{interval, origin};
@@ -295,13 +295,19 @@ pub fn slices<'a, E>(
     if names {
         out(&Sheet::new(slice_columns()).finish())?;
     }
-    let member = |member: &Member| {
+    let member = |(state, member): (usize, &Member)| {
         let cell = &run.plan.cells[member.cell];
         let as_run = run.plan.cell_in(cell, member.arm).unwrap_or_else(|_| cell.clone());
-        let arm = run.plan.arms.get(member.arm).map(|arm| arm.name.as_str());
-        Key { place: Some(member.cell), cell: &as_run, arm }.of_run(run, hosts)
+        let arm = run.plan.arms.get(member.arm).map(|arm| arm.name.clone());
+        // The ends of a receipt are those of one arm, of which one or none is sampled.
+        let sampled = run.plan.receipt.and_then(|_| {
+            let role = SAMPLED.get(state)?;
+            Some(role.map_or_else(|| "not sampled".to_owned(), |role| format!("{role} sampled")))
+        });
+        let arm = arm.into_iter().chain(sampled).reduce(|arm, state| format!("{arm}, {state}"));
+        Key { place: Some(member.cell), cell: &as_run, arm: arm.as_deref() }.of_run(run, hosts)
     };
-    let members: Vec<Vec<Field>> = group.members.iter().map(member).collect();
+    let members: Vec<Vec<Field>> = group.members.iter().enumerate().map(member).collect();
     for (instance, slices) in instances {
         let mut sheet = Sheet::of_rows();
         for slice in slices {

@@ -13,7 +13,7 @@ pub use work::{OwnRow, Work, WorkRow};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, compare, ratio};
+use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, SampledSlices, compare, ratio};
 use model::attach::{Attachment, Connection, Look, Pattern, Sockets, Way, WindowRecord};
 use model::{Refusal, Role, choice};
 use serde::Serialize;
@@ -351,7 +351,8 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     // another program.
     let seen: Vec<&WindowRecord> = if passes::uncounted(run, windows) { Vec::new() } else { windows.to_vec() };
     let mut chains = Chains::default();
-    let (kept, sampled) = passes::kept(windows, &mut chains);
+    let (mut kept, sampled) = passes::kept(windows, &mut chains);
+    kept.sampled = SampledSlices::Absent("a running program is not stopped for them".to_owned());
     let mut known = ChainAttributes::new(&chains, rules);
     let tallies = end::tallies(&kept, &mut known);
     let mut receipt = end::receipt(passes::size(&seen), Role::Receiver, &kept, &tallies, &mut known);

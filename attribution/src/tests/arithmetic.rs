@@ -2,11 +2,15 @@
 
 use super::made::{self, COSTS, CPU, Cell, PERIOD, frames, passes, profile};
 use crate::doubt::Cause;
-use crate::{Booked, Category, Classifier, Crossing, Direction, Doubt, ErrorMethod, Layer, Passes, Receipt, ReceiptError, Rules, folded};
+use crate::{
+    Booked, Category, Classifier, Crossing, Direction, Doubt, ErrorMethod, Layer, Passes, Receipt, ReceiptError, Rules, SampledSlices,
+    folded,
+};
 use model::profile::{Account, Profile, SampleSource};
 use model::wakeups::WakeupCost;
 use model::{Nanos, Role};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
+use stats::estimate::Method;
 use stats::noise::generator;
 use std::collections::BTreeMap;
 
@@ -44,13 +48,34 @@ fn rows_find_what_was_put_in() {
     near(receipt.split.bound_without_acknowledgement.messages_per_s, 1e9 / 900.0);
     near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
     near(receipt.off_cpu.runnable.unwrap().value, 50.0);
-    near(receipt.observer.unwrap().ratio.value, 1.04);
-    assert!(receipt.observer.unwrap().ratio.interval.is_some());
+    let observer = receipt.observer.as_ref().unwrap();
+    near(observer.ratio.value, 1.04);
+    assert!(observer.ratio.interval.is_some());
+    assert_eq!(observer.no_slices.as_deref(), Some("they were not made"));
     assert_eq!(receipt.undecided, [0.0, 0.0]);
     assert!(receipt.doubts.is_empty() && !receipt.is_red(), "{:?}", receipt.doubts);
     assert!((receipt.closure.wall.unwrap() - 1.0).abs() < 0.01 && (receipt.closure.sampler.unwrap().value - 1.0).abs() < 0.01);
     assert_eq!(receipt.off_cpu.charged.unwrap().value, 0.0);
     assert!(receipt.rules.iter().any(|rule| rule.name == "udp" && rule.layer > 0.2));
+}
+
+/// Where the sampler was on and off in slices, these say what it costs, however far passes have drifted apart.
+#[test]
+fn slices_say_what_watching_costs() {
+    let mut made = passes(Cell { observer: 1.2, ..Cell::default() }, &COSTS, &mut generator(5));
+    made.sampled = SampledSlices::Shifts([0.01, 0.02, 0.03, 0.02].repeat(2));
+    let found = receipt(&made);
+    let observer = found.observer.as_ref().unwrap();
+    let ends = observer.ratio.interval.unwrap();
+    // Student's t of 7 degrees of freedom, 2.365, times 0.00756 / √8.
+    assert!((observer.ratio.value.ln() - 0.02).abs() < 1e-9 && (ends.high.ln() - 0.02632).abs() < 1e-5, "{observer:?}");
+    assert_eq!((observer.no_slices.as_deref(), observer.ratio.n, ends.method), (None, 8, Method::Instances));
+    assert!(found.doubts.is_empty(), "{:?}", found.doubts);
+    // The interval of fewer may be wider than that of passes.
+    made.sampled = SampledSlices::Shifts([0.02].repeat(7));
+    let observer = receipt(&made).observer.unwrap();
+    let reason = "fewer than 8 trials of slices are usable";
+    assert!(observer.no_slices.as_deref() == Some(reason) && observer.ratio.value > 1.15, "{observer:?}");
 }
 
 /// The bars of a receipt can be missed: a tenth of the samples gone, or a wait, turns it red.

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use std::collections::BTreeMap;
 
-use crate::{Classifier, CleanPass, CountPass, Passes, Receipt, ReceiptError, Rules, Symbol, Tally, TimePass, WaitPass};
+use crate::{Classifier, CleanPass, CountPass, Passes, Receipt, ReceiptError, Rules, SampledSlices, Symbol, Tally, TimePass, WaitPass};
 use stats::noise::normal;
 
 pub use super::profiles::{COSTS, Cost, PERIOD, profile};
@@ -42,7 +42,9 @@ impl Default for Cell {
 pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
     let whole: f64 = costs.iter().map(|cost| cost.ns).sum();
     let waits: f64 = cell.waits.iter().sum();
-    let mut made = Passes { role: Role::Sender, size: Bytes::new(cell.size), clean: vec![], time: vec![], waits: vec![], counts: vec![] };
+    let sampled = SampledSlices::Absent("they were not made".to_owned());
+    let mut made =
+        Passes { role: Role::Sender, size: Bytes::new(cell.size), clean: vec![], time: vec![], waits: vec![], counts: vec![], sampled };
     for block in 0..cell.blocks {
         let messages = cell.messages * (1.0 + 0.02 * normal(random));
         let nanos = |ns: f64| Nanos::new((ns * messages) as u64);

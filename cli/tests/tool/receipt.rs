@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use model::profile::{CountTier, Observation};
 use model::trial::{Measured, Outcome};
 use model::{Pass, Role, TrialRecord};
+use serde_json::Value;
 
 use crate::support::stored::Stored;
 use crate::support::tool::{Answer, Tool};
@@ -17,6 +18,7 @@ crate::claims!(
     known_costs_are_found_in_the_row_that_has_them,
     each_cause_of_a_proof_is_found_in_its_row,
     a_datagram_is_one_call_of_each_on_its_way,
+    slices_with_the_sampler_on_and_off_say_what_it_costs,
     what_is_refused_is_said_and_the_rest_goes_on,
     a_study_that_may_not_sample_fails_and_was_foreseen_to,
 );
@@ -147,7 +149,7 @@ work = ["4us", "16us"]
     let tool = Tool::new();
     let found = tool.study(KNOWN, &["-J"]).done().json();
     let cells = found["receipt"]["cells"].as_array().unwrap();
-    let row = |cell: &serde_json::Value, key: &str| {
+    let row = |cell: &Value, key: &str| {
         let layers = cell["sender"]["outcome"]["made"]["layers"].as_array().unwrap_or_else(|| panic!("{cell:#}"));
         layers.iter().find(|row| row["key"] == key).map_or(0.0, |row| row["ns"]["value"].as_f64().unwrap())
     };
@@ -205,6 +207,37 @@ fn a_datagram_is_one_call_of_each_on_its_way() -> Result<(), Skip> {
         }
     }
     assert!(tiers.contains(&CountTier::Tracepoint) || tiers.contains(&CountTier::Witness), "{tiers:?}");
+    Ok(())
+}
+
+/// Cells that can be woven have the cost of sampling by slices; the others by passes, and the reason stands next to it.
+fn slices_with_the_sampler_on_and_off_say_what_it_costs() -> Result<(), Skip> {
+    trials(Pass::Time)?;
+    let tool = Tool::new();
+    let slow = "[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\nrate = \"500/s\"\n";
+    let study = tool.study(&format!("{PLAN}{slow}"), &["-J"]).done();
+    let cells = study.json()["receipt"]["cells"].as_array().unwrap().clone();
+    assert_eq!(cells.len(), CELLS + 1);
+    for (place, cell) in cells.iter().enumerate() {
+        for end in ["sender", "receiver"] {
+            let observer = &cell[end]["outcome"]["made"]["observer"];
+            let ratio = &observer["ratio"];
+            let [low, value, high] = [&ratio["interval"]["low"], &ratio["value"], &ratio["interval"]["high"]].map(Value::as_f64);
+            println!("cell {place}, {end}: {observer}");
+            if place < CELLS {
+                assert!(low < value && value < high && low.is_some(), "{observer}");
+                assert!(value.is_some_and(|value| (0.5..2.0).contains(&value)) && observer["no_slices"].is_null(), "{observer}");
+                assert_eq!((&ratio["interval"]["method"], ratio["n"].as_u64() >= Some(8)), (&Value::from("instances"), true), "{observer}");
+            } else {
+                assert!(observer["no_slices"].as_str().is_some_and(|why| why.contains("too few messages")), "{observer}");
+            }
+        }
+    }
+    let exported = tool.run(&["export", "--slices"]).done();
+    for state in ["not sampled", "sender sampled", "receiver sampled"] {
+        assert!(exported.stdout.lines().filter(|line| line.contains(state)).count() >= 8 * CELLS, "{state}");
+    }
+    tool.run(&["report", "-v"]).says("time pass / clean pass");
     Ok(())
 }
 

@@ -300,6 +300,7 @@ impl Controller<'_> {
             | ToHost::Endpoint(_)
             | ToHost::SampleCost { .. }
             | ToHost::Observe(_)
+            | ToHost::Sampling { .. }
             | ToHost::Observed { .. }
             | ToHost::Stop { .. } => {
                 way.near.extend_from_slice(bytes);

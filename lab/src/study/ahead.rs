@@ -8,7 +8,7 @@ use model::plan::ApprovedPlan;
 use model::warning::Warning;
 
 use super::pool::SessionPool;
-use super::{Replay, Study, StudyError};
+use super::{Replay, SampledGroups, Study, StudyError};
 use crate::congestion::{NoCongestionControl, missing_there};
 use crate::connection::Credentials;
 use crate::event::{Event, Listener};
@@ -41,7 +41,7 @@ pub fn look_ahead(plan: &ApprovedPlan, credentials: &Credentials) -> Result<Ahea
             return StudyError::not_opened(error).map_or(Ok(busy), Err);
         }
     };
-    let mut study = Study::new(plan, credentials, session, &mut listener, Replay::nothing(plan));
+    let mut study = Study::new(plan, credentials, session, &mut listener, Replay::nothing(plan), SampledGroups::default());
     study.ready()?;
     let first = study.sessions.get(SessionPool::FIRST);
     let (warnings, missing) = (first.warnings().to_vec(), missing_there(plan, first.facts()));

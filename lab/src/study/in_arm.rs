@@ -97,9 +97,8 @@ impl Study<'_> {
         audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)), self.plan)
     }
 
-    /// Brings the hosts to the state of a slot's arm, runs its trial and takes away
-    /// what the arm brought. Returns the cell as run with what was set on the hosts,
-    /// and what came of the trial.
+    /// Runs the trial of a slot in its arm. Returns the cell as run with what was set on the hosts, and what came of the
+    /// trial.
     fn run_in_arm(
         &mut self,
         key: SessionKey,
@@ -107,23 +106,33 @@ impl Study<'_> {
         slot: Slot,
     ) -> Result<(Option<Prepared>, Result<Done, TrialError>), StudyError> {
         let swapped = block.swapped;
+        self.in_arm(key, slot, swapped, |study, cell| {
+            let end = study.replay.durations.end(study.plan, block.index, slot);
+            let arm = study.arms.settings(slot.arm);
+            let seed = schedule::trial_seed(study.plan.seed, block.index, slot.cell);
+            let spec = TrialSpec { plan: study.plan, cell, swapped, pass: slot.pass, end, arm, seed, woven: None };
+            let done = trial::run(study.sessions.get_mut(key), spec, study.listener)?;
+            study.arms.not_bound(slot.arm, &done.measured, swapped).map_or(Ok(done), |error| Err(error.into()))
+        })
+    }
+
+    /// Brings the hosts to the state of a slot's arm, carries out a trial of the cell as run, and takes away what the arm
+    /// brought. Returns the cell with what was set on the hosts, and what came of the trial.
+    pub(super) fn in_arm<T>(
+        &mut self,
+        key: SessionKey,
+        slot: Slot,
+        swapped: bool,
+        carry_out: impl FnOnce(&mut Self, &Cell) -> Result<T, TrialError>,
+    ) -> Result<(Option<Prepared>, Result<T, TrialError>), StudyError> {
         let (prepared, mut came) = match self.prepare(key, slot, swapped) {
             Ok(prepared) => {
-                let end = self.replay.durations.end(self.plan, block.index, slot);
-                let arm = self.arms.settings(slot.arm);
-                let seed = schedule::trial_seed(self.plan.seed, block.index, slot.cell);
-                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, arm, seed, woven: None };
-                let came = trial::run(self.sessions.get_mut(key), spec, self.listener);
+                let came = carry_out(self, &prepared.0);
                 (Some(prepared), came)
             }
             Err(ArmError::Trial(error)) => (None, Err(error.into())),
             Err(error) => return Err(error.into()),
         };
-        if let Ok(done) = &came
-            && let Some(error) = self.arms.not_bound(slot.arm, &done.measured, swapped)
-        {
-            came = Err(error.into());
-        }
         // Whatever came of it, nothing of the arm is to be left to the next.
         let session = self.sessions.get_mut(key);
         let concluded = self.arms.conclude(session, self.plan, slot, swapped);
@@ -156,4 +165,4 @@ impl Study<'_> {
 }
 
 /// A cell as run, and what was set on the hosts for it.
-type Prepared = (Cell, Vec<AppliedSetting>);
+pub(super) type Prepared = (Cell, Vec<AppliedSetting>);

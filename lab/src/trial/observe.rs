@@ -12,6 +12,8 @@ use super::talk::Both;
 use super::{Reports, Trial, flowing};
 use crate::error::TrialError;
 use crate::profiler::LONGEST;
+use crate::remote::HostError;
+use crate::session::Session;
 
 /// Beyond the time in which messages flow: what comes before and after them.
 const BEYOND: Duration = Duration::from_secs(2);
@@ -26,8 +28,10 @@ impl Trial<'_> {
         let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
+        // The samplers of woven ends take turns.
+        let both = self.spec.woven.is_some();
         let command = |role| {
-            let pass = if pass.watches(role) { pass } else { Pass::Clean };
+            let pass = if both || pass.watches(role) { pass } else { Pass::Clean };
             ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() })
         };
         Ok(self.tell(command)?)
@@ -79,9 +83,15 @@ impl Trial<'_> {
         Ok(self.ask_both(command, read, "the cost of a sample")?)
     }
 
+    /// Returns whether hosts are asked what they saw: woven ends write their own edges, and their samples count for
+    /// nothing.
+    fn is_read(&self) -> bool {
+        !self.spec.pass.is_clean() && self.spec.woven.is_none()
+    }
+
     /// Asks both hosts what they saw of ends that are gone.
     pub fn ask_observed(&mut self, reports: &Reports) -> Result<(), TrialError> {
-        if self.spec.pass.is_clean() {
+        if !self.is_read() {
             return Ok(());
         }
         Ok(self.tell(|role| {
@@ -92,7 +102,7 @@ impl Trial<'_> {
 
     /// Returns what both hosts saw; `None` in a clean pass.
     pub fn hear_observed(&mut self) -> Result<Option<Box<Observed>>, TrialError> {
-        if self.spec.pass.is_clean() {
+        if !self.is_read() {
             return Ok(None);
         }
         let read = |answer| match answer {
@@ -106,4 +116,19 @@ impl Trial<'_> {
     fn cpus(&self, role: Role) -> Vec<model::control::CpuPlace> {
         self.place(role).cpus(self.spec.cell.flows).to_vec()
     }
+}
+
+/// Switches the sampler of one end on, and of the others off, while no message flows.
+pub fn switch_samplers(session: &mut Session, swapped: bool, on: Option<Role>) -> Result<(), HostError> {
+    for role in [Role::Sender, Role::Receiver] {
+        session.host(role, swapped).ask(&ToHost::Sampling { on: on == Some(role) })?;
+    }
+    for role in [Role::Sender, Role::Receiver] {
+        let host = session.host(role, swapped);
+        match host.answer()? {
+            FromHost::Done => {}
+            other => return Err(host.unexpected("the switch of a sampler", &other)),
+        }
+    }
+    Ok(())
 }

@@ -6,8 +6,9 @@ use std::io;
 use std::time::Instant;
 
 use engine::woven::Board;
-use model::woven::{Slice, SliceTimes};
+use model::woven::{SAMPLED, Slice, SliceTimes};
 
+use super::observe::switch_samplers;
 use super::{Begun, Both, Done, Trial, TrialSpec, draw_cookie, longest};
 use crate::error::TrialError;
 use crate::event::Quiet;
@@ -46,7 +47,8 @@ pub(crate) struct Torn {
     pub slices: Vec<Slice>,
 }
 
-/// Carries out an instance. `order` gives the order of arms in each round.
+/// Carries out an instance. `order` gives the order of arms in each round. An arm whose pass samples is alone, and takes
+/// the turns of as many arms as [`SAMPLED`] has states: the samplers of its ends are switched between slices.
 ///
 /// # Errors
 /// What kept it from being carried out to its end. No endpoint is left, unless a host is lost.
@@ -115,7 +117,8 @@ fn carry_out(
             board.clear(flow.seats.sender, orders.sender);
             board.clear(flow.seats.receiver, orders.receiver);
         }
-        cells.push(cell);
+        let turns = if spec.pass.samples() { SAMPLED.len() } else { 1 };
+        cells.extend(std::iter::repeat_n(cell, turns));
         trials.push(Trial { session, spec, cookie: draw_cookie()?, listener: quiet, limit, end: Instant::now() + limit, together: None });
     }
     // The processes of all arms start at once.
@@ -134,19 +137,28 @@ fn carry_out(
     let until = trials.iter().zip(&begun).map(end).min().unwrap_or_default();
     let baton = Baton::new(board, &cells, times);
     let mut order = order;
+    let is_sampled = trials.first().is_some_and(|trial| trial.spec.pass.samples());
+    // The session alone: no listener goes to another thread.
+    let mut switched = trials.first_mut().filter(|_| is_sampled).map(|trial| (&mut *trial.session, trial.spec.swapped));
+    let mut switch = |on| switched.as_mut().map_or(Ok(()), |(session, swapped)| switch_samplers(session, *swapped, on));
+    let mut before = |arm: usize| switch(SAMPLED.get(arm).copied().flatten()).map_err(TrialError::from);
     // On a thread of its own: its priority goes with it.
     let (woven, not_first) = std::thread::scope(|scope| {
         let led = scope.spawn(|| {
             let not_first = baton::come_first().err();
-            (baton.weave(until, &mut order, slices), not_first)
+            (baton.weave(until, &mut order, &mut before, slices), not_first)
         });
         led.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     if let Err((arm, error)) = woven {
+        // The states of sampled slices have one trial.
+        let arm = if is_sampled { 0 } else { arm };
         // An end that failed says why, and its silence does not.
         let error = trials[arm].failure_of_end().unwrap_or(error);
         return Err(Failure { arm: Some(arm), error });
     }
+    // Samplers of whole CPUs would sample the next trial.
+    switch(None)?;
     // The receivers of all arms wait at once for what may still come.
     for (arm, (trial, begun)) in trials.iter_mut().zip(&mut begun).enumerate() {
         trial.announce_end(begun).map_err(by_arm(arm))?;

@@ -8,7 +8,7 @@ use super::{LinkKind, Plan, PlanEnd};
 use crate::api::Api;
 use crate::cell::Cell;
 use crate::traffic::Test;
-use crate::woven::{MOST_ARMS, SliceTimes, TooShort};
+use crate::woven::{MOST_ARMS, SAMPLED, SliceTimes, TooShort};
 
 /// Reason for which arms are compared in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,10 +79,9 @@ impl fmt::Display for Unfit {
 /// cannot are no reason: they stay in turn.
 pub fn unfit(plan: &Plan) -> Option<Unfit> {
     let are_ways = plan.arms.len() < 2;
-    let settings: Vec<_> = plan.arms.iter().map(crate::Arm::host_settings).collect();
     let of_plan = [
         (are_ways && plan.cells_by_way().iter().all(|alike| alike.len() < 2), Unfit::NoArms),
-        (plan.fleet.is_some() || !plan.hosts.is_empty() || settings.iter().any(|arm| !arm.hosts.is_empty()), Unfit::Machines),
+        (are_machines(plan), Unfit::Machines),
         (plan.receipt.is_some(), Unfit::Receipt),
         (!matches!(plan.end, PlanEnd::Length(_)), Unfit::Count),
         // Trials in turn run between the same hosts, next to nothing.
@@ -100,6 +99,20 @@ pub fn unfit(plan: &Plan) -> Option<Unfit> {
 pub fn rather_in_turn(plan: &Plan) -> Option<Unfit> {
     let commands = || plan.arms.iter().any(|arm| arm.host_settings().has_commands()).then_some(Unfit::Commands);
     unfit(plan).or_else(commands)
+}
+
+/// Why the samplers of a cell's ends are not switched on and off in a trial of a receipt, as far as the plan says.
+pub(super) fn unfit_sampled(plan: &Plan, cell: &Cell) -> Option<Unfit> {
+    match () {
+        () if are_machines(plan) => Some(Unfit::Machines),
+        () if !matches!(plan.end, PlanEnd::Length(_)) => Some(Unfit::Count),
+        () => unfit_cell(plan, cell, SAMPLED.len()),
+    }
+}
+
+/// Hosts are other machines, of the plan or of an arm.
+fn are_machines(plan: &Plan) -> bool {
+    plan.fleet.is_some() || !plan.hosts.is_empty() || plan.arms.iter().any(|arm| !arm.host_settings().hosts.is_empty())
 }
 
 /// Why a cell is not woven with others, so many with it.

@@ -9,10 +9,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Plan;
-use super::fitness::{Unfit, unfit_cell};
+use super::fitness::{Unfit, unfit_cell, unfit_sampled};
 use crate::api::Api;
 use crate::cell::Cell;
-use crate::woven::MOST_ARMS;
+use crate::woven::{MOST_ARMS, SAMPLED};
 
 /// A cell in an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,11 @@ impl Group {
     }
 }
 
-/// The groups of a plan, whose arms or ways take turns.
+/// The groups of a plan, whose arms or ways take turns; of one with receipts those of a cell's [`SAMPLED`] slices.
 pub(super) fn of(plan: &Plan) -> Vec<Group> {
+    if plan.receipt.is_some() {
+        return sampled(plan);
+    }
     match plan.arms.len() {
         0 | 1 => plan.cells_by_way().into_iter().flat_map(|alike| of_ways(plan, &alike)).collect(),
         arms => {
@@ -71,6 +74,17 @@ fn woven(reference: Member, others: &[Member]) -> Vec<Group> {
     each.map(|others| Group { members: [&[reference], others].concat(), in_turn: None }).collect()
 }
 
+/// Each cell in each arm, by the cell's place and then by the arm's.
+fn sampled(plan: &Plan) -> Vec<Group> {
+    let group = |(cell, arm): (usize, usize)| {
+        let as_run = plan.cell_in(&plan.cells[cell], arm);
+        let in_turn = as_run.map_or(Some(Unfit::Receipt), |as_run| unfit_sampled(plan, &as_run));
+        Group { members: vec![Member { cell, arm }; SAMPLED.len()], in_turn }
+    };
+    let arms = plan.arms.len().max(1);
+    (0..plan.cells.len()).flat_map(|cell| (0..arms).map(move |arm| (cell, arm))).map(group).collect()
+}
+
 fn of_ways(plan: &Plan, alike: &[usize]) -> Vec<Group> {
     let member = |cell: usize| Member { cell, arm: 0 };
     let Some((reference, others)) = alike.split_first() else { return Vec::new() };
@@ -93,7 +107,7 @@ fn of_ways(plan: &Plan, alike: &[usize]) -> Vec<Group> {
 mod tests {
     use super::{Group, Member};
     use crate::plan::{Plan, RawPlan, Unfit, preset, resolve};
-    use crate::woven::MOST_ARMS;
+    use crate::woven::{MOST_ARMS, sampled_in_all};
 
     fn plan(text: &str) -> Plan {
         resolve(&RawPlan::parse(text).unwrap(), &[], 1).unwrap().into_plan()
@@ -132,6 +146,18 @@ mod tests {
         let in_turn: Vec<_> = groups.iter().filter(|group| group.in_turn.is_some()).collect();
         assert!(in_turn.iter().all(|group| group.in_turn == Some(Unfit::KernelThread) && group.members.len() == 2));
         assert_eq!(in_turn.len(), 14, "seven sizes of each test");
+    }
+
+    #[test]
+    fn each_cell_of_a_receipt_takes_turns_with_itself() {
+        let text = "name = \"one\"\ntrial = { length = \"50ms\" }\narms = [\"a\", \"b: sndbuf=64K\"]\n[receipt]\n[[cells]]\n";
+        let plan = plan(&format!("{text}test = [\"UDP_RR\", \"TCP_CRR\"]\nsize = 64"));
+        let groups = plan.groups();
+        let members = |group: &Group| (group.members.len(), group.reference().cell, group.reference().arm, group.in_turn);
+        let crr = Some(Unfit::Connections);
+        assert_eq!(groups.iter().map(members).collect::<Vec<_>>(), [(3, 0, 0, None), (3, 0, 1, None), (3, 1, 0, crr), (3, 1, 1, crr)]);
+        let instances = sampled_in_all(plan.blocks.least, plan.blocks.most);
+        assert_eq!(plan.sampled_time().get(), 2 * u64::from(instances) * plan.group_time(&groups[0]).get());
     }
 
     #[test]

@@ -199,7 +199,8 @@ impl Plan {
         self.cells_run().iter().filter(|cell| on_link(cell)).map(pairs).max().unwrap_or(0)
     }
 
-    /// The groups of a woven plan: what runs together, around a reference.
+    /// The groups of a woven plan: what runs together, around a reference. Of a plan with receipts each cell in each arm,
+    /// once for each of [`woven::SAMPLED`].
     pub fn groups(&self) -> Vec<Group> {
         groups::of(self)
     }
@@ -241,7 +242,17 @@ impl Plan {
         let loaded = self.in_arms().filter(|cell| !cell.conditions.load.is_usual()).count() as u64;
         let trials = (self.shape().passes.len() as u64).saturating_mul(self.blocks.most.into());
         let more = LOAD_OVERHEAD.get().saturating_mul(loaded).saturating_mul(trials);
-        Nanos::new(TRIAL_OVERHEAD.get().saturating_mul(self.trials()).saturating_add(more))
+        Nanos::new(TRIAL_OVERHEAD.get().saturating_mul(self.trials()).saturating_add(more)) + self.sampled_time()
+    }
+
+    /// Time of the instances of a receipt's [`woven::SAMPLED`] slices in all blocks; 0 of a plan without one.
+    fn sampled_time(&self) -> Nanos {
+        if self.receipt.is_none() {
+            return Nanos::default();
+        }
+        let instances = woven::sampled_in_all(self.blocks.least, self.blocks.most);
+        let woven = self.groups().into_iter().filter(|group| group.in_turn.is_none());
+        woven.fold(Nanos::default(), |sum, group| sum + Nanos::new(self.group_time(&group).get().saturating_mul(instances.into())))
     }
 
     /// Trials of all blocks, if every block is run.

@@ -80,6 +80,17 @@ impl Sampler {
         self.opened.places.iter().try_for_each(enable).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))
     }
 
+    /// Switches samples and records of switches on or off; what was recorded stays. While they are off no timer
+    /// of this sampler is armed and nothing is recorded.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn switch(&self, on: bool) -> Result<(), Refusal> {
+        let set = if on { perf::enable } else { perf::disable };
+        let mut events = self.events().chain(self.switches.iter().flat_map(Switches::events));
+        events.try_for_each(set).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE or PERF_EVENT_IOC_DISABLE)", &error))
+    }
+
     /// Stops, and hands over everything. A process that has died meanwhile
     /// leaves the samples of its life.
     ///

@@ -217,8 +217,11 @@ fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring,
             }
             Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > ring::LEAST => bytes /= 2,
             Err(error) => {
+                // The kernel answers EPERM only beyond its limits of locked memory.
+                let limits =
+                    if error.raw_os_error() == Some(libc::EPERM) { " within kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK" } else { "" };
                 let remedy = "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or run as root";
-                return Err(refused_call(RING_MEMORY, &format!("mmap of {} KiB", bytes >> 10), &error, remedy));
+                return Err(refused_call(RING_MEMORY, &format!("mmap of {} KiB{limits}", bytes >> 10), &error, remedy));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Times at which perf follows threads onto a CPU and off it.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use model::Nanos;
 
@@ -56,6 +56,11 @@ impl Switches {
             places.push((event, ring));
         }
         Ok(Self { places })
+    }
+
+    /// The events that record, one for each CPU.
+    pub fn events(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.places.iter().map(|(event, _)| event.as_fd())
     }
 
     /// Everything recorded, ring by ring as `cpus` were.

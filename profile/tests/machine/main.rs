@@ -27,6 +27,7 @@ const ALL: Claims = &[
     ("samples_times_period_is_the_time_of_a_spinning_sender", sampling::of_a_spinning_sender),
     ("a_window_cuts_samples_in_proportion", sampling::within_a_window),
     ("of_a_whole_cpu_the_samples_of_one_process_are_its_time", sampling::of_a_whole_cpu),
+    ("while_it_is_off_a_sampler_records_nothing", sampling::while_it_is_off),
     ("a_classic_filter_has_a_name_of_its_own", sampling::of_classic_filters),
     ("a_program_that_comes_and_goes_has_its_name", sampling::of_a_program_that_comes_and_goes),
     ("others_are_told_from_idle_time_in_a_namespace_of_ids", outside::in_a_namespace_of_ids),

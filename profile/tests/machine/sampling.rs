@@ -206,6 +206,31 @@ pub fn of_a_process_that_dies() -> Result<(), Skip> {
     Ok(())
 }
 
+/// Switched off between two slices, a sampler has no record of the second, and goes on in the third.
+pub fn while_it_is_off() -> Result<(), Skip> {
+    let symbols = Symbols::of_kernel()?;
+    let mut observed = Observed::start("call:900")?;
+    let mut sampler = Sampler::open(&settings(observed.pid(), 5_000))?;
+    sampler.start()?;
+    observed.begin();
+    let slice = |on: bool| -> Result<Window, Skip> {
+        sampler.switch(on)?;
+        let start = sys::clock::monotonic();
+        std::thread::sleep(Duration::from_millis(200));
+        Ok(Window { start, end: sys::clock::monotonic() })
+    };
+    let slices = [slice(true)?, slice(false)?, slice(true)?];
+    observed.line();
+    let recording = sampler.finish()?;
+    let samples = slices.map(|window| fold(slice::from_ref(&recording), &symbols, Tasks::All, Some(window)).0.samples());
+    println!("samples on, off, on: {samples:?}");
+    assert!(samples[0] > 100 && samples[1] == 0 && samples[2] > 100, "{samples:?}");
+    let switches = recording.switches.iter().flatten().flatten();
+    let off = slices[1];
+    assert!(!switches.into_iter().any(|switch| (off.start.get()..off.end.get()).contains(&switch.time)));
+    Ok(())
+}
+
 pub fn of_ksoftirqd() -> Result<(), Skip> {
     for cpu in online().unwrap() {
         let tid = ksoftirqd(cpu).ok_or_else(|| Skip(format!("ksoftirqd/{cpu} is not to be seen")))?;

@@ -126,7 +126,8 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, chains: &Chains) -> Passes {
         }
         CountPass { counts, messages: kept.messages }
     });
-    Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect() }
+    let sampled = kept.sampled.clone();
+    Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect(), sampled }
 }
 
 /// The samples of each time pass, counted.

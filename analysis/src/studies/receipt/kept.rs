@@ -1,5 +1,6 @@
 //! Trials of one end of one cell, as they are kept.
 
+use attribution::SampledSlices;
 use model::end::CpuTime;
 use model::order::Order;
 use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
@@ -69,6 +70,7 @@ pub struct KeptEnd {
     pub time: Vec<KeptTime>,
     pub waits: Vec<KeptWaits>,
     pub counts: Vec<KeptCounts>,
+    pub sampled: SampledSlices,
     pub passes: PassCounts,
 }
 

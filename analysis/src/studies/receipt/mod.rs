@@ -21,6 +21,7 @@ pub(crate) mod kept;
 mod refusals;
 mod result;
 mod series;
+mod slices;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use model::Refusal;
 use model::end::Counts;
 use model::profile::Observation;
 use model::trial::{Measured, Outcome};
+use model::woven::Slice;
 use model::{Bytes, Cell, Plan, Role, TrialRecord};
 
 use super::{Context, Study};
@@ -39,6 +41,7 @@ use chain_attributes::ChainAttributes;
 use chains::Chains;
 use kept::{Edges, KeptEnd, Unkept};
 use refusals::Refusals;
+use slices::GroupSlices;
 
 use boundaries::Stack;
 pub use compare::compare_studies;
@@ -61,6 +64,8 @@ pub(crate) struct Receipts {
     arms: Vec<Option<String>>,
     /// By the place of the cell, then by arm.
     groups: Vec<Group>,
+    /// The same of the plan's cells.
+    slices: Vec<GroupSlices>,
     absences: Refusals,
 }
 
@@ -101,6 +106,7 @@ impl Study for Receipts {
             chains: Chains::default(),
             arms,
             groups: Vec::new(),
+            slices: plan.groups().iter().map(|group| GroupSlices::of_group(plan, group)).collect(),
             absences: Refusals::default(),
         };
         plan.cells.iter().for_each(|cell| receipts.add_cell(cell));
@@ -129,6 +135,11 @@ impl Study for Receipts {
 
     fn finish(mut self, context: &Context) -> Option<ReceiptStudy> {
         let stack = Stack::new(&context.analysis.run, &context.analysis.hosts, context.paths.clone());
+        let warnings = &context.analysis.run.warnings;
+        for (number, (group, slices)) in self.groups.iter_mut().zip(&self.slices).enumerate() {
+            let ends = group.ends.iter_mut().zip(slices.of_ends(slices::refusal(warnings, number)));
+            ends.for_each(|(end, sampled)| end.sampled = sampled);
+        }
         self.groups.iter_mut().flat_map(|group| &mut group.ends).for_each(KeptEnd::sort);
         let files = files::names(&self.groups);
         let mut known = ChainAttributes::new(&self.chains, &self.rules);
@@ -166,6 +177,13 @@ impl Receipts {
 
     fn add_cell(&mut self, cell: &Cell) {
         self.groups.extend(self.arms.iter().map(|arm| Group::new(cell, arm.as_deref())));
+    }
+
+    /// Keeps the slices of an instance of a group of the plan.
+    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+        if let Some(of_group) = self.slices.get_mut(group) {
+            of_group.push(instance, slices);
+        }
     }
 
     fn missing(&mut self, group: usize) {
@@ -219,8 +237,8 @@ impl Receipts {
     }
 }
 
-/// The cost of watching each end of each cell.
+/// The cost of sampling each end of each cell.
 fn observers(cells: &[CellReceipt]) -> Vec<f64> {
     let receipts = cells.iter().flat_map(CellReceipt::receipts);
-    receipts.filter_map(|receipt| Some(receipt.observer?.ratio.value)).collect()
+    receipts.filter_map(|receipt| Some(receipt.observer.as_ref()?.ratio.value)).collect()
 }

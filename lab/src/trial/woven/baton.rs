@@ -155,7 +155,8 @@ impl<'a> Baton<'a> {
         Self { board, arms, times, lost: arms.iter().map(|arm| vec![0; arm.flows.len()]).collect() }
     }
 
-    /// Leads them through as many rounds as there is time for `until` the measured part of the first ends.
+    /// Leads them through as many rounds as there is time for `until` the measured part of the first ends. `before` is
+    /// called with the arm of each slice, while no end runs.
     ///
     /// # Errors
     /// An end that does not answer, with the place of its arm. `slices` has what was measured by then.
@@ -163,6 +164,7 @@ impl<'a> Baton<'a> {
         mut self,
         until: Nanos,
         order: &mut dyn FnMut(u32) -> Vec<usize>,
+        before: &mut dyn FnMut(usize) -> Result<(), TrialError>,
         slices: &mut Vec<Slice>,
     ) -> Result<(), (usize, TrialError)> {
         for (arm, flow) in self.arms.iter().enumerate().flat_map(|(arm, cell)| cell.flows.iter().map(move |flow| (arm, flow))) {
@@ -178,7 +180,7 @@ impl<'a> Baton<'a> {
                 break;
             }
             for (place, arm) in order(round).into_iter().enumerate() {
-                match self.slice(arm) {
+                match before(arm).and_then(|()| self.slice(arm)) {
                     Ok(slice) => slices.extend(slice.map(|slice| Slice { arm: arm as u32, round, place: place as u32, ..slice })),
                     // On a machine that is busy with other work a round may last beyond the trial: no end answers then.
                     Err(_) if monotonic() + MARGIN > until => return Ok(()),

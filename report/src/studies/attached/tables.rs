@@ -192,7 +192,7 @@ fn sums(state: &State, receipt: &Receipt) -> Table {
     lines.extend(receipt.off_cpu.blocked.map(|blocked| vec!["asleep, all threads together".to_owned(), ns(&blocked)]));
     lines.extend(closure.sampler.map(|sampler| vec!["samples over time on the CPU (0.93 to 1.04)".to_owned(), ratio(sampler.value)]));
     lines.extend(closure.own.map(|own| vec!["CPU time and waits over wall time (0.95 to 1.05)".to_owned(), ratio(own)]));
-    lines.extend(receipt.observer.map(|observer| {
+    lines.extend(receipt.observer.as_ref().map(|observer| {
         vec![
             "CPU time with samples over without".to_owned(),
             format!("{} {}", ratio(observer.ratio.value), crate::interval::plus_minus(&observer.ratio)),

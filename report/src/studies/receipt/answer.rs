@@ -26,7 +26,7 @@ const ROUTINES: usize = 3;
 pub fn blocks(study: &ReceiptStudy) -> Vec<Block> {
     let piece = |(name, ends): (&str, Vec<&SeriesReceipt>)| {
         let costliest = ends.iter().map(|end| Block::Aside(costliest(end).into()));
-        Block::piece(name, std::iter::once(table(&ends, lead(study, name)).into()).chain(costliest))
+        Block::piece(name, std::iter::once(table(study, &ends, lead(study, name)).into()).chain(costliest))
     };
     let (tone, sums) = words::sums(study);
     let close = Block::Conclusion(tone, format!("{sums} {}", words::observer(study)));
@@ -48,7 +48,7 @@ fn lead(study: &ReceiptStudy, name: &str) -> Option<Bytes> {
 /// The piece of the series of the headline.
 pub fn first(study: &ReceiptStudy) -> Option<Block> {
     let (name, ends) = series(study).into_iter().next()?;
-    Some(Block::piece(name, [table(&ends, lead(study, name)).into()]))
+    Some(Block::piece(name, [table(study, &ends, lead(study, name)).into()]))
 }
 
 /// A row of the table of a series.
@@ -59,11 +59,13 @@ enum Row {
     Unsampled,
     Billed,
     Cpu,
+    /// The cost of sampling.
+    Observer,
 }
 
 /// Layers by end, the costliest first: at the size of the headline, where it is of this series, else at the least; and at
 /// the largest.
-fn table(ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
+fn table(study: &ReceiptStudy, ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
     let mut largest: BTreeMap<Layer, (f64, bool)> = BTreeMap::new();
     for row in ends.iter().flat_map(|end| &end.layers.rows) {
         let (share, is_borne) = largest.entry(row.key).or_default();
@@ -78,8 +80,8 @@ fn table(ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
     layers.order_by(|a, b| b.1.total_cmp(&a.1));
     let other = (!others.is_empty()).then_some(Row::Other);
     let unsampled = ends.iter().any(|end| tables::shows_unsampled(end)).then_some(Row::Unsampled);
-    let rows: Vec<Row> =
-        layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain(unsampled).chain([Row::Billed, Row::Cpu]).collect();
+    let last = [Row::Billed, Row::Cpu].into_iter().chain(study.observer.map(|_| Row::Observer));
+    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain(other).chain(unsampled).chain(last).collect();
     let names = rows.iter().map(|row| name(*row).into()).collect();
     let mut columns = vec![Column { cells: names, ..Column::new("ns of CPU", Kind::Words) }];
     for end in ends {
@@ -87,6 +89,7 @@ fn table(ends: &[&SeriesReceipt], lead: Option<Bytes>) -> Table {
         let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain(unsampled).chain([Row::Billed, Row::Cpu]);
         let mut lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).into_map();
         lines.insert(Row::Other, tables::sum_of_layers(end, &others));
+        lines.insert(Row::Observer, tables::observers(study, end));
         let last = end.columns.len().saturating_sub(1);
         let lead = end.columns.iter().position(|column| Some(column.size) == lead).filter(|place| *place < last);
         let mut places = vec![lead.unwrap_or(0), last];
@@ -110,14 +113,15 @@ fn name(row: Row) -> String {
         Row::Unsampled => figure::UNSAMPLED.to_owned(),
         Row::Billed => figure::BILLED.to_owned(),
         Row::Cpu => "CPU time".to_owned(),
+        Row::Observer => figure::SAMPLED.to_owned(),
     }
 }
 
-/// Value and share; of the sum its margin: a layer's is much the same.
+/// Value and share; of the sum and the cost of sampling the margin: a layer's is much the same.
 fn written(entry: &Entry, row: Row) -> Cell {
     let (value, title) = (entry.value.clone(), entry.title.clone());
     match row {
-        Row::Cpu => format!("{value} {}", entry.margin).into(),
+        Row::Cpu | Row::Observer => format!("{value} {}", entry.margin).into(),
         Row::Layer(_) | Row::Other | Row::Unsampled | Row::Billed => {
             Cell::Entry(Entry { value, title, share: entry.share.clone(), ..Entry::default() })
         }

@@ -9,6 +9,8 @@ use crate::number;
 
 /// Name of the CPU time that no sample shows.
 pub const UNSAMPLED: &str = "on a CPU, unsampled";
+/// Name of the cost of sampling.
+pub const SAMPLED: &str = "CPU sampled / not";
 
 /// ns per message, without the unit: tables say it once.
 pub fn ns(value: f64) -> String {

@@ -160,13 +160,26 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
             true => Some(plain("unknown".to_owned())),
             false => receipt.off_cpu.others.map(|share| plain(figure::share(share))),
         }),
-        row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
+        row(figure::SAMPLED, &|receipt| observer(receipt, true)),
+        row("time pass / clean pass", &|receipt| observer(receipt, false)),
         row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];
     let unsampled = |end: &&EndReceipt| end.unsampled_threads_ns.map(|ns| plain(figure::ns(ns)));
     lines.push(Line::new("ksoftirqd, in no row", ends.iter().map(unsampled).collect()));
     lines.retain(Line::any);
     lines
+}
+
+/// The cost of sampling an end, by slices or by passes.
+pub fn observers(study: &ReceiptStudy, series: &SeriesReceipt) -> Line {
+    let receipt = |column: &Column| study.cells[column.cell].end(series.role).outcome.receipt();
+    let entry = |column: &Column| receipt(column)?.observer.as_ref().map(|observer| of_estimate(&observer.ratio));
+    Line::new(figure::SAMPLED, series.columns.iter().map(entry).collect())
+}
+
+/// The same, if it is by slices, or if it is by passes.
+fn observer(receipt: &Receipt, by_slices: bool) -> Option<Entry> {
+    receipt.observer.as_ref().filter(|observer| observer.no_slices.is_none() == by_slices).map(|observer| of_estimate(&observer.ratio))
 }
 
 fn of_estimate(estimate: &analysis::result::Estimate) -> Entry {

@@ -5,7 +5,7 @@ use std::mem::{Discriminant, discriminant};
 use analysis::group_by;
 use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
-use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt, Symbol, longer};
+use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Observer, Path, Receipt, Symbol, longer};
 use model::order::Order;
 use model::profile::{CountTier, SampleSource};
 use model::proof::KeptProof;
@@ -38,25 +38,41 @@ pub fn sources(study: &ReceiptStudy) -> String {
     if found.is_empty() { "nothing was sampled".to_owned() } else { found.join("; ") }
 }
 
-/// The cost of watching: of each end where they are too few for an interval of all.
+/// The source of the cost of sampling: slices, passes with the reason, or both.
+fn source_of_cost(study: &ReceiptStudy) -> String {
+    let all: Vec<&Observer> = study.cells.iter().flat_map(CellReceipt::receipts).filter_map(|receipt| receipt.observer.as_ref()).collect();
+    let mut reasons: Vec<&str> = all.iter().filter_map(|observer| observer.no_slices.as_deref()).collect();
+    let by_passes = reasons.len();
+    reasons.order();
+    reasons.dedup();
+    let because = format!("by passes, because {}", reasons.join(", or "));
+    match by_passes {
+        0 => "by slices".to_owned(),
+        _ if by_passes == all.len() => because,
+        _ => format!("by slices; {} {because}", plural(by_passes as u64, "end")),
+    }
+}
+
+/// The cost of sampling: of each end where they are too few for an interval of all.
 pub fn observer(study: &ReceiptStudy) -> String {
     let Some(Estimate { value, interval: ends, n }) = study.observer else {
         return "The cost of sampling is unknown: no block has a time pass and a clean one.".to_owned();
     };
+    let by = source_of_cost(study);
     if n <= Role::ALL.len() {
         let of_end = |receipt: &Receipt| {
-            let ratio = receipt.observer?.ratio;
+            let ratio = receipt.observer.as_ref()?.ratio;
             Some(format!("of the {} to {} ({})", receipt.role, figure::ratio(ratio.value), interval::plus_minus(&ratio)))
         };
         let ends: Vec<String> = study.cells.iter().flat_map(CellReceipt::receipts).filter_map(of_end).collect();
-        return format!("Sampling changed the CPU time {} times its clean value, which no row contains.", ends.join(" and "));
+        return format!("Sampling changed the CPU time {} times its clean value ({by}), which no row contains.", ends.join(" and "));
     }
     let interval = ends.map_or_else(
         || "no interval".to_owned(),
         |ends| format!("{} to {} at {}", figure::ratio(ends.low), figure::ratio(ends.high), number::percent(ends.confidence)),
     );
     format!(
-        "Sampling changed the CPU time to {} times its clean value ({interval}; median over {} of cells), which no row contains.",
+        "Sampling changed the CPU time to {} times its clean value ({interval}; median over {} of cells, {by}), which no row contains.",
         figure::ratio(value),
         plural(n as u64, "end"),
     )

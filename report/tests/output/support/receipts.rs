@@ -7,7 +7,8 @@ use model::end::{CpuTime, EndReport, Window};
 use model::plan::receipt::{PERIOD, ReceiptPlan};
 use model::profile::{Account, CallCounts, CountTier, Observation, Profile, SampleSource, Stack, Waits};
 use model::trial::{Measured, Observed, Outcome};
-use model::{Bytes, Cell, Nanos, Pass, Refusal, Run, Test, TrialRecord};
+use model::woven::{Reading, SAMPLED, Slice, SliceEnd};
+use model::{Bytes, Cell, Nanos, Pass, Refusal, Role, Run, Test, TrialRecord};
 use report::receipt::Flames;
 use testkit::made;
 
@@ -223,8 +224,23 @@ fn record(cell: &Cell, pass: Pass, block: u32, red: bool) -> TrialRecord {
     TrialRecord { block, pass, outcome: Outcome::Measured(Box::new(measured)), ..record }
 }
 
+/// Slices of an instance, in which samplers cost 3 % at the sender and 1 % at the receiver.
+fn slices(instance: u32) -> Vec<Slice> {
+    let end = |role: Role, more: f64, salt: [u64; 3]| {
+        let sampled = if SAMPLED[salt[2] as usize] == Some(role) { more } else { 0.0 };
+        let cpu = Nanos::new((9e6 * (1.0 + sampled) * (1.0 + 0.004 * noise(&salt))) as u64);
+        let whole = Reading { time: Nanos::from_millis(10), cpu, messages: 9_000, bytes: 9_000, ..Reading::default() };
+        SliceEnd { whole, ..SliceEnd::default() }
+    };
+    let slice = |(round, arm): (u32, u32)| {
+        let salt = [instance.into(), round.into(), arm.into()];
+        Slice { arm, round, sender: end(Role::Sender, 0.03, salt), receiver: end(Role::Receiver, 0.01, salt), ..Slice::default() }
+    };
+    (0..6).flat_map(|round| [0, 1, 2].map(|arm| (round, arm))).map(slice).collect()
+}
+
 /// A collector with the trials of a made-up run: TCP and UDP at four sizes, six
-/// blocks. With `red` the receiver of the largest datagrams does not add up.
+/// blocks, and slices of UDP. With `red` the receiver of the largest datagrams does not add up.
 fn collector(red: bool) -> Collector {
     let cell = |test: Test, size: u64| Cell { nodelay: test == Test::TcpStream, ..Cell::plain(test, Bytes::new(size)) };
     let cells: Vec<Cell> = [Test::TcpStream, Test::UdpStream].iter().flat_map(|test| SIZES.map(|size| cell(*test, size))).collect();
@@ -241,6 +257,9 @@ fn collector(red: bool) -> Collector {
                 collector.push(&record(cell, pass, block, red));
             }
         }
+    }
+    for (group, _) in cells.iter().enumerate().filter(|(_, cell)| cell.test == Test::UdpStream) {
+        (0..10).for_each(|instance| collector.push_slices(group, instance, &slices(instance)));
     }
     collector
 }

@@ -5,8 +5,11 @@ use super::made::{analysed, collected, measured_of, records, seen, sizes};
 use crate::studies::receipt::{CellReceipt, ReceiptStudy};
 use crate::testing::{cell, generator};
 use attribution::{Category, Direction, Doubt, Layer, Receipt, Shape};
+use model::plan::Unfit;
 use model::profile::CountTier;
+use model::rate::OfferedRate;
 use model::trial::Outcome;
+use model::woven::{Reading, Slice, SliceEnd};
 use model::{Bytes, Nanos, Pass, Role, Test, TrialRecord};
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use rand::seq::SliceRandom;
@@ -46,6 +49,56 @@ fn what_is_put_in_comes_out() {
     let uncounted = &study.absences[0];
     assert_eq!((uncounted.unavailable.what.as_str(), uncounted.trials), ("exact calls of ip_output", 3 * 6 * 2 * 2));
     assert!(serde_json::to_string(&study).is_ok());
+}
+
+/// A round of ends whose CPU costs 6 and 3 µs a message, and so much more while it is sampled.
+fn round(number: u32, [sender, receiver]: [f64; 2]) -> [Slice; 3] {
+    let speed = 1.0 + 0.2 * f64::from(number % 3);
+    [0, 1, 2].map(|arm| {
+        let end = |cost: f64, more: f64, on: bool| {
+            let cpu = Nanos::new((1e6 * cost * speed * if on { 1.0 + more } else { 1.0 }) as u64);
+            let whole = Reading { time: Nanos::from_millis(10), cpu, messages: 1_000, bytes: 1_000, ..Reading::default() };
+            SliceEnd { whole, ..SliceEnd::default() }
+        };
+        // What an end pays while the other is sampled is none of its cost.
+        Slice { arm, round: number, sender: end(6.0, sender, arm == 1), receiver: end(3.0, receiver, arm == 2), ..Slice::default() }
+    })
+}
+
+#[test]
+fn slices_with_the_sampler_on_and_off_say_what_it_costs() {
+    let made = sizes();
+    let mut collector = collected(&made, &records(&made));
+    for instance in 0..8 {
+        let by = 0.002 * f64::from(instance % 2);
+        let slices: Vec<Slice> = (0..6).flat_map(|number| round(number, [0.03 + by, 0.01 + by])).collect();
+        collector.push_slices(0, instance, &slices);
+        // One that was measured again counts once, and a group that the plan does not have nothing.
+        collector.push_slices(0, instance, &slices);
+        collector.push_slices(9, instance, &slices);
+        // Of these one state alone is usable.
+        collector.push_slices(1, instance, &slices[..1]);
+    }
+    let analysis = collector.finish();
+    let study = analysis.receipt().unwrap();
+    let observers = |cell: usize| study.cells[cell].receipts().map(|receipt| receipt.observer.clone().unwrap()).collect::<Vec<_>>();
+    for (observer, cost) in observers(0).into_iter().zip([1.031, 1.011]) {
+        let ends = observer.ratio.interval.unwrap();
+        assert!((observer.ratio.value - cost).abs() < 1e-4 && observer.ratio.n == 8, "{observer:?}");
+        assert!(ends.low < cost && cost < ends.high && ends.high - ends.low < 0.003, "{observer:?}");
+        assert_eq!(observer.no_slices, None);
+    }
+    // The other cells have passes alone, and say so.
+    for (cell, reason) in [(1, "fewer than 8 trials of slices are usable"), (2, "no trial of slices is stored")] {
+        assert!(observers(cell).iter().all(|observer| observer.no_slices.as_deref() == Some(reason)), "{cell}");
+    }
+    // As does one that cannot take turns.
+    let mut slow = sizes();
+    slow.cells[0].rate = Some(OfferedRate::Messages(100));
+    let records = records(&slow);
+    let analysis = analysed(&slow, &records);
+    let observer = analysis.receipt().unwrap().cells[0].receiver.outcome.receipt().unwrap().observer.clone().unwrap();
+    assert_eq!(observer.no_slices.as_deref(), Some(Unfit::Rate.reason()));
 }
 
 #[test]
