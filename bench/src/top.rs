@@ -1,5 +1,7 @@
 //! What `nettoll top` says of programs whose share of the network is known, and what it costs them.
 
+mod rings;
+
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -43,6 +45,7 @@ pub fn measure(nettoll: &Path, slices: u32) -> anyhow::Result<Vec<Row>> {
     rows.push(owners(nettoll, [RATES[1], RATES[0]])?);
     rows.extend(cost(slices)?);
     rows.push(own_cost(nettoll)?);
+    rows.extend(rings::measure()?);
     Ok(rows)
 }
 

@@ -58,6 +58,16 @@ pub struct Drained {
     pub lost: u64,
 }
 
+/// Reads rings, one after the other.
+#[derive(Debug)]
+pub struct RingReader<'s> {
+    symbols: &'s Symbols,
+    names: Names,
+    /// Places of chains.
+    places: HashMap<(Vec<u32>, bool), u32>,
+    drained: Drained,
+}
+
 /// The sampler of one CPU.
 #[derive(Debug)]
 struct CpuSampler {
@@ -149,38 +159,93 @@ impl MachineSampler {
     /// # Errors
     /// When a ring is not what the kernel promises.
     pub fn take(&mut self, symbols: &Symbols) -> Result<Drained, Refusal> {
-        let mut drained = Drained::default();
-        let mut names = Names::default();
-        let mut places: HashMap<(Vec<u32>, bool), u32> = HashMap::new();
+        let mut reader = RingReader::new(symbols);
         for one in &mut self.cpus {
             for place in &mut one.events.places {
                 let bytes = place.ring.take().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
-                for record in Records::new(&bytes, &one.events.layout) {
-                    match record {
-                        Ok(Record::Sample(sample)) => {
-                            let frames = if sample.user { Vec::new() } else { names.chain(&sample, symbols).0 };
-                            let next = places.len() as u32;
-                            let chain = *places.entry((frames, sample.user)).or_insert(next);
-                            let Sample { cpu, pid, tid, time, .. } = sample;
-                            drained.samples.push(MachineSample { cpu, pid, tid, time, chain });
-                        }
-                        Ok(Record::Lost(count)) => drained.lost = drained.lost.saturating_add(count),
-                        Ok(_) => {}
-                        // It was taken, and says nothing.
-                        Err(Malformed::Content | Malformed::Length) => drained.lost += 1,
-                    }
-                }
+                reader.read(Records::new(&bytes, &one.events.layout));
             }
         }
-        drained.chains = vec![(Vec::new(), false); places.len()];
-        for (chain, place) in places {
+        Ok(reader.finish())
+    }
+}
+
+impl<'s> RingReader<'s> {
+    /// Has read no ring yet.
+    pub fn new(symbols: &'s Symbols) -> Self {
+        Self { symbols, names: Names::default(), places: HashMap::new(), drained: Drained::default() }
+    }
+
+    /// Reads the records of a ring.
+    pub fn read(&mut self, records: Records) {
+        for record in records {
+            match record {
+                Ok(Record::Sample(sample)) => {
+                    let frames = if sample.user { Vec::new() } else { self.names.chain(&sample, self.symbols).0 };
+                    let next = self.places.len() as u32;
+                    let chain = *self.places.entry((frames, sample.user)).or_insert(next);
+                    let Sample { cpu, pid, tid, time, .. } = sample;
+                    self.drained.samples.push(MachineSample { cpu, pid, tid, time, chain });
+                }
+                Ok(Record::Lost(count)) => self.drained.lost = self.drained.lost.saturating_add(count),
+                Ok(_) => {}
+                // It was taken, and says nothing.
+                Err(Malformed::Content | Malformed::Length) => self.drained.lost += 1,
+            }
+        }
+    }
+
+    /// The samples of all rings.
+    pub fn finish(self) -> Drained {
+        let mut drained = self.drained;
+        drained.chains = vec![(Vec::new(), false); self.places.len()];
+        for (chain, place) in self.places {
             drained.chains[place as usize] = chain;
         }
-        drained.symbols = names.into_all();
-        Ok(drained)
+        drained.symbols = self.names.into_all();
+        drained
     }
 }
 
 fn start(event: BorrowedFd) -> Result<(), Refusal> {
     perf::enable(event).map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_ENABLE)", &error, "Start again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RingReader;
+    use crate::sampler::Layout;
+    use crate::sampler::record::Records;
+    use crate::symbols::Symbols;
+
+    const KERNEL_CONTEXT: u64 = -128_i64 as u64;
+
+    /// A record of whole words.
+    fn record(kind: u32, mode: u16, body: &[u64]) -> Vec<u8> {
+        let head = [&kind.to_ne_bytes()[..], &mode.to_ne_bytes(), &(8 + body.len() as u16 * 8).to_ne_bytes()];
+        [head.concat(), body.iter().flat_map(|word| word.to_ne_bytes()).collect()].concat()
+    }
+
+    #[test]
+    fn rings_of_128_cpus_are_read_whole_and_losses_are_counted() {
+        let symbols = Symbols::parse(b"1000 T _stext\n1000 T entry\n1100 T udp_sendmsg\n1200 T csum\n1300 T _etext\n", b"").unwrap();
+        let layout = Layout::default();
+        let mut reader = RingReader::new(&symbols);
+        for cpu in 0..128_u64 {
+            let chain = [KERNEL_CONTEXT, 0x1200 + cpu, 0x1150];
+            let kernel = record(9, 1, &[&[chain[1], 7 << 32 | 7, 5, cpu, 3][..], &chain].concat());
+            let user = record(9, 2, &[0x10, 7 << 32 | 7, 6, cpu, 0]);
+            let ring = [kernel, user, record(2, 0, &[1, cpu])].concat();
+            // The last one is cut off.
+            reader.read(Records::new(if cpu == 127 { &ring[..ring.len() - 1] } else { &ring }, &layout));
+        }
+        let drained = reader.finish();
+        assert_eq!((drained.samples.len(), drained.lost), (256, (0..127).sum::<u64>() + 1));
+        assert_eq!(drained.symbols, ["csum", "udp_sendmsg"]);
+        // Addresses of one function are one chain.
+        assert_eq!(drained.chains, [(vec![0, 1], false), (vec![], true)]);
+        assert!(
+            drained.samples.iter().enumerate().all(|(place, sample)| sample.cpu == place as u32 / 2 && sample.chain == place as u32 % 2)
+        );
+    }
 }

@@ -65,30 +65,49 @@ pub struct Part {
 #[derive(Debug)]
 pub struct Parts<'r> {
     classifier: Classifier<'r>,
-    known: HashMap<(Vec<String>, bool), Part>,
+    /// Numbers of functions.
+    functions: HashMap<String, u32>,
+    /// By the functions' numbers.
+    known: HashMap<(Vec<u32>, bool), Part>,
 }
 
-/// Chains that are remembered: some 1,000 occur in a second of a busy machine of 16 CPUs.
-const REMEMBERED: usize = 20_000;
+/// Chains that are remembered: some 4,000 occur in a second of a busy machine of 128 CPUs.
+const REMEMBERED: usize = 50_000;
+/// Functions that are remembered: programs come and go.
+const MOST_FUNCTIONS: usize = 50_000;
 
 impl<'r> Parts<'r> {
     /// Knows no chain yet.
     pub fn new(rules: &'r Rules) -> Self {
-        Self { classifier: Classifier::new(rules), known: HashMap::new() }
+        Self { classifier: Classifier::new(rules), functions: HashMap::new(), known: HashMap::new() }
     }
 
     /// The part of each chain of a bucket. A name that is not in its table is damage: it has no layer.
     pub fn of(&mut self, bucket: &Bucket) -> Vec<Part> {
-        bucket.chains.iter().map(|chain| self.part(chain, &bucket.symbols)).collect()
+        if self.functions.len() + bucket.symbols.len() > MOST_FUNCTIONS {
+            self.functions.clear();
+            self.known.clear();
+        }
+        let numbers: Vec<u32> = bucket.symbols.iter().map(|name| self.number(name)).collect();
+        bucket.chains.iter().map(|chain| self.part(chain, &bucket.symbols, &numbers)).collect()
     }
 
-    fn part(&mut self, chain: &Chain, symbols: &[String]) -> Part {
-        let frames: Vec<String> = chain.frames.iter().map(|place| symbols.get(*place as usize).cloned().unwrap_or_default()).collect();
-        let key = (frames, chain.user);
+    fn number(&mut self, function: &str) -> u32 {
+        if let Some(number) = self.functions.get(function) {
+            return *number;
+        }
+        let number = self.functions.len() as u32;
+        self.functions.insert(function.to_owned(), number);
+        number
+    }
+
+    fn part(&mut self, chain: &Chain, symbols: &[String], numbers: &[u32]) -> Part {
+        let number = |place: &u32| numbers.get(*place as usize).copied().unwrap_or(u32::MAX);
+        let key = (chain.frames.iter().map(number).collect(), chain.user);
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let frames: Vec<&str> = key.0.iter().map(String::as_str).collect();
+        let frames: Vec<&str> = chain.frames.iter().map(|place| symbols.get(*place as usize).map_or("", String::as_str)).collect();
         let attributes = self.classifier.classify(&frames, chain.user);
         let names = || frames.iter().map(|frame| Symbol::parse(frame).name);
         let of_layer = self.classifier.named_layers(&frames).into_iter().flatten().any(|layer| LAYERS.contains(&layer));

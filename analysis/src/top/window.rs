@@ -80,6 +80,11 @@ impl<'r> Machine<'r> {
         counters.add(&self.tallies, &self.units);
     }
 
+    /// What the machine refused so far, each once.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.refused
+    }
+
     /// The window so far; `None` before the first stretch.
     pub fn snapshot(&self) -> Option<Snapshot> {
         Window::of(&self.tallies).map(|window| window.snapshot(&self.units, &self.refused))
@@ -313,16 +318,18 @@ impl<'a> Window<'a> {
         let windows = self.tallies.iter().filter(|tally| tally.messages.is_some()).count();
         // Counted all the time: nothing is scaled up.
         let whole = counted as f64 >= 0.9 * self.elapsed as f64;
+        // Of the processes of each row: samples, wait and arrivals.
+        let mut of_processes: BTreeMap<Party, [u64; 3]> = BTreeMap::new();
+        for (pid, process) in &self.processes {
+            let sums = of_processes.entry(row_of(Party::Process(*pid, process.unit))).or_default();
+            for (sum, one) in sums.iter_mut().zip([process.busy, process.wait, process.arrivals]) {
+                *sum = sum.saturating_add(one);
+            }
+        }
         let mut made: Vec<Row> = Vec::with_capacity(rows.len());
         for (party, tally) in rows {
             let (kind, name, pid, unit) = self.label(party, units);
-            let mine: Vec<&ProcessTally> = self
-                .processes
-                .iter()
-                .filter(|(pid, process)| row_of(Party::Process(**pid, process.unit)) == party)
-                .map(|(_, one)| one)
-                .collect();
-            let (wait, arrivals) = mine.iter().fold((0_u64, 0_u64), |(wait, arrivals), one| (wait + one.wait, arrivals + one.arrivals));
+            let [busy, wait, arrivals] = of_processes.get(&party).copied().unwrap_or_default();
             let rates = |of: fn(&MessageTally) -> [f64; 2]| {
                 (windows > 0 && counted > 0).then(|| {
                     let seen = messages.get(&party).map(Vec::as_slice).unwrap_or_default();
@@ -340,7 +347,7 @@ impl<'a> Window<'a> {
                 call: self.cpus(tally.samples - tally.softirq),
                 softirq: self.cpus(tally.softirq),
                 softirq_met: self.cpus(tally.softirq - tally.shared),
-                busy: self.cpus(mine.iter().map(|one| one.busy).sum()),
+                busy: self.cpus(busy),
                 messages: rates(|one| one.messages),
                 bytes: rates(|one| one.bytes),
                 wait_ns: (arrivals > 0).then(|| wait as f64 / arrivals as f64),
@@ -375,8 +382,10 @@ impl<'a> Window<'a> {
 
     fn per_cpu(&self, units: &[String]) -> Vec<CpuRow> {
         let online: BTreeSet<u32> = self.tallies.back().map(|tally| tally.cpus.keys().copied().into_set()).unwrap_or_default();
+        let mut by_cpu: BTreeMap<u32, Vec<&Owned>> = BTreeMap::new();
+        self.owned.iter().for_each(|one| by_cpu.entry(one.work.cpu).or_default().push(one));
         let row = |cpu: u32| {
-            let here = || self.owned.iter().filter(move |one| one.work.cpu == cpu);
+            let here = || by_cpu.get(&cpu).into_iter().flatten();
             let mut by_party: BTreeMap<Party, u64> = BTreeMap::new();
             here().for_each(|one| *by_party.entry(one.owner.in_units()).or_default() += one.samples);
             let most = by_party.into_iter().max_by_key(|(_, samples)| *samples).map(|(party, _)| self.label(party, units).1);

@@ -72,10 +72,10 @@ pub fn run(args: &TopArgs) -> Result<Exit, Failure> {
 fn in_background(settings: Settings, stretches: Option<usize>, outlets: Outlets) -> Result<Exit, Failure> {
     let stop = signals::listen()?;
     let (mut taken, mut said) = (0, 0);
-    watch(settings, STRETCHES, STRETCH, &stop, outlets, |snapshot| {
+    watch(settings, STRETCHES, STRETCH, &stop, outlets, |machine| {
         taken += 1;
-        snapshot.refused.iter().skip(said).for_each(|refusal| output::note(refusal));
-        said = snapshot.refused.len();
+        machine.refused().iter().skip(said).for_each(|refusal| output::note(&refusal.to_string()));
+        said = machine.refused().len();
         Ok(if stretches.is_some_and(|stretches| taken >= stretches) { Next::End } else { Next::Stretch })
     })?;
     Ok(Exit::Done)
@@ -102,10 +102,12 @@ fn windows(
     print: fn(&Snapshot) -> io::Result<bool>,
 ) -> Result<Exit, Failure> {
     let mut taken = 0;
-    watch(settings, window, STRETCH, stop, outlets, |snapshot| {
+    watch(settings, window, STRETCH, stop, outlets, |machine| {
         taken += 1;
         let mut over = stop.load(Ordering::Relaxed) || stretches.is_some_and(|stretches| taken >= stretches);
-        if over || taken % window == 0 {
+        if (over || taken % window == 0)
+            && let Some(snapshot) = machine.snapshot()
+        {
             over |= !print(&snapshot).context("print a window")?;
         }
         Ok(match () {
@@ -117,14 +119,14 @@ fn windows(
     Ok(if stop.load(Ordering::Relaxed) { Exit::Failed } else { Exit::Done })
 }
 
-/// Watches, and hands over the window that ends with each stretch, the `first` of that length, until `each` has enough or `stop` is set.
+/// Watches, and hands over the machine after each stretch, the `first` of that length, until `each` has enough or `stop` is set.
 fn watch(
     settings: Settings,
     window: usize,
     first: Duration,
     stop: &AtomicBool,
     mut outlets: Outlets,
-    mut each: impl FnMut(Snapshot) -> anyhow::Result<Next>,
+    mut each: impl FnMut(&Machine<'_>) -> anyhow::Result<Next>,
 ) -> anyhow::Result<()> {
     let rules = Rules::builtin().context("read the rules that come with nettoll")?;
     let (mut watcher, refused) = Watcher::open(settings);
@@ -140,8 +142,7 @@ fn watch(
         length = STRETCH;
         machine.add(&bucket, notes);
         outlets.add(&machine)?;
-        let Some(snapshot) = machine.snapshot() else { continue };
-        match each(snapshot)? {
+        match each(&machine)? {
             Next::Stretch => {}
             Next::Window => machine.start_over(),
             Next::End => break,
@@ -160,9 +161,10 @@ fn on_screen(settings: Settings, stretches: Option<usize>, outlets: Outlets) -> 
         let stop = Arc::clone(&stop);
         let measure = move || {
             let mut taken = 0;
-            watch(settings, STRETCHES, first, &stop, outlets, |snapshot| {
+            watch(settings, STRETCHES, first, &stop, outlets, |machine| {
                 taken += 1;
-                let over = sender.send(snapshot).is_err() || stretches.is_some_and(|stretches| taken >= stretches);
+                let sent = machine.snapshot().is_none_or(|snapshot| sender.send(snapshot).is_ok());
+                let over = !sent || stretches.is_some_and(|stretches| taken >= stretches);
                 Ok(if over { Next::End } else { Next::Stretch })
             })
         };

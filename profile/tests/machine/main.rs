@@ -42,6 +42,7 @@ const ALL: Claims = &[
     ("waits_agree_with_the_schedulers_own_statistics", waiting::against_schedstat),
     ("a_spinning_process_waits_for_nothing_it_slept_for", waiting::of_a_spinning_process),
     ("a_socket_is_found_with_its_process_descriptor_and_inode", owning::of_a_socket),
+    ("each_of_ten_thousand_sockets_is_found_once", owning::of_many_sockets),
     ("samples_name_the_sockets_that_their_work_is_for", owning::of_samples),
     ("messages_of_a_process_are_counted_exactly", owning::of_messages),
     ("symbols_are_found_by_a_debug_link", naming::by_a_debug_link),

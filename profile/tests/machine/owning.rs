@@ -1,5 +1,6 @@
 //! Sockets that samples meet, those that processes hold, and messages of processes.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
@@ -9,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::profile::SampleSource;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use profile::owners::{Mark, MessageCounts, SampleMarks, SocketHolder, Sockets};
 use profile::sampler::record::{Record, Sample};
 use profile::sampler::{Sampler, Settings, Target};
@@ -22,6 +25,8 @@ use crate::observed::Observed;
 const ROUNDS: u64 = 300_000;
 /// Datagrams of the first pair for each one of the second.
 const MORE: u64 = 4;
+/// Sockets of a process that has many.
+const MANY: u16 = 10_000;
 /// The longest recording.
 const LONGEST: Nanos = Nanos::from_millis(20_000);
 /// Distance of samples, in ns: 1,000 a second, at no multiple of the tick.
@@ -49,6 +54,37 @@ pub fn of_a_socket() -> Result<(), Skip> {
     drop(socket);
     assert!(sockets.held()?.iter().all(|held| held.inode != inode), "it is closed");
     Ok(())
+}
+
+/// Sockets in a network namespace of their own, whose ports are no one else's.
+pub fn of_many_sockets() -> Result<(), Skip> {
+    let most = u64::from(MANY) + 200;
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, most.max(hard), most.max(hard))
+        .map_err(|error| Skip(format!("{most} open files are not allowed: {error}")))?;
+    let sockets = Sockets::open()?;
+    thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(|error| Skip(format!("a network namespace could not be made: {error}")))?;
+        let namespace = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+        let open: Vec<UdpSocket> = (1..=MANY).map(|port| UdpSocket::bind(("0.0.0.0", port)).unwrap()).collect();
+        let wanted = |socket: &UdpSocket| {
+            let descriptor = socket.as_raw_fd();
+            (fs::metadata(format!("/proc/thread-self/fd/{descriptor}")).unwrap().ino(), descriptor as u32)
+        };
+        let wanted: BTreeSet<(u64, u32)> = open.iter().map(wanted).collect();
+        let begun = Instant::now();
+        let held = sockets.held()?;
+        println!("{} sockets: {:?}", held.len(), begun.elapsed());
+        let found: Vec<SocketHolder> = held.into_iter().filter(|held| u64::from(held.socket.namespace) == namespace).collect();
+        let rows: BTreeSet<(u64, u32)> = found.iter().map(|held| (held.inode, held.descriptor)).collect();
+        let missing = wanted.difference(&rows).count();
+        assert!(missing == 0 && found.len() == wanted.len(), "{missing} of {} are missing, {} rows", wanted.len(), found.len());
+        let holders: BTreeSet<u32> = found.iter().map(|held| held.process).collect();
+        assert_eq!(holders.len(), 1, "{holders:?}");
+        Ok(())
+    })
+    .join()
+    .unwrap()
 }
 
 /// The child's first pair has four fifths of the datagrams, of one size, so that it has four fifths of the samples that are
