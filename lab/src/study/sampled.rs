@@ -85,7 +85,8 @@ impl Study<'_> {
                 Ok(_) => {}
                 Err(TrialError::NotObserved { refused, .. }) => {
                     self.sampled.given_up.insert(group);
-                    self.sampled.refused = Some(no_slices(format!("{} is not available: {}", refused.what, refused.answer), &refused.remedy));
+                    self.sampled.refused =
+                        Some(no_slices(format!("{} is not available: {}", refused.what, refused.answer), &refused.remedy));
                     break;
                 }
                 Err(error) => {
