@@ -6,7 +6,7 @@ use super::next::{self, Next};
 use super::notation::{amount, duration, plural, signed, time, time_in, verb};
 use super::receipt::{REACHES, SAMPLES, reach};
 use super::{Answer, Direction, Grade, Invalid, Part};
-use crate::attached::{Attached, Change, State, Verdict, Work};
+use crate::attached::{Attached, Change, PerSend, State, Verdict, Work};
 use crate::studies::receipt::ReceiptOutcome;
 
 /// The answer of an attached run.
@@ -17,10 +17,14 @@ pub fn attached(attached: &Attached) -> Answer {
         return Answer::new(question, "Nothing was observed.", Grade::Open, "no window was observed");
     };
     let (mut grade, mut reason) = grade(state);
-    let unit = attached.unit(state);
-    if unit == "send" && attached.change.is_none() {
+    let unit = state.unit();
+    if let Some(why) = state.per_send.filter(|_| attached.change.is_none()) {
         grade = if grade == Grade::Settled { Grade::Rough } else { grade };
-        reason = format!("{reason}; of a send, not of a request: it is a client as well, count requests by --requests");
+        let why = match why {
+            PerSend::Client => "it is a client as well".to_owned(),
+            PerSend::Several(sends) => format!("a request takes {sends:.1} sends"),
+        };
+        reason = format!("{reason}; {why}: count requests by --requests");
     }
     let answer = match (state.cpu, &attached.change) {
         (_, Some(change)) => of_change(change, question),
@@ -107,10 +111,16 @@ fn of_change(change: &Change, question: String) -> Answer {
         }
     };
     let grade = if direction == Direction::Open { Grade::Open } else { Grade::Settled };
+    let reason = change.sends.map_or_else(
+        || "judged by the CPU time of a request".to_owned(),
+        |[a, b]| {
+            format!("a request takes {a:.1} sends in {baseline}, {b:.1} in {candidate}, and CPU is per send: count requests by --requests")
+        },
+    );
     let part =
         Part { subject: candidate.clone(), against: Some(baseline.clone()), metric: None, size: None, value, interval: ends, direction };
     let brief = format!("CPU {} %", signed(value));
-    Answer { parts: vec![part], brief, ..Answer::new(question, headline, grade, "judged by the CPU time of a request") }
+    Answer { parts: vec![part], brief, ..Answer::new(question, headline, grade, reason) }
 }
 
 /// The next step: a longer observation.

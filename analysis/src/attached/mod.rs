@@ -11,10 +11,10 @@ mod work;
 
 pub use work::{OwnRow, Work, WorkRow};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use attribution::{Comparison, Doubt, Figure, Footing, Layer, Receipt, Rules, SampledSlices, compare, ratio};
-use model::attach::{Attachment, Connection, Look, Pattern, Sockets, Way, WindowRecord};
+use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
 use model::{Refusal, Role, choice};
 use serde::Serialize;
 
@@ -37,12 +37,14 @@ pub struct Attached {
     pub bad_lines: u64,
 }
 
-impl Attached {
-    /// The word for the things that the figures of a state are per: a request, or a send where sends are counted of a
-    /// program that is a client as well.
-    pub fn unit(&self, state: &State) -> &'static str {
-        if self.run.requests == "sends" && state.is_client_as_well() { "send" } else { "request" }
-    }
+/// Why the figures of a program whose sends are counted are per send, and not per request.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PerSend {
+    /// The program is a client as well: it listens, and sends to servers.
+    Client,
+    /// An exchange takes another number of sends than one, here on average.
+    Several(f64),
 }
 
 /// A program in one arm.
@@ -51,6 +53,9 @@ pub struct State {
     /// The arm; `None` of a program that was not switched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
+    /// Why its figures are per send; `None` where they are per request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_send: Option<PerSend>,
     /// Windows that were used, by look.
     pub windows: Vec<(Look, u32)>,
     /// CPU time of a request in ns, by clocks in windows without an instrument; `None` where no request was
@@ -98,14 +103,9 @@ pub struct State {
 }
 
 impl State {
-    /// Returns whether the program also asks: it listens, and has TCP connections from more ports of its own than it
-    /// listens on. What it sends to servers is no answer to a request.
-    pub fn is_client_as_well(&self) -> bool {
-        let Some(sockets) = &self.sockets else { return false };
-        let listeners = sockets.count.get("tcp listen").copied().unwrap_or_default();
-        let port = |connection: &Connection| connection.local.rsplit_once(':').map(|(_, port)| port.to_owned());
-        let ports: BTreeSet<String> = sockets.connections.iter().filter(|one| one.protocol == "tcp").filter_map(port).collect();
-        listeners > 0 && ports.len() as u64 > listeners
+    /// The word for the things that its figures are per.
+    pub const fn unit(&self) -> &'static str {
+        if self.per_send.is_some() { "send" } else { "request" }
     }
 
     /// The receipt, if there is one.
@@ -219,6 +219,9 @@ pub struct Change {
     pub layers: Comparison<Layer>,
     /// True where each does not add up.
     pub red: [bool; 2],
+    /// Sends of an exchange in each, where they differ and figures are per send: no difference of requests is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sends: Option<[f64; 2]>,
     /// CPU time of a request in the second over that in the first, paired by block; `None` of
     /// two runs, whose blocks are no pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -238,7 +241,7 @@ choice! {
         Better = "better",
         /// The whole interval lies within the threshold on both sides of none.
         Equivalent = "equivalent",
-        /// None of these is shown, or a receipt does not add up.
+        /// None of these is shown, a receipt does not add up, or the sends of an exchange differ.
         Inconclusive = "inconclusive",
     }
 }
@@ -258,7 +261,7 @@ impl Change {
         let value = self.ratio.map_or((cpu.ns[1] - cpu.ns[0]) / cpu.ns[0], |ratio| ratio.value - 1.0);
         self.verdict = match self.share() {
             None => Verdict::Inconclusive,
-            _ if self.red.contains(&true) => Verdict::Inconclusive,
+            _ if self.red.contains(&true) || self.sends.is_some() => Verdict::Inconclusive,
             Some([low, _]) if low > 0.0 && value > self.threshold => Verdict::Worse,
             Some([_, high]) if high < 0.0 && -value > self.threshold => Verdict::Better,
             Some([low, high]) if -low < self.threshold && high < self.threshold => Verdict::Equivalent,
@@ -330,7 +333,8 @@ pub fn change(states: [&State; 2], names: [String; 2], threshold: f64) -> Option
     let [a, b] = [states[0].receipt()?, states[1].receipt()?];
     let layers = compare(a, b, |receipt| &receipt.rows.layers);
     let red = [a.is_red(), b.is_red()];
-    Some(Change { names, layers, red, ratio: None, threshold, verdict: Verdict::Inconclusive }.judged())
+    let sends = passes::uneven(states.map(|state| state.per_send));
+    Some(Change { names, layers, red, sends, ratio: None, threshold, verdict: Verdict::Inconclusive }.judged())
 }
 
 /// The two arms' CPU time of a request in the clean windows of each block.
@@ -377,6 +381,7 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     }
     let looks = Look::ALL.iter().map(|look| (*look, windows.iter().filter(|window| window.look == *look).count() as u32));
     let (patterns, exchanges) = passes::patterns(&seen);
+    let sockets = windows.iter().rev().find_map(|window| window.sockets.clone());
     State {
         arm,
         cpu: passes::cpu(windows),
@@ -390,7 +395,8 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         calls: passes::calls(&seen),
         patterns,
         exchanges,
-        sockets: windows.iter().rev().find_map(|window| window.sockets.clone()),
+        per_send: passes::per_send(run, &seen, sockets.as_ref()),
+        sockets,
         bytes: passes::bytes(&seen),
         elsewhere: passes::elsewhere(windows),
         notes: notes(run, windows, made),

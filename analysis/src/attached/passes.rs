@@ -1,15 +1,15 @@
 //! From windows to the passes of a receipt, and to what is counted next to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use attribution::{Figure, ReceiptError, ratio};
-use model::attach::{Attachment, CHILDREN, CallKind, Look, Messages, Pattern, Way, WindowRecord};
+use model::attach::{Attachment, CHILDREN, CallKind, Connection, Look, Messages, Pattern, Sockets, Way, WindowRecord};
 use model::end::CpuTime;
 use model::order::Order;
 use model::profile::{CallCounts, CountTier, Observation};
 use model::{Bytes, Nanos, Pass, Role};
 
-use super::{ByteSums, Call, Quantity};
+use super::{ByteSums, Call, PerSend, Quantity};
 use crate::studies::receipt::chains::Chains;
 use crate::studies::receipt::kept::{Edges, KeptEnd};
 
@@ -34,6 +34,49 @@ pub fn uncounted(run: &Attachment, windows: &[&WindowRecord]) -> bool {
 /// The same where their sends are the requests.
 pub fn unseen(run: &Attachment, windows: &[&WindowRecord]) -> bool {
     run.requests == "sends" && uncounted(run, windows)
+}
+
+/// Distance from one send an exchange, or between two programs, that is none: calls at the edges of a window are of
+/// exchanges cut in two.
+const EVEN: f64 = 0.05;
+
+/// Why the sends of a program that was observed by them are no requests; `None` where they are, or where another
+/// source counts requests.
+pub fn per_send(run: &Attachment, windows: &[&WindowRecord], sockets: Option<&Sockets>) -> Option<PerSend> {
+    if run.requests != "sends" {
+        return None;
+    }
+    if sockets.is_some_and(is_client_as_well) {
+        return Some(PerSend::Client);
+    }
+    let answers = windows.iter().filter_map(|window| window.messages.as_ref()).flat_map(|messages| &messages.patterns);
+    let answers = answers.filter(|pattern| pattern.receives > 0 && !pattern.sends.is_empty());
+    let (sends, exchanges) = answers.fold((0.0, 0.0), |(sends, exchanges), pattern| {
+        let count = pattern.count as f64;
+        (sends + count * pattern.sends.len() as f64, exchanges + count)
+    });
+    let sends = sends / exchanges;
+    (sends > 1.0 + EVEN).then_some(PerSend::Several(sends))
+}
+
+/// True of a program that also asks: it listens, and has TCP connections from more ports of its own than it listens
+/// on. Data that it sends to servers are no answer to a request.
+fn is_client_as_well(sockets: &Sockets) -> bool {
+    let listeners = sockets.count.get("tcp listen").copied().unwrap_or_default();
+    let port = |connection: &Connection| connection.local.rsplit_once(':').map(|(_, port)| port.to_owned());
+    let ports: BTreeSet<String> = sockets.connections.iter().filter(|one| one.protocol == "tcp").filter_map(port).collect();
+    listeners > 0 && ports.len() as u64 > listeners
+}
+
+/// Sends of an exchange in two states, where they differ.
+pub fn uneven(states: [Option<PerSend>; 2]) -> Option<[f64; 2]> {
+    let sends = |state| match state {
+        None => Some(1.0),
+        Some(PerSend::Several(sends)) => Some(sends),
+        Some(PerSend::Client) => None,
+    };
+    let [a, b]: [f64; 2] = [sends(states[0])?, sends(states[1])?];
+    ((a / b).ln().abs() > EVEN).then_some([a, b])
 }
 
 /// CPU time of a request in windows without an instrument.

@@ -9,7 +9,8 @@ use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
 use model::{Nanos, Refusal};
 
-use super::{Attached, ReceiptOutcome, Verdict, Work, analyse, change, folded};
+use super::{Attached, PerSend, ReceiptOutcome, Verdict, Work, analyse, change, folded};
+use crate::verdict::THRESHOLD;
 
 /// Requests of each window.
 const REQUESTS: u64 = 50_000;
@@ -296,4 +297,41 @@ fn sends_that_were_not_seen_divide_nothing() {
     let state = &found.states[0];
     assert!(matches!(&state.outcome, ReceiptOutcome::Absent { reason } if reason.contains("another source")), "{:?}", state.outcome);
     assert!(state.per_request.is_empty() && state.rate.is_none() && state.calls.is_empty());
+}
+
+/// Windows of a program whose answers take as many sends as given.
+fn answers_in(sends: usize) -> Vec<WindowRecord> {
+    let mut windows: Vec<WindowRecord> =
+        (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0))).collect();
+    let patterns = windows.iter_mut().filter_map(|one| one.messages.as_mut()).flat_map(|messages| &mut messages.patterns);
+    patterns.for_each(|pattern| pattern.sends = vec![7; sends]);
+    windows
+}
+
+#[test]
+fn a_request_that_takes_several_sends_is_not_called_a_send() {
+    let rules = Rules::builtin().unwrap();
+    let counted = |requests: &str, sends| {
+        let run = Attachment { requests: requests.to_owned(), ..run(&[]) };
+        analyse(run, &answers_in(sends), 0, &rules)
+    };
+    let unit = |requests, sends| (counted(requests, sends).states[0].unit(), counted(requests, sends).states[0].per_send);
+    assert_eq!(unit("sends", 1), ("request", None));
+    assert_eq!(unit("sends", 2), ("send", Some(PerSend::Several(2.0))));
+    // Another source counts requests, however many sends each takes.
+    assert_eq!(unit("redis:127.0.0.1:1", 2), ("request", None));
+    let answer = crate::answer::attached(&counted("sends", 2));
+    assert!(answer.headline.starts_with("A send costs") && answer.reason.contains("a request takes 2.0 sends"), "{answer:?}");
+}
+
+#[test]
+fn states_that_answer_in_unequal_numbers_of_sends_have_no_verdict() {
+    let rules = Rules::builtin().unwrap();
+    let state = |sends| analyse(Attachment { requests: "sends".to_owned(), ..run(&[]) }, &answers_in(sends), 0, &rules).states.remove(0);
+    let names = || ["cork off", "cork on"].map(str::to_owned);
+    let (one, two) = (state(1), state(2));
+    let same = change([&two, &two], names(), THRESHOLD).unwrap();
+    assert_eq!((same.sends, same.verdict), (None, Verdict::Equivalent));
+    let uneven = change([&two, &one], names(), THRESHOLD).unwrap();
+    assert_eq!((uneven.sends, uneven.verdict), (Some([2.0, 1.0]), Verdict::Inconclusive));
 }

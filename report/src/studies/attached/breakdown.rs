@@ -13,7 +13,8 @@ use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 pub const LEAST_SHARE: f64 = 0.03;
 
 /// The bar of a receipt; none where nothing was sampled.
-pub fn block(program: &str, state: &State, unit: &str, place: usize) -> Option<Block> {
+pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
+    let unit = state.unit();
     let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
     let parts = parts(receipt);
     let sum: f64 = parts.iter().map(|part| part.amount).sum();

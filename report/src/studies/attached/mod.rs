@@ -78,7 +78,6 @@ fn warnings(attached: &Attached) -> usize {
 fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str) -> Vec<Section> {
     let named = |title: &str| state.arm.as_ref().map_or_else(|| title.to_owned(), |arm| format!("{title}, arm {arm}"));
     let section = |id: &str, title: &str, blocks: Vec<Block>| Section::new(format!("{id}-{place}"), named(title), blocks);
-    let unit = attached.unit(state);
     let mut receipt = tables::receipt(state);
     if let Some(made) = state.receipt() {
         let at = receipt.len().min(1);
@@ -89,8 +88,8 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
         receipt.extend(one_flame(format!("flame-{place}"), title, folded, sampled, error).map(Block::flame));
     }
     // Rows say more than sentences on their sums do.
-    let mut answer = tables::at_a_glance(state, unit);
-    let sentences = words::answer(&attached.run.program, state, unit);
+    let mut answer = tables::at_a_glance(state);
+    let sentences = words::answer(&attached.run.program, state);
     if answer.is_empty() {
         answer = sentences
     } else {
@@ -98,9 +97,9 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
     }
     let doubts = plural((state.doubts().len() + state.notes.len() + state.refused.len()) as u64, "warning");
     let all = [
-        section("answer", "In short", breakdown::block(&attached.run.program, state, unit, place).into_iter().chain(answer).collect()),
+        section("answer", "In short", breakdown::block(&attached.run.program, state, place).into_iter().chain(answer).collect()),
         section("calls", "Calls that carry data", tables::calls(state)),
-        section("receipt", &format!("Where the CPU time of a {unit} goes"), receipt)
+        section("receipt", &format!("Where the CPU time of a {} goes", state.unit()), receipt)
             .folded(named("Every row: kinds of work, layers, functions")),
         section("sockets", "Sockets", tables::sockets(state)).folded(named("Its sockets")),
         section("doubts", "Doubts", words::doubts(state)).folded(named(&doubts)),

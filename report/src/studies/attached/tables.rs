@@ -35,7 +35,7 @@ struct Portion {
 
 /// Where a request's CPU time goes, the dearest layers first, what it exchanges and what it waits for; empty where
 /// its samples bear no rows.
-pub fn at_a_glance(state: &State, of: &str) -> Vec<Block> {
+pub fn at_a_glance(state: &State) -> Vec<Block> {
     let Some(receipt) = state.receipt().filter(|_| state.sampled(Work::Network).is_some()) else { return Vec::new() };
     let (factor, unit) = unit_of(receipt.cpu.value);
     let share = |ns: f64| percent(ns / receipt.cpu.value);
@@ -62,7 +62,7 @@ pub fn at_a_glance(state: &State, of: &str) -> Vec<Block> {
     let rest = rest.filter(|(_, ns)| *ns >= LEAST_SHARE * receipt.cpu.value).map(|(name, ns)| plain(name, ns));
     let others = (others > 0.0).then(|| plain("others", others));
     let portions: Vec<Portion> = layers.iter().map(layer).chain(others).chain(rest).collect();
-    let head = format!("a {of}, {unit}");
+    let head = format!("a {}, {unit}", state.unit());
     let table = Rows::of(&portions)
         .words("", |row| row.name.as_str())
         .figures((head.as_str(), 12, ["", head.as_str()]), |row| row.figure.as_str())
@@ -71,12 +71,12 @@ pub fn at_a_glance(state: &State, of: &str) -> Vec<Block> {
         .figures(("receive", 7, ["", "receive"]), |row| row.ways[1].as_str())
         .figures(("ack", 6, ["", "ack"]), |row| row.ways[2].as_str())
         .table()
-        .labelled("CPU time of a request by layer", "");
-    std::iter::once(table.into()).chain(Block::sentences(exchange(state, of).into_iter().chain(waits(receipt)))).collect()
+        .labelled(format!("CPU time of a {} by layer", state.unit()), "");
+    std::iter::once(table.into()).chain(Block::sentences(exchange(state).into_iter().chain(waits(receipt)))).collect()
 }
 
 /// The usual exchange.
-fn exchange(state: &State, of: &str) -> Option<String> {
+fn exchange(state: &State) -> Option<String> {
     let usual = state.patterns.first()?;
     let sizes = usual.sends.iter().map(|size| whole(*size)).collect::<Vec<_>>().join(" + ");
     let given = match usual.sends.len() {
@@ -85,7 +85,7 @@ fn exchange(state: &State, of: &str) -> Option<String> {
     };
     let share = percent(usual.count as f64 / state.exchanges.max(1) as f64);
     let taken = format!("{} B in {}", whole(usual.received), plural(u64::from(usual.receives), "read"));
-    Some(format!("A {of} takes {taken} and gives {given} ({share} of {}).", whole(state.exchanges)))
+    Some(format!("An exchange takes {taken} and gives {given} ({share} of {}).", whole(state.exchanges)))
 }
 
 /// What a request waits for.
@@ -108,20 +108,21 @@ pub fn receipt(state: &State) -> Vec<Block> {
     let Some(receipt) = state.receipt() else { return Vec::new() };
     let work = Rows::of(&state.work)
         .words("spent for", |row| row.work.to_string())
-        .figures("ns a request", |row| ns(&row.ns))
+        .figures(per(state), |row| ns(&row.ns))
         .figures("share", |row| figure::share(row.share.value))
         .table()
-        .labelled("Spent for", "CPU time of a request by what the program asked of the kernel");
-    let mut blocks: Vec<Block> = vec![work.into(), layers(receipt).into(), rows("kind of work", &receipt.rows.categories).into()];
+        .labelled("Spent for", format!("CPU time of a {} by what the program asked of the kernel", state.unit()));
+    let mut blocks: Vec<Block> =
+        vec![work.into(), layers(state, receipt).into(), rows(state, "kind of work", &receipt.rows.categories).into()];
     // One row says no more than that of own code does.
     if state.own_code.iter().any(|row| row.function.is_some()) {
         blocks.push(own_code(state).labelled("Own code", "The program's own code by function").into());
     }
-    let context = rows("context", &receipt.rows.contexts);
+    let context = rows(state, "context", &receipt.rows.contexts);
     blocks.push(Block::usual([context.into()]));
     blocks.push(sums(state, receipt).into());
     let routines = &receipt.rows.functions[..receipt.rows.functions.len().min(ROUTINES)];
-    let table = Table { row_levels: levels(MOST, routines.len()), ..rows("routine", routines) };
+    let table = Table { row_levels: levels(MOST, routines.len()), ..rows(state, "routine", routines) };
     blocks.push(table.labelled("Routines", "Routines, the costliest first").into());
     blocks
 }
@@ -129,7 +130,7 @@ pub fn receipt(state: &State) -> Vec<Block> {
 fn own_code(state: &State) -> Table {
     let table = Rows::of(state.own_code.iter().take(OWN))
         .words("own code", |row| row.function.clone().unwrap_or_else(|| "others".to_owned()))
-        .figures("ns a request", |row| ns(&row.ns))
+        .figures(per(state), |row| ns(&row.ns))
         .figures("share", |row| figure::share(row.share.value))
         .table();
     Table { row_levels: levels(MOST_OWN, table.rows()), ..table }
@@ -138,6 +139,11 @@ fn own_code(state: &State) -> Table {
 /// Levels of rows of which so many are the answer; a terminal leaves the others to the page.
 fn levels(most: usize, rows: usize) -> Vec<Level> {
     (0..rows).map(|row| if row < most { Level::Answer } else { Level::Everything }).collect()
+}
+
+/// The head of a column of times.
+fn per(state: &State) -> String {
+    format!("ns a {}", state.unit())
 }
 
 fn ns(figure: &Figure) -> String {
@@ -150,7 +156,7 @@ fn with_interval(value: String, figure: &Figure) -> String {
 }
 
 /// Layers, with the ways that each worked for.
-fn layers(receipt: &Receipt) -> Table {
+fn layers(state: &State, receipt: &Receipt) -> Table {
     let part = |row: &Row<attribution::Layer>, wanted: Option<Direction>| {
         let sum = part(receipt, row, wanted);
         if sum == 0.0 { NOTHING.to_owned() } else { figure::ns(sum) }
@@ -162,7 +168,7 @@ fn layers(receipt: &Receipt) -> Table {
     };
     Rows::of(&receipt.rows.layers)
         .words("layer", |row| row.key.to_string())
-        .figures("ns a request", |row| ns(&row.ns))
+        .figures(per(state), |row| ns(&row.ns))
         .figures("share", |row| figure::share(row.share.value))
         .figures("send", |row| part(row, Some(Direction::Send)))
         .figures("receive", |row| part(row, Some(Direction::Receive)))
@@ -170,13 +176,13 @@ fn layers(receipt: &Receipt) -> Table {
         .figures("neither", |row| part(row, None))
         .figures("in irqs", softirq)
         .table()
-        .labelled("Layers", "CPU time of a request by layer")
+        .labelled("Layers", format!("CPU time of a {} by layer", state.unit()))
 }
 
-fn rows<K: std::fmt::Display>(head: &str, all: &[Row<K>]) -> Table {
+fn rows<K: std::fmt::Display>(state: &State, head: &str, all: &[Row<K>]) -> Table {
     Rows::of(all)
         .words(head, |row| row.key.to_string())
-        .figures("ns a request", |row| ns(&row.ns))
+        .figures(per(state), |row| ns(&row.ns))
         .figures("share", |row| figure::share(row.share.value))
         .table()
 }
@@ -203,7 +209,7 @@ fn sums(state: &State, receipt: &Receipt) -> Table {
             lines.push(vec![format!("{name}: kernel's events, own count"), format!("{} {}", whole(seen), whole(own))]);
         }
     }
-    Table::of_figures("", vec!["does it add up?", "ns a request, or ratio"], lines)
+    Table::of_figures("", vec!["does it add up?".to_owned(), format!("{}, or ratio", per(state))], lines)
 }
 
 /// System calls, exchanges, and what clocks and counters tell of a request.
@@ -220,7 +226,7 @@ pub fn calls(state: &State) -> Vec<Block> {
             .words("call", |call| call.call.clone())
             .words("", way)
             .words("socket", |call| call.protocol.clone())
-            .figures("a request", |call| figure::calls(call.per_request.value))
+            .figures(format!("a {}", state.unit()), |call| figure::calls(call.per_request.value))
             .figures("mean B", |call| significant(call.mean_bytes, 4))
             .figures("usual B", size)
             .figures("asks B", asks)
@@ -248,9 +254,9 @@ pub fn calls(state: &State) -> Vec<Block> {
         };
         let table = Rows::of(&state.per_request)
             .words("counted", |one| one.name.clone())
-            .figures("a request", |one| with_interval(value(one), &one.figure))
+            .figures(format!("a {}", state.unit()), |one| with_interval(value(one), &one.figure))
             .table()
-            .labelled("Counts", "Counts and times of a request");
+            .labelled("Counts", format!("Counts and times of a {}", state.unit()));
         blocks.push(table.into());
     }
     blocks

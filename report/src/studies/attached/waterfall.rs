@@ -19,8 +19,8 @@ const CONTEXTS: [(Context, usize, &str); 3] =
 pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
     let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
     let all = Waterfall {
-        heading: "One request".to_owned(),
-        axis: "CPU time of a request: received, then sent".to_owned(),
+        heading: format!("One {}", state.unit()),
+        axis: format!("CPU time of a {}: received, then sent", state.unit()),
         subject: program.to_owned(),
         whole: format!("{} of CPU time.", with_margin(&receipt.cpu)),
         bad: if state.footing == Some(Footing::Off) {
@@ -34,7 +34,7 @@ pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
         kinds: kinds(receipt),
         caption: vec!["Bars are in the order of the stack, not in time. Costs without a direction are on the left.".to_owned()],
     };
-    let title = format!("One request of {program}");
+    let title = format!("One {} of {program}", state.unit());
     let all = vec![(String::new(), String::new(), true, all)];
     Some(Block::Picture(Picture::Waterfalls(Waterfalls { id: format!("request-{place}"), title, all })))
 }

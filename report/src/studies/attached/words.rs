@@ -28,14 +28,15 @@ pub fn source(attached: &Attached) -> String {
 /// The answer in a few words.
 pub fn short(program: &str, state: &State) -> String {
     match (state.cpu, state.sampled(Work::Network)) {
-        (Some(cpu), Some(network)) => format!("{program}: {} a request, {} network", time(cpu.value), percent(network)),
-        (Some(cpu), None) => format!("{program}: {} a request", time(cpu.value)),
+        (Some(cpu), Some(network)) => format!("{program}: {} a {}, {} network", time(cpu.value), state.unit(), percent(network)),
+        (Some(cpu), None) => format!("{program}: {} a {}", time(cpu.value), state.unit()),
         (None, _) => format!("{program}: no receipt"),
     }
 }
 
 /// The answer.
-pub fn answer(program: &str, state: &State, unit: &str) -> Vec<Block> {
+pub fn answer(program: &str, state: &State) -> Vec<Block> {
+    let unit = state.unit();
     let mut blocks = Vec::new();
     if let ReceiptOutcome::Absent { reason } = &state.outcome {
         blocks.push(Block::Conclusion(Tone::Bad, format!("There is no receipt: {reason}.")));
@@ -53,7 +54,8 @@ pub fn answer(program: &str, state: &State, unit: &str) -> Vec<Block> {
         ));
     }
     if let (Some(rate), Some(busy)) = (state.rate, state.busy) {
-        sentences.push(format!("It answered {} {unit}s/s and kept {:.2} CPUs busy.", count(rate.value), busy.value));
+        let did = if state.per_send.is_some() { "made" } else { "answered" };
+        sentences.push(format!("It {did} {} {unit}s/s and kept {:.2} CPUs busy.", count(rate.value), busy.value));
     }
     if let Some(elsewhere) = state.elsewhere {
         sentences.push(format!(
@@ -144,7 +146,7 @@ mod tests {
         ];
         for (footing, sentence, line) in cases {
             let state = state(footing);
-            let blocks = format!("{:?}", answer("redis", &state, "request"));
+            let blocks = format!("{:?}", answer("redis", &state));
             assert!(blocks.contains(sentence) && blocks.contains("A request takes 12.0 µs of CPU time"), "{blocks}");
             assert!(!blocks.contains("84 %"), "{blocks}");
             assert!(short("redis", &state).contains(line), "{}", short("redis", &state));
