@@ -52,7 +52,8 @@ fn one_bar(all: &Breakdown) -> Markup {
         let wide = part.amount / whole.max(f64::MIN_POSITIVE) * width;
         x = (x - wide).max(0.0);
         let room = (long(&part.name, BOLD) + LETTER + long(&part.share, LETTER)).max(long(&part.figure, LETTER)) + APART;
-        let at = x.min(width - room + APART).max(0.0);
+        // Without room to its right a text ends where its part does.
+        let at = if x + room - APART <= width { x } else { (x + wide - room + APART).max(0.0) };
         let row = free.iter().position(|start| at + room <= *start).unwrap_or(free.len());
         if row == free.len() {
             free.push(0.0);
@@ -69,10 +70,11 @@ fn one_bar(all: &Breakdown) -> Markup {
             @if *row > 0 { path .lead d={ "M" (short(x + 1.0)) " " (short(name + 3.0)) "V" (short(above)) "m0 " (short(BAR)) "V" (short(figure - 11.0)) } {} }
             (bar(part, [*x, above, wide - 1.5, BAR]))
         }
-        @for (part, _, _, at, row) in &placed {
+        @for (part, x, wide, at, row) in &placed {
             @let [name, figure] = [above - 6.0 - TEXT * *row as f64, above + BAR + 14.0 + TEXT * *row as f64];
-            text x=(short(*at)) y=(short(name)) { tspan .strong { (part.name) } " " (part.share) }
-            text x=(short(*at)) y=(short(figure)) { (part.figure) }
+            @let (class, at) = if at < x { (Some("ty"), x + wide) } else { (None, *at) };
+            text .[class] x=(short(at)) y=(short(name)) { tspan .strong { (part.name) } " " (part.share) }
+            text .[class] x=(short(at)) y=(short(figure)) { (part.figure) }
         }
     };
     drawing(all, Shape::Wide, height, &content)
