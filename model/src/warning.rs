@@ -485,7 +485,7 @@ warnings! {
         name: missing.what.clone(),
         severity: 0.0,
     }
-    /// The cost of sampling comes from trials with and without a sampler, not from alternating slices of one trial.
+    /// The cost of sampling comes from separate trials, not from slices of one trial.
     NoSlices = "no_slices" {
         /// Index of the group.
         group: usize,
@@ -494,7 +494,7 @@ warnings! {
         /// The remedy.
         remedy: String,
     } => {
-        words: format!("the cost of sampling comes from trials with and without a sampler, not from slices of one trial, because {reason}"),
+        words: format!("the cost of sampling comes from separate trials, not from slices of one trial, because {reason}"),
         remedy: remedy,
         name: without_numbers(reason),
         severity: 0.0,
