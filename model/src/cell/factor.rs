@@ -291,8 +291,8 @@ factors! {
     }
     /// Bits or messages a second that each flow offers.
     Rate: OfferedRate = "rate" {
-        /// unlimited | load that each flow offers: bits (`"10M"`), or messages or transactions (`"50000/s"`), a
-        /// second; K, M and G are powers of 1000
+        /// unlimited | load that each flow offers per second: bits (`"10M"`), or messages or transactions
+        /// (`"50000/s"`); K, M and G are powers of 1000
         flag: Some(Flag::numbers("Load that each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
         place: option(rate),
         words: |cell| cell.rate.map(|rate| rate.to_string()),
