@@ -303,10 +303,7 @@ mod tests {
             );
             resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap().description.clone()
         };
-        assert_eq!(
-            described("load", "sender:2+receiver:1"),
-            "2 units at the sender and 1 unit at the receiver (`sender:2+receiver:1`)"
-        );
+        assert_eq!(described("load", "sender:2+receiver:1"), "2 units at the sender and 1 unit at the receiver (`sender:2+receiver:1`)");
         assert_eq!(described("priority", "nice:10"), "nice value 10 at both ends (`both:nice:10`)");
         assert_eq!(described("link_load", "2x1M"), "2 pairs at 1 Mbit/s (`2x1M`)");
     }

@@ -163,7 +163,10 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
         first.map_or(0, |comparison| comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().unwrap_or(0));
     let more = if left > 0 { format!(" {}.", plural(left as u64, "more row")) } else { String::new() };
     let figures_of = if verdicts.len() > 1 { "each arm" } else { &candidate };
-    let how = format!("The figures of {figures_of} are those of {baseline} times the change within each block ({}).{more}", plural(blocks as u64, "block"));
+    let how = format!(
+        "The figures of {figures_of} are those of {baseline} times the change within each block ({}).{more}",
+        plural(blocks as u64, "block")
+    );
     let legend = first.and_then(|comparison| legend(&marks, comparison.threshold));
     std::iter::once(table.into()).chain(legend).chain([Block::Aside(how.into())]).collect()
 }
