@@ -514,7 +514,7 @@ mod tests {
         assert_eq!(trial(border - 5, 5, millis), [], "as far as is known of the clocks");
         let apart = Warning::WindowsApart { overlap_ns: -145_000_000, sender: full, receiver: full };
         assert_eq!(trial(-145, 0, millis), std::slice::from_ref(&apart));
-        assert!(apart.disturbs() && apart.to_string().ends_with("lie 145 ms apart"), "{apart}");
+        assert!(apart.disturbs() && apart.to_string().ends_with("a gap of 145 ms between"), "{apart}");
         assert!(matches!(trial(border - 1, 0, millis)[..], [Warning::WindowsApart { .. }]));
         let short = Nanos::from_millis(millis / 2);
         let both = [

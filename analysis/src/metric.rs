@@ -297,12 +297,12 @@ metrics! {
         title: "Fairness of the flows (Jain)", head: "Fairness", column: ["", "fairness"],
         value: fairness }
     /// Time from the first sent message to the last arrived one. Only for cells with a number of messages
-    /// (`count`), if all messages arrived. The clocks of two machines may make up 2 % of it.
+    /// (`count`), if all messages arrived. Between two machines, the error of their clocks is at most 2 % of it.
     CompletionNs { name: "completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until all have arrived", head: "All arrived after", column: ["all", "arrived"],
         value: completion }
-    /// Median completion time of flows: the time from the first sent message until half of the flows had all
-    /// their messages. Only for such cells with several flows.
+    /// Time from the first sent message until half of the flows had all their messages. Only for cells with a
+    /// number of messages (`count`) and several flows.
     FlowCompletionNs { name: "flow_completion_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Time until half of the flows have arrived", head: "Half of the flows after", column: ["half", "arrived"],
         value: flow_completion }

@@ -236,8 +236,8 @@ warnings! {
         /// Length that it should have.
         wanted: Nanos,
     } => {
-        words: format!("the measured part of the {role} lasted {lasted}, where figures need {wanted}"),
-        in_several(plain): format!("the measured part of the {role} was short, down to {lasted} where figures need {wanted}"),
+        words: format!("the measured part of the {role} lasted {lasted}; figures need {wanted}"),
+        in_several(plain): format!("the measured part of the {role} was short, at worst {lasted}; figures need {wanted}"),
         remedy: "Send more messages a trial (`--messages`, `--count`), or measure by time (`--length`).",
         role: *role,
         size: wanted.get() as f64 / lasted.get().max(1) as f64,
@@ -252,9 +252,9 @@ warnings! {
         /// The same as a share of the measured time.
         share: f64,
     } => {
-        words: format!("the CPU time of the {role}'s program was read from outside and may be wrong by up to {error}, {:.1} % of the time", share * 100.0),
-        in_several(plain): format!("the CPU time of the {role}'s program was read from outside and may be wrong by a part of the time, up to {}", percent(*share)),
-        remedy: "Lengthen the trial (`--length`) or quieten the machine: the reader of the clock was kept from its CPU.",
+        words: format!("another process read the CPU time of the {role}'s program, with an error of at most {error}, {:.1} % of the measured time", share * 100.0),
+        in_several(plain): format!("another process read the CPU time of the {role}'s program, with an error of at most {} of the measured time", percent(*share)),
+        remedy: "Lengthen the trial (`--length`) or quieten the machine: the process that reads the CPU time had to wait for a CPU.",
         role: *role,
         size: *share,
         severity: clamped(*share),
@@ -319,13 +319,13 @@ warnings! {
         share: f64,
     } => {
         words: format!("nothing was being sent in {:.1} % of the receiver's measured time", share * 100.0),
-        in_several(plain): format!("nothing was being sent in a part of the receiver's measured time, up to {}", percent(*share)),
-        remedy: "Lengthen the trial (`--length`) or quieten the machine: an end was late to start or to stop.",
+        in_several(plain): format!("nothing was being sent in up to {} of the receiver's measured time", percent(*share)),
+        remedy: "Lengthen the trial (`--length`) or quieten the machine: an end started or stopped late.",
         size: *share,
         severity: clamped(*share),
         disturbs: true,
     }
-    /// The two ends measured different times.
+    /// The two ends measured at different times.
     WindowsApart = "windows_apart" {
         /// Time that both measured, in ns; negative: a gap between the two.
         overlap_ns: i64,
@@ -335,11 +335,11 @@ warnings! {
         receiver: Nanos,
     } => {
         words: match overlap_ns {
-            0.. => format!("the measured times of the ends, {sender} and {receiver}, overlap by {}", Nanos::new(overlap_ns.unsigned_abs())),
-            _ => format!("the measured times of the ends, {sender} and {receiver}, lie {} apart", Nanos::new(overlap_ns.unsigned_abs())),
+            0.. => format!("the ends measured for {sender} and {receiver}, and both at once for only {}", Nanos::new(overlap_ns.unsigned_abs())),
+            _ => format!("the ends measured for {sender} and {receiver}, with a gap of {} between", Nanos::new(overlap_ns.unsigned_abs())),
         },
-        in_several(plain): format!("the ends measured different times; at worst {plain}"),
-        remedy: "Do not compare the ends with each other: they speak of different times. Use fewer flows, or more CPUs.",
+        in_several(plain): format!("the ends measured at different times; at worst {plain}"),
+        remedy: "Do not compare the ends with each other: their figures cover different times. Use fewer flows, or more CPUs.",
         size: -(*overlap_ns as f64 / sender.max(receiver).get().max(1) as f64),
         severity: clamped(1.0 - *overlap_ns as f64 / sender.max(receiver).get().max(1) as f64),
         disturbs: true,
@@ -477,15 +477,15 @@ warnings! {
         size: -(*messages as f64),
         severity: 1.0 / (*messages as f64 + 1.0),
     }
-    /// This kernel or machine does not offer a mechanism: `what`, the `answer` of the system, and
-    /// the `remedy`.
+    /// This kernel or machine lacks a mechanism; the fields are `what` is missing, the system's `answer` and the
+    /// `remedy`.
     Absent(missing: Refusal) = "absent" => {
         words: format!("{} is not available: {}", missing.what, missing.answer),
         remedy: missing.remedy,
         name: missing.what.clone(),
         severity: 0.0,
     }
-    /// The cost of sampling comes from passes, not slices.
+    /// The cost of sampling comes from separate trials, not from slices of one trial.
     NoSlices = "no_slices" {
         /// Index of the group.
         group: usize,
@@ -494,7 +494,7 @@ warnings! {
         /// The remedy.
         remedy: String,
     } => {
-        words: format!("the cost of sampling comes from passes, because {reason}"),
+        words: format!("the cost of sampling comes from separate trials, not from slices of one trial, because {reason}"),
         remedy: remedy,
         name: without_numbers(reason),
         severity: 0.0,

@@ -217,7 +217,7 @@ mod tests {
     fn a_clock_read_late_is_no_fault_of_the_program() {
         let late = |measured: &mut Measured| measured.sender.external.as_mut().unwrap().cpu_error = Nanos::from_millis(3);
         let [doubt] = &trial(Test::UdpStream, late)[..] else { panic!("one doubt") };
-        assert!(doubt.contains("read from outside and may be wrong by up to 3 ms, 1.5 % of the time"), "{doubt}");
+        assert!(doubt.contains("with an error of at most 3 ms, 1.5 % of the measured time"), "{doubt}");
     }
 
     #[test]

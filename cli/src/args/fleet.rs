@@ -121,7 +121,7 @@ pub struct MemberArgs {
 #[command(next_help_heading = "Rounds")]
 pub struct RoundArgs {
     /// Number of rounds, or all: every pair once [default: 8; with fewer than 10 hosts all pairs,
-    /// repeated up to 8 rounds]
+    /// repeatedly if that takes less than 8 rounds]
     #[arg(long, value_name = "COUNT", value_parser = parse_rounds, allow_hyphen_values = true)]
     pub rounds: Option<Rounds>,
     /// Measure all pairs of a round at once. This is faster, but pairs that share a link or a machine

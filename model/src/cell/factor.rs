@@ -228,8 +228,8 @@ factors! {
     Batch: u32 = "batch" {
         /// 32 for streams over `sendmmsg`, `writev`, `gso...`, `uring...` or `xdp...`, or received by `recvmmsg`;
         /// otherwise 1 | messages that one call sends, and the most datagrams that one call receives; 1 to 1,024. A
-        /// receiver counts the messages of the whole trial exactly; its count of the measured part may be off by less
-        /// than `batch` (with `gro`, by less than 64). No effect where the api sends one message a call, and in
+        /// receiver counts the messages of the whole trial exactly. Its count of the measured part has an error of less
+        /// than `batch` messages (with `gro`, 64). No effect on an api that sends one message per call, nor on
         /// request/response tests
         flag: Some(Flag::numbers("Messages that one call sends or receives, if it takes several: 8,32")),
         place: derived(batch, usual_batch),
@@ -291,8 +291,8 @@ factors! {
     }
     /// Bits or messages a second that each flow offers.
     Rate: OfferedRate = "rate" {
-        /// unlimited | load that each flow offers: bits (`"10M"`), or messages or transactions (`"50000/s"`), a
-        /// second; K, M and G are powers of 1000
+        /// unlimited | load that each flow offers per second: bits (`"10M"`), or messages or transactions
+        /// (`"50000/s"`); K, M and G are powers of 1000
         flag: Some(Flag::numbers("Load that each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
         place: option(rate),
         words: |cell| cell.rate.map(|rate| rate.to_string()),
@@ -468,7 +468,7 @@ factors! {
     /// Addresses of the connecting end of an SCTP association.
     Xbind: Addresses = "xbind" {
         /// the address that sends | addresses of the connecting end in an SCTP association, set by sctp_bindx(3):
-        /// `"192.0.2.1+198.51.100.1"`, 1 to 8 addresses of the cell's family. The api `sctp` only
+        /// `"192.0.2.1+198.51.100.1"`, 1 to 8 addresses, all IPv4 or all IPv6. The api `sctp` only
         flag: Some(Flag::list("Addresses of the connecting end of an SCTP association: 192.0.2.1+198.51.100.1").short('X')),
         place: option(xbind),
         words: |cell| cell.xbind.as_ref().map(|addresses| format!("from {addresses}")),

@@ -1,13 +1,15 @@
 //! Titles and descriptions: an author's words, with what a resolved plan varies in them.
 //!
 //! `{sizes}` and the like stand for what is measured in the end, whatever flags replaced. A
-//! sentence that begins with `{?FACTOR}` is told only where that factor varies.
+//! sentence that begins with `{?FACTOR}` appears only where that factor varies.
 
 use std::collections::BTreeSet;
 
 use super::error::PlanError;
 use super::{LinkKind, Plan, PlanEnd};
 use crate::cell::{Factor, Level};
+use crate::condition::{EndLevel, LinkLoad, PerEnd, Placement, Priority};
+use crate::link::Medium;
 use crate::quantity::Bytes;
 use crate::suggestion;
 use crate::traffic::Protocol;
@@ -101,7 +103,47 @@ fn said(level: &Level) -> String {
     match level {
         Level::Size(size) | Level::ReadSize(size) | Level::Sndbuf(size) | Level::Rcvbuf(size) => bytes(*size),
         Level::Count(count) => group(&count.to_string()),
+        Level::Load(load) => of_ends(load, "none", |units| if *units == 1 { "1 unit".to_owned() } else { format!("{units} units") }),
+        Level::Priority(priority) => of_ends(priority, "the usual one", |priority| match priority {
+            Priority::Usual => "the usual one".to_owned(),
+            Priority::Nice(nice) => format!("nice value {nice}"),
+            Priority::Realtime(level) => format!("real-time priority {level}"),
+        }),
+        Level::LinkLoad(load) => link_load(*load),
+        Level::Placement(placement) => placed(*placement).to_owned(),
         other => other.value().to_string(),
+    }
+}
+
+/// `4 units at both ends (`both:4`)`: the words, and the level as one writes it.
+fn of_ends<T: EndLevel>(level: &PerEnd<T>, usual: &str, words: impl Fn(&T) -> String) -> String {
+    let none = T::default();
+    let text = match (level.sender == none, level.receiver == none) {
+        (true, true) => return usual.to_owned(),
+        _ if level.sender == level.receiver => format!("{} at both ends", words(&level.sender)),
+        (false, true) => format!("{} at the sender", words(&level.sender)),
+        (true, false) => format!("{} at the receiver", words(&level.receiver)),
+        (false, false) => format!("{} at the sender and {} at the receiver", words(&level.sender), words(&level.receiver)),
+    };
+    format!("{text} (`{level}`)")
+}
+
+fn link_load(load: LinkLoad) -> String {
+    let pairs = if load.pairs == 1 { "1 pair".to_owned() } else { format!("{} pairs", load.pairs) };
+    match load.rate {
+        _ if load.is_none() => "none".to_owned(),
+        Some(rate) => format!("{pairs} at {rate} (`{load}`)"),
+        None => format!("{pairs} at full speed (`{load}`)"),
+    }
+}
+
+const fn placed(placement: Placement) -> &'static str {
+    match placement {
+        Placement::Usual => "the system's choice (`usual`)",
+        Placement::SameCore => "both ends on one CPU (`same-core`)",
+        Placement::OtherCore => "each end on another (`other-core`)",
+        Placement::SoftirqAtSender => "softirqs with the sender (`softirq-at-sender`)",
+        Placement::SoftirqAtReceiver => "softirqs with the receiver (`softirq-at-receiver`)",
     }
 }
 
@@ -158,7 +200,16 @@ fn over(link: &LinkKind) -> String {
         LinkKind::SharedWire(wire) => format!("between two hosts on a shared wire of {}", wire.rate),
         LinkKind::Switch(None) => "between two hosts on a switch".to_owned(),
         LinkKind::Switch(Some(trunk)) => format!("between two hosts on switches with a trunk of {}", trunk.rate),
-        LinkKind::Relay(_) => format!("between two hosts over the link '{link}'"),
+        LinkKind::Relay(wire) => {
+            let shared = match wire.medium {
+                Medium::Full => "",
+                Medium::Shared => "shared ",
+                Medium::Half => "half-duplex ",
+            };
+            let rate = wire.rate.map_or_else(String::new, |rate| format!(" of {rate}"));
+            let delay = if wire.delay.get() > 0 { format!(" that delays frames by {}", wire.delay) } else { String::new() };
+            format!("between two hosts over a {shared}link{rate}{delay} (`{link}`)")
+        }
         LinkKind::Loopback => "on this machine's loopback".to_owned(),
         LinkKind::Network => "over the network".to_owned(),
     }
@@ -242,6 +293,19 @@ mod tests {
         assert!(about("{?nothing} x").is_err());
         // A brace that none follows is a letter like others.
         assert_eq!(about("a { b").unwrap(), "a { b");
+    }
+
+    #[test]
+    fn levels_are_words_before_syntax() {
+        let described = |factor: &str, level: &str| {
+            let text = format!(
+                "name = \"x\"\nabout = \"{{{factor}}}\"\nlink = {{ kind = \"switch\" }}\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 1\n{factor} = \"{level}\""
+            );
+            resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap().description.clone()
+        };
+        assert_eq!(described("load", "sender:2+receiver:1"), "2 units at the sender and 1 unit at the receiver (`sender:2+receiver:1`)");
+        assert_eq!(described("priority", "nice:10"), "nice value 10 at both ends (`both:nice:10`)");
+        assert_eq!(described("link_load", "2x1M"), "2 pairs at 1 Mbit/s (`2x1M`)");
     }
 
     #[test]

@@ -134,6 +134,7 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
         [one] => [one.baseline.clone(), one.candidate.clone()],
         all => [all.first().map_or_else(String::new, |first| first.baseline.clone()), "arm".to_owned()],
     };
+    let subject = if verdicts.len() > 1 { "each arm".to_owned() } else { candidate.clone() };
     let first = rows.first().map(|row| &row.metric.comparison);
     let confidence = first.map_or(0.0, |comparison| comparison.confidence);
     // Where room is short the change and its interval stay.
@@ -162,7 +163,10 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
     let blocks =
         first.map_or(0, |comparison| comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().unwrap_or(0));
     let more = if left > 0 { format!(" {}.", plural(left as u64, "more row")) } else { String::new() };
-    let how = format!("{candidate} is {baseline} × the paired change ({}).{more}", plural(blocks as u64, "block"));
+    let how = format!(
+        "The figures of {subject} are those of {baseline} times the change within each block ({}).{more}",
+        plural(blocks as u64, "block")
+    );
     let legend = first.and_then(|comparison| legend(&marks, comparison.threshold));
     std::iter::once(table.into()).chain(legend).chain([Block::Aside(how.into())]).collect()
 }

@@ -78,15 +78,15 @@ fn origin(page: &mut Page, masthead: &Masthead) {
     if page.is_verbose() || masthead.answer.is_none() {
         return;
     }
-    let warnings = match masthead.warnings {
-        0 => "Every figure".to_owned(),
-        1 => "1 kind of warning, every figure".to_owned(),
-        more => format!("{more} kinds of warning, every figure"),
+    let more = match masthead.warnings {
+        0 => "every figure".to_owned(),
+        1 => "1 kind of warning and every figure".to_owned(),
+        kinds => format!("{kinds} kinds of warning and every figure"),
     };
     if let Some(line) = masthead.lines.first() {
         page.after_block();
         let ended = if masthead.ended.is_empty() { String::new() } else { format!(" {}", masthead.ended) };
-        page.faint(&format!("{line}.{ended} {warnings}: -v"), 0);
+        page.faint(&format!("{line}.{ended} -v adds {more}."), 0);
     }
 }
 

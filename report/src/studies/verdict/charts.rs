@@ -125,7 +125,7 @@ pub fn signed(share: f64) -> String {
 }
 
 /// One series in every arm, by size: the baseline as it was measured, each candidate as the baseline times its
-/// paired change, so that the curves lie as far apart as the verdict says.
+/// change within each block, so that the curves lie as far apart as the verdict says.
 fn curves(analysis: &Analysis, verdicts: &[ArmVerdict], group: &Group, place: usize) -> Option<Figure> {
     let first = verdicts.first()?;
     let name = first.compared.metrics.iter().find(|metric| metric.gate)?.metric;
@@ -149,7 +149,10 @@ fn curves(analysis: &Analysis, verdicts: &[ArmVerdict], group: &Group, place: us
     Some(Figure {
         id: format!("arms-{place}").into(),
         title: format!("{} by size{of}", if verdicts.len() == 1 { "Both arms" } else { "All arms" }).into(),
-        caption: format!("{} is measured; {names}: {} × the paired change. Bars: 95 % intervals.", first.baseline, first.baseline),
+        caption: format!(
+            "{} is measured. The figures of {names} are those of {} times the change within each block. Bars: 95 % intervals.",
+            first.baseline, first.baseline
+        ),
         alt: format!("{} of {} and {names} against message size. The figures are in the table.", name.title(), first.baseline),
         sizes: Some(SizeAxis { landmarks: landmarks(analysis, &[(0, group)]), ..axis }),
         panels: vec![Panel::of(name.title(), if scale < 1.0 { "s" } else { "" })],
