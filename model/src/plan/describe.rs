@@ -141,7 +141,7 @@ const fn placed(placement: Placement) -> &'static str {
     match placement {
         Placement::Usual => "the system's choice (`usual`)",
         Placement::SameCore => "both ends on one CPU (`same-core`)",
-        Placement::OtherCore => "each end on another (`other-core`)",
+        Placement::OtherCore => "the ends on two CPUs (`other-core`)",
         Placement::SoftirqAtSender => "softirqs with the sender (`softirq-at-sender`)",
         Placement::SoftirqAtReceiver => "softirqs with the receiver (`softirq-at-receiver`)",
     }

@@ -164,7 +164,7 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
         first.map_or(0, |comparison| comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().unwrap_or(0));
     let more = if left > 0 { format!(" {}.", plural(left as u64, "more row")) } else { String::new() };
     let how = format!(
-        "The figures of {subject} are those of {baseline} times the change within each block ({}).{more}",
+        "Each figure of {subject} is that of {baseline}, multiplied by the change within each block ({}).{more}",
         plural(blocks as u64, "block")
     );
     let legend = first.and_then(|comparison| legend(&marks, comparison.threshold));

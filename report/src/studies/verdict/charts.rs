@@ -150,7 +150,7 @@ fn curves(analysis: &Analysis, verdicts: &[ArmVerdict], group: &Group, place: us
         id: format!("arms-{place}").into(),
         title: format!("{} by size{of}", if verdicts.len() == 1 { "Both arms" } else { "All arms" }).into(),
         caption: format!(
-            "{} is measured. The figures of {names} are those of {} times the change within each block. Bars: 95 % intervals.",
+            "{} is measured. Each figure of {names} is that of {}, multiplied by the change within each block. Bars: 95 % intervals.",
             first.baseline, first.baseline
         ),
         alt: format!("{} of {} and {names} against message size. The figures are in the table.", name.title(), first.baseline),
