@@ -236,8 +236,8 @@ warnings! {
         /// Length that it should have.
         wanted: Nanos,
     } => {
-        words: format!("the measured part of the {role} lasted {lasted}; figures need {wanted}"),
-        in_several(plain): format!("the measured part of the {role} was short, at worst {lasted}; figures need {wanted}"),
+        words: format!("the measured part of the {role} lasted {lasted}, less than the {wanted} that figures need"),
+        in_several(plain): format!("the measured part of the {role} was short: at worst {lasted} of the {wanted} that figures need"),
         remedy: "Send more messages a trial (`--messages`, `--count`), or measure by time (`--length`).",
         role: *role,
         size: wanted.get() as f64 / lasted.get().max(1) as f64,
