@@ -37,7 +37,7 @@ bench: ## Install what is missing, then compare nettoll with a bare C loop and w
 	@scripts/loops.sh $(TARGET)
 	@NETTOLL_TEST_SERVICES=$(TARGET)/test/services $(TARGET)/release/nettoll-bench --bare $(TARGET)/bare --ways $(TARGET)/ways --endpoint $(TARGET)/endpoint --echo $(TARGET)/echo --nettoll $(TARGET)/release/nettoll $(BENCH)
 
-endure: ## Kill every kind of process 100 times, run 20,000 trials back to back, besiege an agent
+endure: ## Kill every kind of process 100 times, run 20,000 trials back to back, besiege an agent, start 5,000 processes a second under top
 	@scripts/setup.sh bench
 	@cargo build --locked --release --package nettoll --package nettoll-bench
 	@$(TARGET)/release/nettoll-bench --only endure --nettoll $(TARGET)/release/nettoll $(BENCH)

@@ -2,6 +2,7 @@
 
 mod rings;
 
+use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -45,6 +46,7 @@ pub fn measure(nettoll: &Path, slices: u32) -> anyhow::Result<Vec<Row>> {
     rows.push(owners(nettoll, [RATES[1], RATES[0]])?);
     rows.extend(cost(slices)?);
     rows.push(own_cost(nettoll)?);
+    rows.push(softirqs(nettoll, slices as usize / 40)?);
     rows.extend(rings::measure()?);
     Ok(rows)
 }
@@ -199,6 +201,28 @@ fn cost(slices: u32) -> anyhow::Result<Vec<Row>> {
         .within(ratio.low, ratio.high)
         .against("upper end <= 1.02", ratio.high <= 1.02),
     ])
+}
+
+/// Softirqs by samples over those by the kernel's counters, in window after window.
+fn softirqs(nettoll: &Path, windows: usize) -> anyhow::Result<Row> {
+    let length = SETTLE * 2 + Duration::from_secs(SECONDS) * (windows as u32 + 1);
+    let mut load = role(&["__truth".to_owned(), "0".to_owned(), length.as_millis().to_string()])?;
+    let mut top = Command::new(nettoll).args(["top", "-J"]).stdout(Stdio::piped()).spawn().context("start nettoll top")?;
+    let output = top.stdout.take().context("nettoll top has no output")?;
+    let lines: Vec<String> = BufReader::new(output).lines().take(windows).collect::<Result<_, _>>()?;
+    for child in [&mut top, &mut load] {
+        child.kill().and_then(|()| child.wait()).context("end a process")?;
+    }
+    let found = lines.iter().map(|line| serde_json::from_str(line)).collect::<Result<Vec<Value>, _>>()?;
+    let mean = |of: &dyn Fn(&Value) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
+    let apart = |one: &Value| number(&one["sampled_softirq"]) - number(&one["proc_stat_softirq"]);
+    let (counted, difference) = (mean(&|one| number(&one["proc_stat_softirq"])), mean(&apart));
+    // Of the mean, by the scatter of the windows.
+    let error = (mean(&|one| (apart(one) - difference).powi(2)) / (found.len() as f64 - 1.0)).sqrt();
+    let [ratio, half] = [1.0 + difference / counted, 1.96 * error / counted];
+    Ok(Row::printed("top: softirqs by samples / by /proc/stat", ratio, "x", found.len())
+        .within(ratio - half, ratio + half)
+        .against("within 3 % and three standard errors", difference.abs() <= 0.03 * counted + 3.0 * error))
 }
 
 /// What it says that it costs itself, while as many datagrams flow as the machine carries.

@@ -107,6 +107,8 @@ pub struct Process {
     pub wait: Option<Nanos>,
     /// Arrivals on a CPU in this stretch, likewise.
     pub arrivals: Option<u64>,
+    /// TCP connections that it holds, of which none is counted for two processes; `None` where sockets cannot be read.
+    pub connections: Option<u32>,
 }
 
 /// Messages that were counted for a part of the time.

@@ -148,6 +148,7 @@ mod tests {
             messages: messages.map(|[messages, _]| [rate(messages), rate(0.0)]),
             bytes: messages.map(|[messages, size]| [rate(messages * size), rate(0.0)]),
             wait_ns: None,
+            connections: None,
             parts: parts.iter().map(|(layer, category, cpus)| ((*layer, *category), *cpus)).collect::<BTreeMap<_, _>>(),
         }
     }

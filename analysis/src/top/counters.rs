@@ -6,8 +6,8 @@ use attribution::{Category, Layer};
 use model::Nanos;
 use model::printable::{Keep, printable};
 
-use super::share::share_out;
-use super::tally::{MessageTally, Party, Tally, Unit, Work};
+use super::share::{Owners, shares};
+use super::tally::{MessageTally, Ownership, Party, Tally, Unit, Work};
 
 /// The most units that are listed; the work for others is in [`Counters::other`].
 const MOST_UNITS: usize = 200;
@@ -165,23 +165,19 @@ impl Counters {
     }
 
     /// Adds the network's CPU time, and returns that of each row.
-    fn add_work(&mut self, last: &Tally, owners: &BTreeMap<u32, BTreeMap<Party, u64>>) -> BTreeMap<Party, UnitCounters> {
+    fn add_work(&mut self, last: &Tally, owners: &BTreeMap<u32, Owners>) -> BTreeMap<Party, UnitCounters> {
         let mut moved: BTreeMap<Party, UnitCounters> = BTreeMap::new();
         for (work, samples) in last.work() {
             let (time, context) = (samples * last.period, WorkContext::of(&work));
             *self.network.entry((context, work.layer, work.category)).or_default() += time;
             let mut charge = |party: Party, time: u64| moved.entry(party.in_units()).or_default().cpu[context as usize] += time;
             match (work.owner, owners.get(&work.cpu)) {
-                (Some(owner), _) => charge(owner, time),
-                (None, None) => charge(Party::Unowned, time),
+                (Ownership::Known(owner), _) => charge(owner, time),
+                (_, None) => charge(Party::Unowned, time),
                 // Parts of a sample: whole ones would go to the largest owner each second.
-                (None, Some(owners)) => {
-                    let weights: Vec<u64> = owners.values().copied().collect();
-                    owners
-                        .keys()
-                        .zip(share_out(time, &weights))
-                        .filter(|(_, part)| *part > 0)
-                        .for_each(|(owner, part)| charge(*owner, part));
+                (unknown, Some(owners)) => {
+                    let parts = shares(time, &owners.of(unknown));
+                    parts.into_iter().filter(|(_, part)| *part > 0).for_each(|(owner, part)| charge(owner, part));
                 }
             }
         }
@@ -219,13 +215,11 @@ impl Counters {
     }
 }
 
-/// Samples of softirqs whose owner was found, by CPU.
-fn owners(tallies: &VecDeque<Tally>) -> BTreeMap<u32, BTreeMap<Party, u64>> {
-    let mut found: BTreeMap<u32, BTreeMap<Party, u64>> = BTreeMap::new();
-    for (work, samples) in tallies.iter().flat_map(|tally| &tally.work).filter(|(work, _)| work.softirq) {
-        if let Some(owner) = work.owner.filter(|owner| *owner != Party::Unowned) {
-            *found.entry(work.cpu).or_default().entry(owner).or_default() += samples;
-        }
+/// Owners of softirqs by CPU.
+fn owners(tallies: &VecDeque<Tally>) -> BTreeMap<u32, Owners> {
+    let mut found: BTreeMap<u32, Owners> = BTreeMap::new();
+    for (work, samples) in tallies.iter().flat_map(|tally| &tally.work) {
+        found.entry(work.cpu).or_default().add(work, *samples);
     }
     found
 }

@@ -48,6 +48,94 @@ const FORWARD: [&str; 11] = [
     "ip_vs_out",
 ];
 
+/// Functions that send a packet. A compiler turns calls of [`FORWARD`] into jumps, which leave no frame: a packet that
+/// is received and sent, without a protocol of this machine in between, is passed on all the same.
+const TRANSMIT: [&str; 16] = [
+    "ip_output",
+    "ip_mc_output",
+    "ip_finish_output",
+    "__ip_finish_output",
+    "ip_finish_output2",
+    "ip6_output",
+    "ip6_finish_output",
+    "__ip6_finish_output",
+    "ip6_finish_output2",
+    "neigh_hh_output",
+    "neigh_resolve_output",
+    "neigh_connected_output",
+    "br_dev_queue_push_xmit",
+    "dev_queue_xmit",
+    "__dev_queue_xmit",
+    "dev_hard_start_xmit",
+];
+/// Beginnings of functions with a packet for this machine.
+const DELIVER: [&str; 13] = [
+    "ip_local_deliver",
+    "ip_protocol_deliver_rcu",
+    "ip6_input",
+    "ip6_mc_input",
+    "ip6_protocol_deliver_rcu",
+    "tcp_v4_early_demux",
+    "tcp_v6_early_demux",
+    "udp_v4_early_demux",
+    "udp_v6_early_demux",
+    "arp_rcv",
+    "arp_process",
+    "packet_rcv",
+    "tpacket_rcv",
+];
+/// Beginnings of functions that receive a packet for any socket or machine.
+const RECEIVE: [&str; 13] = [
+    "__netif_receive_skb",
+    "netif_receive_skb",
+    "process_backlog",
+    "napi_gro_receive",
+    "napi_gro_frags",
+    "dev_gro_receive",
+    "ip_rcv",
+    "ip_list_rcv",
+    "ip_sublist_rcv",
+    "ipv6_rcv",
+    "ipv6_list_rcv",
+    "ip6_rcv_finish",
+    "br_handle_frame",
+];
+/// Functions around all of a softirq's.
+const SOFTIRQ: [&str; 2] = ["handle_softirqs", "__do_softirq"];
+
+/// Where a softirq's packet goes, as far as a chain shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// To another machine or namespace.
+    Forwarded,
+    /// To this machine.
+    Delivered,
+    /// It is received, and nothing shows yet where it goes.
+    Received,
+    /// It is no packet that is received.
+    Other,
+}
+
+impl Fate {
+    /// By the functions of a chain, the innermost first: those around the softirq are the interrupted task's.
+    fn of<'a>(functions: impl Iterator<Item = &'a str>) -> Self {
+        let begins = |name: &str, beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+        let mut transmits = false;
+        for (place, name) in functions.enumerate() {
+            match name {
+                _ if FORWARD.contains(&name) => return Self::Forwarded,
+                _ if TRANSMIT.contains(&name) => transmits = true,
+                _ if begins(name, &DELIVER) => return Self::Delivered,
+                _ if begins(name, &RECEIVE) => return if transmits { Self::Forwarded } else { Self::Received },
+                "net_rx_action" if place == 0 => return Self::Received,
+                _ if SOFTIRQ.contains(&name) => return Self::Other,
+                _ => {}
+            }
+        }
+        Self::Other
+    }
+}
+
 /// The part that a chain plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
@@ -55,8 +143,11 @@ pub struct Part {
     pub attributes: Attributes,
     /// A function of it works for the network alone.
     pub network: bool,
-    /// It passes a packet on.
-    pub forwards: bool,
+    /// It is in a softirq as the kernel counts: a softirq's start, which the rules count for the hard interrupt that was
+    /// pending there, is one too.
+    pub in_softirq: bool,
+    /// Where its packet goes, in a softirq.
+    pub fate: Fate,
     /// It is on its way into a system call or out, so that its chain does not say whose.
     pub crosses: bool,
 }
@@ -112,9 +203,10 @@ impl<'r> Parts<'r> {
         let names = || frames.iter().map(|frame| Symbol::parse(frame).name);
         let of_layer = self.classifier.named_layers(&frames).into_iter().flatten().any(|layer| LAYERS.contains(&layer));
         let network = !chain.user && (of_layer || names().any(is_socket_call));
-        let forwards = names().any(|name| FORWARD.contains(&name));
+        let in_softirq = names().any(|name| SOFTIRQ.contains(&name));
+        let fate = Fate::of(names());
         let crosses = !chain.user && !network && attributes.context == Context::Process && attributes.layer == Layer::Syscall;
-        let part = Part { attributes, network, forwards, crosses };
+        let part = Part { attributes, network, in_softirq, fate, crosses };
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
@@ -133,7 +225,7 @@ mod tests {
     use attribution::{Context, Layer, Rules};
     use model::top::{Bucket, Chain};
 
-    use super::{Part, Parts};
+    use super::{Fate, Part, Parts};
 
     /// The part of a chain, the innermost function first.
     fn part(frames: &str) -> Part {
@@ -147,7 +239,7 @@ mod tests {
     fn a_copy_in_a_send_is_the_networks_and_the_same_copy_to_a_file_is_not() {
         let send =
             part("_copy_from_iter skb_do_copy_data_nocache tcp_sendmsg_locked tcp_sendmsg __sys_sendto __x64_sys_sendto do_syscall_64");
-        assert!(send.network && !send.crosses && !send.forwards);
+        assert!(send.network && !send.crosses && send.fate == Fate::Other);
         assert_eq!((send.attributes.context, send.attributes.layer), (Context::Process, Layer::Tcp));
         for other in [
             "_copy_from_iter generic_perform_write ext4_buffered_write_iter vfs_write ksys_write do_syscall_64 entry_SYSCALL_64_after_hwframe",
@@ -171,11 +263,35 @@ mod tests {
         assert_eq!(receive.attributes.context, Context::Softirq);
         let rcu = part("kmem_cache_free rcu_do_batch rcu_core handle_softirqs __irq_exit_rcu sysvec_apic_timer_interrupt");
         assert!(!rcu.network);
-        assert_eq!(rcu.attributes.context, Context::Softirq);
+        assert!(rcu.attributes.context == Context::Softirq && rcu.in_softirq);
+        let start = part("handle_softirqs __irq_exit_rcu sysvec_call_function_single asm_sysvec_call_function_single");
+        assert!(start.attributes.context == Context::Hardirq && start.in_softirq && !part("udp_sendmsg __sys_sendto").in_softirq);
         let forward = part(
             "fib_table_lookup ip_route_input_slow ip_forward.isra.0 ip_rcv __netif_receive_skb_one_core net_rx_action handle_softirqs",
         );
-        assert!(forward.network && forward.forwards);
+        assert!(forward.network && forward.fate == Fate::Forwarded);
+    }
+
+    #[test]
+    fn a_packet_is_passed_on_where_it_is_received_and_sent_without_a_protocol_in_between() {
+        let softirq = "process_backlog __napi_poll net_rx_action handle_softirqs";
+        let sender = "do_softirq __local_bh_enable_ip __dev_queue_xmit ip_finish_output2 udp_send_skb udp_sendmsg __sys_sendto";
+        for (inner, fate) in [
+            ("veth_xmit dev_hard_start_xmit __dev_queue_xmit ip_finish_output2 __netif_receive_skb_one_core", Fate::Forwarded),
+            ("br_dev_queue_push_xmit __netif_receive_skb_core.constprop.0", Fate::Forwarded),
+            ("fib_table_lookup ip_route_input_slow ip_rcv_finish_core.isra.0 ip_rcv", Fate::Received),
+            ("__udp4_lib_lookup udp_rcv ip_protocol_deliver_rcu ip_local_deliver_finish __netif_receive_skb_one_core", Fate::Delivered),
+            ("__dev_queue_xmit __tcp_transmit_skb tcp_rcv_established tcp_v4_rcv ip_protocol_deliver_rcu ip_rcv", Fate::Delivered),
+            ("_raw_spin_lock", Fate::Received),
+        ] {
+            assert_eq!(part(&format!("{inner} {softirq} {sender}")).fate, fate, "{inner}");
+        }
+        // Nothing of the sender's call around a softirq counts.
+        assert_eq!(
+            part(&format!("sock_wfree napi_consume_skb virtnet_poll __napi_poll net_rx_action handle_softirqs {sender}")).fate,
+            Fate::Other
+        );
+        assert_eq!(part(&format!("net_rx_action handle_softirqs {sender}")).fate, Fate::Received);
     }
 
     #[test]

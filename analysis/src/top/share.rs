@@ -1,6 +1,56 @@
 //! Whole samples shared out in proportion.
 
+use std::collections::BTreeMap;
+
 use model::order::Order;
+
+use super::tally::{Ownership, Party, Work};
+
+/// The softirqs of a CPU, by what they show of their owners: those that show little are shared out like the others.
+#[derive(Debug, Clone, Default)]
+pub struct Owners {
+    known: BTreeMap<Party, u64>,
+    local: u64,
+}
+
+impl Owners {
+    /// Counts samples.
+    pub fn add(&mut self, work: &Work, samples: u64) {
+        match work.owner {
+            Ownership::Known(owner) if work.softirq && owner != Party::Unowned => *self.known.entry(owner).or_default() += samples,
+            Ownership::Local => self.local += samples,
+            Ownership::Known(_) | Ownership::Open => {}
+        }
+    }
+
+    /// Owners of samples that do not show theirs, with weights. Where a packet is delivered, those of sockets alone;
+    /// else packets are passed on and delivered as often as chains show.
+    pub fn of(&self, ownership: Ownership) -> Vec<(Party, u64)> {
+        let of_sockets = || self.known.iter().filter(|(owner, _)| **owner != Party::Forwarded);
+        let local = or_unowned(of_sockets().map(|(owner, samples)| (*owner, *samples)).collect());
+        match ownership {
+            Ownership::Known(owner) => vec![(owner, 1)],
+            Ownership::Local => local,
+            Ownership::Open => {
+                let mut all = self.known.clone();
+                for (owner, samples) in shares(self.local, &local).into_iter().filter(|(_, samples)| *samples > 0) {
+                    *all.entry(owner).or_default() += samples;
+                }
+                or_unowned(all.into_iter().collect())
+            }
+        }
+    }
+}
+
+fn or_unowned(owners: Vec<(Party, u64)>) -> Vec<(Party, u64)> {
+    if owners.is_empty() { vec![(Party::Unowned, 1)] } else { owners }
+}
+
+/// Parts of `whole` by owner, in proportion to the owners' weights.
+pub fn shares(whole: u64, owners: &[(Party, u64)]) -> Vec<(Party, u64)> {
+    let weights: Vec<u64> = owners.iter().map(|(_, weight)| *weight).collect();
+    owners.iter().map(|(owner, _)| *owner).zip(share_out(whole, &weights)).collect()
+}
 
 /// Parts of `whole` in proportion to `weights`, which sum to `whole` where any weight is above 0 (largest remainders;
 /// Hamilton's method). The first of equal remainders goes first. All 0 where no weight is above 0.

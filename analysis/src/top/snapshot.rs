@@ -156,6 +156,8 @@ pub struct Row {
     pub bytes: Option<[Rate; 2]>,
     /// Mean wait of its processes for a CPU, per arrival there, in ns; `None` where it was not read.
     pub wait_ns: Option<f64>,
+    /// TCP connections of its processes that were met in samples; `None` where sockets were not read.
+    pub connections: Option<u64>,
     /// Layer by layer and kind by kind, in CPUs.
     #[serde(serialize_with = "parts")]
     pub parts: BTreeMap<(Layer, Category), f64>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use attribution::{Category, Context, Layer};
 use model::top::{Bucket, CpuTime, Owner, Task};
 
-use super::network::{Part, Parts};
+use super::network::{Fate, Part, Parts};
 use super::share::share_out;
 
 /// A unit's place among the paths that were met.
@@ -32,6 +32,17 @@ pub enum Party {
     Ended,
 }
 
+/// Whose work a sample shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ownership {
+    /// Of this party.
+    Known(Party),
+    /// Of a socket of this machine, which does not show.
+    Local,
+    /// Nothing.
+    Open,
+}
+
 /// Work of the network on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Work {
@@ -39,8 +50,8 @@ pub struct Work {
     pub cpu: u32,
     /// The task that it ran in.
     pub ran_in: Party,
-    /// Its owner; `None` in softirqs where the sample does not show it.
-    pub owner: Option<Party>,
+    /// Its owner.
+    pub owner: Ownership,
     /// True in softirqs and hard interrupts.
     pub softirq: bool,
     /// Its layer.
@@ -67,7 +78,7 @@ pub struct OnCpu {
     pub made: u64,
     /// Of the idle task, outside interrupts.
     pub idle: u64,
-    /// In softirqs of any kind.
+    /// In softirqs of any kind, as the kernel counts them.
     pub softirq: u64,
     /// In `ksoftirqd`.
     pub ksoftirqd: u64,
@@ -86,6 +97,8 @@ pub struct ProcessTally {
     pub wait: u64,
     /// Arrivals on a CPU.
     pub arrivals: u64,
+    /// Its TCP connections, where they were read.
+    pub connections: Option<u32>,
 }
 
 /// Messages of a process in one stretch.
@@ -142,7 +155,7 @@ impl Tally {
             let of_network = share_out(*crossings, &[kernel.network, kernel.all.saturating_sub(kernel.network)])[0];
             let party = Party::Process(*pid, self.processes.get(pid).and_then(|process| process.unit));
             let (layer, category) = (Layer::Syscall, Category::OperatingSystem);
-            let one = Work { cpu: *cpu, ran_in: party, owner: Some(party), softirq: false, layer, category };
+            let one = Work { cpu: *cpu, ran_in: party, owner: Ownership::Known(party), softirq: false, layer, category };
             (of_network > 0).then_some((one, of_network))
         })
     }
@@ -162,7 +175,8 @@ impl Tally {
         };
         for (pid, process) in &bucket.processes {
             let (wait, arrivals) = process.wait.zip(process.arrivals).map_or((0, 0), |(wait, arrivals)| (wait.get(), arrivals));
-            let found = ProcessTally { name: process.name.clone(), unit: unit_at(process.unit), busy: 0, wait, arrivals };
+            let (unit, connections) = (unit_at(process.unit), process.connections);
+            let found = ProcessTally { name: process.name.clone(), unit, busy: 0, wait, arrivals, connections };
             tally.processes.insert(*pid, found);
         }
         let process =
@@ -178,12 +192,12 @@ impl Tally {
             let Some(part) = roles.get(sample.chain as usize) else { continue };
             let ksoftirqd = |pid: u32| tally.processes.get(&pid).is_some_and(|process| process.name.starts_with("ksoftirqd/"));
             let in_ksoftirqd = matches!(sample.task, Task::Kernel(pid) if ksoftirqd(pid));
-            let Part { attributes, network, forwards, crosses } = *part;
+            let Part { attributes, network, in_softirq, fate, crosses } = *part;
             let in_task = attributes.context == Context::Process;
             let on = tally.on_cpu.entry(sample.cpu).or_default();
             on.made += 1;
             on.idle += u64::from(sample.task == Task::Idle && in_task);
-            on.softirq += u64::from(attributes.context == Context::Softirq);
+            on.softirq += u64::from(in_softirq);
             on.ksoftirqd += u64::from(in_ksoftirqd);
             tally.outside += u64::from(sample.task == Task::Outside);
             let ran_in = match sample.task {
@@ -209,11 +223,13 @@ impl Tally {
             if !network && !in_call {
                 continue;
             }
-            let owner = match (in_task, sample.owner) {
-                (true, _) => Some(ran_in),
-                _ if forwards => Some(Party::Forwarded),
-                (false, Some(found)) => Some(owner(found, &tally.processes)),
-                (false, None) => None,
+            let owner = match (fate, sample.owner) {
+                _ if in_task => Ownership::Known(ran_in),
+                (Fate::Forwarded, _) => Ownership::Known(Party::Forwarded),
+                // No socket has the packet yet: one on the stack is the interrupted task's, such as its sender's.
+                (Fate::Received, _) | (Fate::Other, None) => Ownership::Open,
+                (Fate::Delivered | Fate::Other, Some(found)) => Ownership::Known(owner(found, &tally.processes)),
+                (Fate::Delivered, None) => Ownership::Local,
             };
             let work = Work { cpu: sample.cpu, ran_in, owner, softirq: !in_task, layer: attributes.layer, category: attributes.category };
             *tally.work.entry(work).or_default() += 1;

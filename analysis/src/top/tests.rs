@@ -66,7 +66,7 @@ impl Made {
 }
 
 fn named(name: &str, unit: Option<u32>) -> Process {
-    Process { name: name.to_owned(), unit, wait: Some(Nanos::new(5_000)), arrivals: Some(2) }
+    Process { name: name.to_owned(), unit, wait: Some(Nanos::new(5_000)), arrivals: Some(2), connections: Some(3) }
 }
 
 fn snapshot(buckets: &[Bucket]) -> Snapshot {
@@ -110,6 +110,7 @@ fn softirqs_go_to_the_sockets_owner_and_not_to_the_task_that_they_interrupted() 
     assert_eq!(row(&found.processes, "server").pid, Some(10));
     assert_eq!(found.network.unwrap().met, Some(1.0));
     assert_eq!(server.wait_ns, Some(2_500.0));
+    assert_eq!((server.connections, found.interrupted[0].connections), (Some(3), Some(3)));
 }
 
 #[test]
@@ -127,6 +128,29 @@ fn the_rest_of_a_cpu_is_shared_out_as_its_owners_were_met() {
     // Half of the 8 that were shared out.
     assert!((half(row(&found.units, "/a")) - chance(16.0) - 0.04).abs() < 1e-9);
     assert!((found.network.unwrap().met.unwrap() - 10.0 / 27.0).abs() < 1e-9);
+}
+
+#[test]
+fn packets_without_a_fate_are_passed_on_and_delivered_as_often_as_chains_show() {
+    const SENT: &str = "__dev_queue_xmit ip_finish_output2 __netif_receive_skb_one_core process_backlog net_rx_action handle_softirqs";
+    const RECEIVED: &str = "ip_rcv __netif_receive_skb_one_core process_backlog net_rx_action handle_softirqs";
+    // The sender's socket is on the stack of all of them: the softirq runs in its call.
+    let sender = owner(20, 1);
+    let only_passed_on =
+        Made::new().with(10, 0, Task::Process(20), SENT, sender, None).with(90, 0, Task::Process(20), RECEIVED, sender, None);
+    let found = only_passed_on.snapshot();
+    assert_eq!((row(&found.units, "forwarded").samples, found.units.len()), (100, 1));
+    // Of those that are delivered, one of two shows its socket.
+    let both = Made::new()
+        .with(30, 0, Task::Process(20), SENT, sender, None)
+        .with(5, 0, Task::Process(20), RECEIVE, owner(10, 0), None)
+        .with(5, 0, Task::Process(20), RECEIVE, None, None)
+        .with(40, 0, Task::Process(20), RECEIVED, sender, None);
+    let found = both.snapshot();
+    assert_eq!([row(&found.units, "forwarded").samples, row(&found.units, "/a").samples], [60, 20]);
+    // Without BPF no socket shows: packets that are delivered are not passed on.
+    let blind = Made::new().with(3, 0, Task::Process(20), SENT, None, None).with(9, 0, Task::Process(20), RECEIVE, None, None);
+    assert_eq!(row(&blind.snapshot().units, "unowned").samples, 9);
 }
 
 #[test]

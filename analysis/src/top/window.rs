@@ -9,9 +9,9 @@ use model::top::{Bucket, CpuTime};
 
 use super::counters::Counters;
 use super::network::Parts;
-use super::share::share_out;
+use super::share::{Owners, shares};
 use super::snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
-use super::tally::{MessageTally, OnCpu, Party, ProcessTally, Tally, Unit, Work};
+use super::tally::{MessageTally, OnCpu, Ownership, Party, ProcessTally, Tally, Unit, Work};
 
 /// Stretches of a window: with one of about a second, 10 s.
 pub const STRETCHES: usize = 10;
@@ -147,6 +147,7 @@ impl<'a> Window<'a> {
                     sum.name.clone_from(&one.name);
                 }
                 sum.unit = one.unit.or(sum.unit);
+                sum.connections = one.connections.or(sum.connections);
                 sum.busy += one.busy;
                 sum.wait = sum.wait.saturating_add(one.wait);
                 sum.arrivals = sum.arrivals.saturating_add(one.arrivals);
@@ -163,39 +164,32 @@ impl<'a> Window<'a> {
         for (one, samples) in self.tallies.iter().flat_map(Tally::work) {
             *work.entry(one).or_default() += samples;
         }
-        let mut by_cpu: BTreeMap<u32, Vec<(Work, u64)>> = BTreeMap::new();
-        for (one, samples) in work {
-            by_cpu.entry(one.cpu).or_default().push((one, samples));
+        let mut owners: BTreeMap<u32, Owners> = BTreeMap::new();
+        for (one, samples) in &work {
+            owners.entry(one.cpu).or_default().add(one, *samples);
         }
-        for of_cpu in by_cpu.into_values() {
-            // Softirqs whose owner was met tell in which proportion the others are shared out.
-            let mut met: BTreeMap<Party, u64> = BTreeMap::new();
-            for (one, samples) in &of_cpu {
-                match one.owner {
-                    Some(owner) if one.softirq && owner != Party::Unowned => *met.entry(owner).or_default() += samples,
-                    _ => {}
-                }
+        let mut unmet: BTreeMap<(u32, Ownership), Vec<(Work, u64)>> = BTreeMap::new();
+        for (work, samples) in work {
+            match work.owner {
+                Ownership::Known(owner) => self.owned.push(Owned { work, owner, samples, shared: false }),
+                unknown => unmet.entry((work.cpu, unknown)).or_default().push((work, samples)),
             }
-            let unmet: Vec<(Work, u64)> = of_cpu.iter().filter(|(one, _)| one.owner.is_none()).copied().collect();
-            let whole: u64 = unmet.iter().map(|(_, samples)| samples).sum();
-            let weights: Vec<u64> = met.values().copied().collect();
-            let mut quotas: Vec<(Party, u64)> = met.into_keys().zip(share_out(whole, &weights)).collect();
-            if quotas.is_empty() {
-                quotas.push((Party::Unowned, whole));
-            }
-            self.owned.extend(
-                of_cpu
-                    .iter()
-                    .filter_map(|(work, samples)| work.owner.map(|owner| Owned { work: *work, owner, samples: *samples, shared: false })),
-            );
-            // Kind by kind: every owner gets its quota of whole samples, none twice.
-            for (work, samples) in unmet {
-                let weights: Vec<u64> = quotas.iter().map(|(_, left)| *left).collect();
-                for ((owner, left), part) in quotas.iter_mut().zip(share_out(samples, &weights)) {
-                    *left -= part.min(*left);
-                    if part > 0 {
-                        self.owned.push(Owned { work, owner: *owner, samples: part, shared: true });
-                    }
+        }
+        for ((cpu, ownership), unmet) in unmet {
+            let Some(owners) = owners.get(&cpu) else { continue };
+            self.share(&unmet, &owners.of(ownership));
+        }
+    }
+
+    /// Shares samples out. Kind by kind: every owner gets its quota of whole samples, none twice.
+    fn share(&mut self, unmet: &[(Work, u64)], owners: &[(Party, u64)]) {
+        let mut quotas = shares(unmet.iter().map(|(_, samples)| samples).sum(), owners);
+        for (work, samples) in unmet {
+            let parts = shares(*samples, &quotas);
+            for ((_, left), (owner, part)) in quotas.iter_mut().zip(parts) {
+                *left -= part.min(*left);
+                if part > 0 {
+                    self.owned.push(Owned { work: *work, owner, samples: part, shared: true });
                 }
             }
         }
@@ -326,6 +320,12 @@ impl<'a> Window<'a> {
                 *sum = sum.saturating_add(one);
             }
         }
+        let mut connections: BTreeMap<Party, u64> = BTreeMap::new();
+        for (pid, process) in &self.processes {
+            if let Some(held) = process.connections {
+                *connections.entry(row_of(Party::Process(*pid, process.unit))).or_default() += u64::from(held);
+            }
+        }
         let mut made: Vec<Row> = Vec::with_capacity(rows.len());
         for (party, tally) in rows {
             let (kind, name, pid, unit) = self.label(party, units);
@@ -351,6 +351,7 @@ impl<'a> Window<'a> {
                 messages: rates(|one| one.messages),
                 bytes: rates(|one| one.bytes),
                 wait_ns: (arrivals > 0).then(|| wait as f64 / arrivals as f64),
+                connections: connections.get(&party).copied(),
                 parts: tally.parts.iter().map(|(part, samples)| (*part, self.cpus(*samples))).collect(),
             });
         }

@@ -91,6 +91,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("hostile", hostile::ALL),
     ("stored_runs", stored_runs::ALL),
     ("top", top::ALL),
+    ("top::agreement", top::agreement::ALL),
     ("top::networks", top::networks::ALL),
     ("top::large", top::large::ALL),
     ("top::recordings", top::recordings::ALL),

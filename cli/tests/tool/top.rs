@@ -1,5 +1,6 @@
 //! The machine's toll, live: what `nettoll top` says of traffic that a test makes.
 
+pub mod agreement;
 pub mod large;
 pub mod networks;
 pub mod recordings;

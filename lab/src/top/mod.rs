@@ -192,6 +192,10 @@ impl Watcher {
             bucket.samples.push(Sample { cpu: sample.cpu, task, chain: sample.chain, socket_call, owner });
         }
         bucket.processes = self.tasks.read(&pids, &mut self.units);
+        // Ids of holders are those of the first namespace.
+        for (pid, process) in bucket.processes.iter_mut().filter(|_| first) {
+            process.connections = self.owners.connections(*pid);
+        }
         bucket.lost = drained.lost;
         bucket.symbols = drained.symbols;
         bucket.chains = drained.chains.into_iter().map(|(frames, user)| Chain { frames, user }).collect();

@@ -9,7 +9,7 @@ use model::Refusal;
 use model::top::Owner;
 use nix::libc;
 use profile::machine::MachineSample;
-use profile::owners::{Mark, SampleMarks, Socket, SocketHolder, Sockets};
+use profile::owners::{Mark, SampleMarks, Socket, Sockets};
 
 use super::units::Units;
 
@@ -39,17 +39,30 @@ struct HeldSockets {
     holders: HashMap<u64, Vec<u32>>,
     /// Descriptors that are sockets.
     descriptors: HashSet<(u32, u32)>,
+    /// TCP connections by process: each is counted for the lowest that holds it.
+    connections: HashMap<u32, u32>,
 }
 
+/// `TCP_ESTABLISHED`.
+const ESTABLISHED: u8 = 1;
+
 impl HeldSockets {
-    fn of(held: &[SocketHolder]) -> Self {
+    /// Of processes with their descriptors and the sockets of these.
+    fn of(held: impl Iterator<Item = (u32, u32, Socket)>) -> Self {
         let mut this = Self::default();
-        for one in held {
-            let holders = this.holders.entry(one.socket.address).or_default();
-            if let Err(place) = holders.binary_search(&one.process) {
-                holders.insert(place, one.process);
+        let mut connections = HashSet::new();
+        for (process, descriptor, socket) in held {
+            let holders = this.holders.entry(socket.address).or_default();
+            if let Err(place) = holders.binary_search(&process) {
+                holders.insert(place, process);
             }
-            this.descriptors.insert((one.process, one.descriptor));
+            this.descriptors.insert((process, descriptor));
+            if i32::from(socket.protocol) == libc::IPPROTO_TCP && socket.state == ESTABLISHED {
+                connections.insert(socket.address);
+            }
+        }
+        for process in connections.iter().filter_map(|address| this.holders.get(address)?.first()) {
+            *this.connections.entry(*process).or_default() += 1;
         }
         this
     }
@@ -105,12 +118,17 @@ impl Owners {
             self.read = Some(Instant::now());
             self.unknown = false;
             match self.sockets.as_ref().map(Sockets::held) {
-                Some(Ok(held)) => self.held = HeldSockets::of(&held),
+                Some(Ok(held)) => self.held = HeldSockets::of(held.iter().map(|one| (one.process, one.descriptor, one.socket))),
                 Some(Err(refusal)) => note(refusal),
                 None => {}
             }
         }
         Marks::of(taken)
+    }
+
+    /// The TCP connections of a process, by the last list of sockets; `None` where there is none.
+    pub fn connections(&self, process: u32) -> Option<u32> {
+        self.sockets.as_ref().map(|_| self.held.connections.get(&process).copied().unwrap_or_default())
     }
 
     /// The owner of a socket; `active` are the processes that are in samples.
@@ -233,6 +251,16 @@ mod tests {
         assert_eq!(held.process(0xff, &BTreeSet::from([12])), Some(12));
         assert_eq!(held.process(0xff, &BTreeSet::new()), Some(10));
         assert_eq!(held.process(0xfe, &BTreeSet::new()), None);
+    }
+
+    #[test]
+    fn a_connection_of_two_processes_is_counted_once_and_a_listening_socket_is_none() {
+        let tcp = libc::IPPROTO_TCP as u16;
+        let all = [(8, 1, tcp, 1), (7, 1, tcp, 1), (7, 2, tcp, 1), (7, 3, tcp, 10), (8, 4, 17, 1)];
+        let held = HeldSockets::of(all.into_iter().map(|(process, address, protocol, state)| {
+            (process, 3, Socket { address, family: 2, protocol, cgroup: 0, namespace: 0, state })
+        }));
+        assert_eq!([7, 8].map(|process| held.connections.get(&process).copied()), [Some(2), None]);
     }
 
     #[test]

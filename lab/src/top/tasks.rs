@@ -94,6 +94,7 @@ impl Tasks {
                 unit: known.unit.as_deref().map(|path| units.place(path)),
                 wait: since.map(|[wait, _]| Nanos::new(wait)),
                 arrivals: since.map(|[_, arrivals]| arrivals),
+                connections: None,
             };
             found.insert(*pid, process);
         }

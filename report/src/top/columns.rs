@@ -235,6 +235,16 @@ pub const COLUMNS: &[Column<Row, Sort>] = &[
         write: |row| rate(direction(row.bytes, 1)),
     },
     Column {
+        head: "conns",
+        width: 5,
+        // At fewer columns it would cut off names of units.
+        from: 128,
+        until: ANY,
+        sort: None,
+        meaning: "TCP connections of its processes",
+        write: |row| whole(row.connections),
+    },
+    Column {
         head: "call %",
         width: 6,
         from: WIDE,
@@ -347,6 +357,14 @@ fn half(all: &Cpus) -> String {
 
 fn rate(rate: Option<f64>) -> String {
     rate.map_or(NOTHING.to_owned(), |rate| tight(&count(rate)))
+}
+
+/// A number of things, whole as far as there is room.
+fn whole(number: Option<u64>) -> String {
+    match number {
+        Some(few) if few < 100_000 => few.to_string(),
+        many => rate(many.map(|many| many as f64)),
+    }
 }
 
 fn direction(rates: Option<[Rate; 2]>, place: usize) -> Option<f64> {

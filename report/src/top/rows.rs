@@ -116,6 +116,7 @@ fn merged(rows: &[&Row]) -> Row {
         messages: rates(|row| row.messages),
         bytes: rates(|row| row.bytes),
         wait_ns: None,
+        connections: rows.iter().filter_map(|row| row.connections).reduce(|a, b| a + b),
         parts,
     }
 }

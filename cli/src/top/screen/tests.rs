@@ -34,6 +34,7 @@ fn machine(unit: &str) -> Snapshot {
         messages: None,
         bytes: None,
         wait_ns: None,
+        connections: None,
         parts: [].into(),
     };
     Snapshot {

@@ -12,12 +12,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Load, number, python, sum, window};
-use crate::agents::support::{B, Net, Place};
+use crate::agents::support::{B, Net, Place, SILENT};
 use crate::support::tool::{Answer, Tool};
 use crate::support::{Skip, need_programs};
 
 crate::claims!(
     tcp_over_a_router_is_its_two_ends_and_forwarded,
+    packets_that_a_router_passes_on_have_no_owner_here,
     softirqs_in_a_thread_of_the_kernel_stay_their_receivers,
     processes_that_ended_keep_their_work,
     thousands_of_short_processes_take_no_memory,
@@ -33,11 +34,11 @@ const GIVE_STREAM: &str = "import socket,sys\n\
     c=socket.create_connection((sys.argv[1],5001)); print('ready',flush=True)\n\
     while True: c.sendall(b'x'*16384)\n";
 /// Takes datagrams.
-const TAKE: &str = "import socket,sys\n\
+pub const TAKE: &str = "import socket,sys\n\
     s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.bind((sys.argv[1],5001)); print('ready',flush=True)\n\
     while True: s.recv(2048)\n";
 /// Gives datagrams, as many as the route takes.
-const GIVE: &str = "import socket,sys\n\
+pub const GIVE: &str = "import socket,sys\n\
     s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.connect((sys.argv[1],5001)); print('ready',flush=True)\n\
     while True:\n    try: s.send(b'x'*512)\n    except OSError: pass\n";
 /// Gives datagrams to a port of loopback for 0.4 s.
@@ -58,7 +59,7 @@ const CHURN: &str = "import os,socket,sys,time\n\
 const LEAST: u64 = 200;
 
 /// A script in a namespace, which is ready; `before` are words that start it.
-fn start(place: &Place, tool: &Tool, before: &[&str], script: &str, address: &str) -> Load {
+pub(super) fn start(place: &Place, tool: &Tool, before: &[&str], script: &str, address: &str) -> Load {
     let words = [before, &["python3", "-c", script, address]].concat();
     let mut load = Load(place.program(tool, Path::new(words[0]), &words[1..]).stderr(Stdio::null()).spawn().unwrap());
     let mut line = String::new();
@@ -110,6 +111,20 @@ fn tcp_over_a_router_is_its_two_ends_and_forwarded() -> Result<(), Skip> {
     assert!(forwarded > 0.0 && of_process(&found, "call", &giver) > 0.0 && of_process(&found, "call", &taker) > 0.0, "{found}");
     // The receive path is the receiver's and the acknowledgements' the sender's: both ends have softirqs.
     assert!(of_process(&found, "softirq", &taker) > 0.0, "{found}");
+    Ok(())
+}
+
+/// Softirqs run in the sender's calls, and none of them is for its socket.
+fn packets_that_a_router_passes_on_have_no_owner_here() -> Result<(), Skip> {
+    need_programs(&["python3"])?;
+    let (net, tool) = (Net::new()?, Tool::new());
+    let giver = start(&net.a, &tool, &[], GIVE, SILENT);
+    let found = window_of_owners(&tool)?;
+    let forwarded = of_kind(&found, "softirq", "forwarded");
+    let given = of_process(&found, "softirq", &giver);
+    println!("forwarded {forwarded:.3} CPUs, the sender's softirqs {given:.3}, owners found {}", found["network"]["met"]);
+    // Another claim's packets to sockets may be on the same CPU, and are not the sender's either.
+    assert!(forwarded > 0.0 && given < 0.02 * forwarded, "forwarded {forwarded}, the sender's {given}: {found}");
     Ok(())
 }
 

@@ -78,6 +78,7 @@ fn row((kind, name, pid, unit, processes, [call, softirq, busy], messages, size,
         messages: counted.then(|| messages.map(exact)),
         bytes: counted.then(|| messages.map(|rate| exact(rate * size))),
         wait_ns: counted.then_some(wait),
+        connections: counted.then_some(u64::from(processes) * 12),
         parts: parts(call, softirq),
     }
 }
@@ -303,6 +304,7 @@ fn any_row() -> impl Strategy<Value = Row> {
             messages: messages.then(|| [Rate { rate: f[7], half: f[8] }, Rate { rate: f[9], half: f[10] }]),
             bytes: bytes.then(|| [Rate { rate: f[9], half: f[8] }, Rate { rate: f[7], half: f[10] }]),
             wait_ns: wait.then_some(f[11]),
+            connections: wait.then_some(processes.into()),
             parts: parts.into_iter().map(|(layer, kind, cpus)| ((Layer::ALL[layer], Category::ALL[kind]), cpus)).collect(),
         },
     )
