@@ -73,8 +73,8 @@ fn one_bar(all: &Breakdown) -> Markup {
         @for (part, x, wide, at, row) in &placed {
             @let [name, figure] = [above - 6.0 - TEXT * *row as f64, above + BAR + 14.0 + TEXT * *row as f64];
             @let (class, at) = if at < x { (Some("ty"), x + wide) } else { (None, *at) };
-            text .[class] x=(short(at)) y=(short(name)) { tspan .strong { (part.name) } " " (part.share) }
-            text .[class] x=(short(at)) y=(short(figure)) { (part.figure) }
+            text class=[class] x=(short(at)) y=(short(name)) { tspan .strong { (part.name) } " " (part.share) }
+            text class=[class] x=(short(at)) y=(short(figure)) { (part.figure) }
         }
     };
     drawing(all, Shape::Wide, height, &content)
