@@ -35,10 +35,14 @@ made=$built/generated # cargo-deb looks for what is built below release/
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y Cargo.lock)}
 export SOURCE_DATE_EPOCH
 
+# No path of this machine, which panics would name, is in the programs. The flags are parted by
+# a byte that is in no path.
+flags=--remap-path-prefix=$target=/target$'\x1f'--remap-path-prefix=$PWD=/nettoll$'\x1f'--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo
+
 # scripts/setup.sh has put both programs there.
 zigbuild() {
     local tools=$target/zigbuild
-    PATH=$tools/bin:$PATH CARGO_TARGET_DIR=$target CARGO_ZIGBUILD_PYTHON_PATH=$tools/bin/python3 \
+    PATH=$tools/bin:$PATH CARGO_TARGET_DIR=$target CARGO_ENCODED_RUSTFLAGS=$flags CARGO_ZIGBUILD_PYTHON_PATH=$tools/bin/python3 \
         CARGO_ZIGBUILD_CACHE_DIR=$tools/cache ZIG_GLOBAL_CACHE_DIR=$tools/zig ZIG_LOCAL_CACHE_DIR=$tools/zig \
         "$tools/bin/cargo-zigbuild" zigbuild --locked --release --target "$triple.$GLIBC" "$@"
 }
