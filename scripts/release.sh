@@ -95,6 +95,23 @@ needs() {
     echo "Other programs, such as QEMU, are needed by single commands alone: nettoll doctor says which are here."
 }
 
+# The packages that a program is made of, as CycloneDX lists them. The lister unites the features of all
+# members of the workspace, so that packages are left out which cargo does not build for this program.
+# It writes a file into the folder of each member.
+sbom() { # FOLDER PACKAGE FEATURES
+    local file=nettoll-sbom
+    cargo cyclonedx --quiet --manifest-path "$1/Cargo.toml" --features "$3" --target "$triple" --no-build-deps \
+        --format json --spec-version 1.5 --override-filename "$file"
+    cargo tree --locked --package "$2" --features "$3" --target "$triple" --edges normal --prefix none --format '{p}' |
+        cut -d' ' -f-2 | jq -R . | jq -s . >"$made/packages.json"
+    jq --arg root "file://$PWD/" --slurpfile built "$made/packages.json" '
+        .components |= map(select(.name + " v" + .version | IN($built[0][])))
+        | [.metadata.component, .components[] | .["bom-ref"]] as $kept
+        | .dependencies |= map(select(.ref | IN($kept[])) | if .dependsOn then .dependsOn |= map(select(IN($kept[]))) else . end)
+        | walk(if type == "string" then split($root) | join("file:///") else . end)' "$1/$file.json"
+    find . -name "$file.json" -delete
+}
+
 pack_tar() {
     local name stage
     name=nettoll-$version-$(uname -m)-linux
@@ -109,6 +126,8 @@ pack_tar() {
     install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service
     install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md packaging/exact.conf
     install -D -m 644 -t "$stage/share/doc/nettoll/LICENSES" LICENSES/*.txt
+    sbom cli nettoll "" >"$stage/share/doc/nettoll/nettoll.cdx.json"
+    sbom stacks nettoll-stacks runtimes >"$stage/share/doc/nettoll/nettoll-stacks.cdx.json"
     needs >"$stage/share/doc/nettoll/NEEDS"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" |
         gzip -9n >"$dist/$name.tar.gz"
