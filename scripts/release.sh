@@ -32,6 +32,7 @@ dist=$target/dist
 made=$built/generated # cargo-deb looks for what is built below release/
 
 # The same commit gives the same archive, byte for byte.
+umask 022
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y Cargo.lock)}
 export SOURCE_DATE_EPOCH
 
