@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test test-services test-guests lines bench endure build install man book audit release deb
+.PHONY: help study test test-services test-guests lines bench endure build install man book audit release deb check-deb figures
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -65,6 +65,14 @@ release: ## Build an archive with program, man pages, completions, systemd unit,
 deb: ## Build a Debian package of the same
 	@scripts/setup.sh deb $(TARGET)
 	@scripts/release.sh $(TARGET) deb
+
+check-deb: deb ## Check the Debian package with lintian; install, use and remove it in bare roots of Debian 12 and 13
+	@scripts/setup.sh roots
+	@lintian --allow-root --fail-on error,warning "$$(ls -t $(TARGET)/dist/nettoll_*.deb | head -1)"
+	@scripts/roots.sh "$$(ls -t $(TARGET)/dist/nettoll_*.deb | head -1)"
+
+figures: build ## Run the studies whose output README.md and docs/ show, and list the lines that differ
+	@scripts/figures.sh $(TARGET)/release/nettoll
 
 install: ## Build nettoll and install it where cargo installs programs
 	@scripts/setup.sh study

@@ -32,13 +32,18 @@ dist=$target/dist
 made=$built/generated # cargo-deb looks for what is built below release/
 
 # The same commit gives the same archive, byte for byte.
+umask 022
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y Cargo.lock)}
 export SOURCE_DATE_EPOCH
+
+# No path of this machine, which panics would name, is in the programs. The flags are parted by
+# a byte that is in no path.
+flags=--remap-path-prefix=$target=/target$'\x1f'--remap-path-prefix=$PWD=/nettoll$'\x1f'--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo
 
 # scripts/setup.sh has put both programs there.
 zigbuild() {
     local tools=$target/zigbuild
-    PATH=$tools/bin:$PATH CARGO_TARGET_DIR=$target CARGO_ZIGBUILD_PYTHON_PATH=$tools/bin/python3 \
+    PATH=$tools/bin:$PATH CARGO_TARGET_DIR=$target CARGO_ENCODED_RUSTFLAGS=$flags CARGO_ZIGBUILD_PYTHON_PATH=$tools/bin/python3 \
         CARGO_ZIGBUILD_CACHE_DIR=$tools/cache ZIG_GLOBAL_CACHE_DIR=$tools/zig ZIG_LOCAL_CACHE_DIR=$tools/zig \
         "$tools/bin/cargo-zigbuild" zigbuild --locked --release --target "$triple.$GLIBC" "$@"
 }
@@ -91,6 +96,23 @@ needs() {
     echo "Other programs, such as QEMU, are needed by single commands alone: nettoll doctor says which are here."
 }
 
+# The packages that a program is made of, as CycloneDX lists them. The lister unites the features of all
+# members of the workspace, so that packages are left out which cargo does not build for this program.
+# It writes a file into the folder of each member.
+sbom() { # FOLDER PACKAGE FEATURES
+    local file=nettoll-sbom
+    cargo cyclonedx --quiet --manifest-path "$1/Cargo.toml" --features "$3" --target "$triple" --no-build-deps \
+        --format json --spec-version 1.5 --override-filename "$file"
+    cargo tree --locked --package "$2" --features "$3" --target "$triple" --edges normal --prefix none --format '{p}' |
+        cut -d' ' -f-2 | jq -R . | jq -s . >"$made/packages.json"
+    jq --arg root "file://$PWD/" --slurpfile built "$made/packages.json" '
+        .components |= map(select(.name + " v" + .version | IN($built[0][])))
+        | [.metadata.component, .components[] | .["bom-ref"]] as $kept
+        | .dependencies |= map(select(.ref | IN($kept[])) | if .dependsOn then .dependsOn |= map(select(IN($kept[]))) else . end)
+        | walk(if type == "string" then split($root) | join("file:///") else . end)' "$1/$file.json"
+    find . -name "$file.json" -delete
+}
+
 pack_tar() {
     local name stage
     name=nettoll-$version-$(uname -m)-linux
@@ -105,6 +127,8 @@ pack_tar() {
     install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service
     install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md packaging/exact.conf
     install -D -m 644 -t "$stage/share/doc/nettoll/LICENSES" LICENSES/*.txt
+    sbom cli nettoll "" >"$stage/share/doc/nettoll/nettoll.cdx.json"
+    sbom stacks nettoll-stacks runtimes >"$stage/share/doc/nettoll/nettoll-stacks.cdx.json"
     needs >"$stage/share/doc/nettoll/NEEDS"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" |
         gzip -9n >"$dist/$name.tar.gz"

@@ -9,15 +9,16 @@
 #   scripts/setup.sh audit    check its dependencies
 #   scripts/setup.sh release TARGET  pack an archive
 #   scripts/setup.sh deb TARGET      pack a Debian package
+#   scripts/setup.sh roots    try that package in bare roots
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 purpose=${1:-}
 case $purpose in
-study | test | bench | book | audit) ;;
+study | test | bench | book | audit | roots) ;;
 release | deb) zigbuild=${2:?TARGET: where cargo builds}/zigbuild ;;
 *)
-    echo "usage: scripts/setup.sh study|test|bench|book|audit, or release|deb TARGET" >&2
+    echo "usage: scripts/setup.sh study|test|bench|book|audit|roots, or release|deb TARGET" >&2
     exit 2
     ;;
 esac
@@ -107,6 +108,17 @@ check() {
     if [ "$purpose" = release ] || [ "$purpose" = deb ]; then
         has objdump || lacks objdump "it tells which C library the program needs" binutils
         python3 -c 'import ensurepip, venv' 2>/dev/null || lacks "python3 with venv" "the linker for old C libraries comes as wheels" python3 python3-venv
+    fi
+
+    if [ "$purpose" = release ]; then
+        has jq || lacks jq "it lists the packages that a program is made of" jq
+        has cargo-cyclonedx || crates+=(cargo-cyclonedx)
+    fi
+
+    if [ "$purpose" = roots ]; then
+        has debootstrap || lacks debootstrap "it makes bare roots of Debian" debootstrap
+        has lintian || lacks lintian "it checks the package" lintian
+        has unshare || lacks unshare "the roots are in a namespace of their own" util-linux
     fi
 
     if [ "$purpose" = deb ]; then

@@ -14,6 +14,8 @@ use crate::args::Arguments;
 /// The variable by which a shell asks, with its own name as the value.
 const ASKS: &str = "NETTOLL_COMPLETE";
 const NAME: &str = "nettoll";
+/// zsh reads an installed file at the first TAB, as the body of a function that is to complete at once.
+const FIRST_TAB: &str = "if [[ $funcstack[1] == _nettoll ]]; then _clap_dynamic_completer_nettoll; fi\n";
 
 /// Answers a shell that asks, and ends the process then.
 pub fn answer() {
@@ -29,6 +31,9 @@ pub fn registration(shell: &str) -> io::Result<Vec<u8>> {
     let shell = builtin.completer(shell).ok_or_else(|| io::Error::other(format!("{shell} cannot ask for completions")))?;
     let mut text = Vec::new();
     shell.write_registration(ASKS, NAME, NAME, NAME, &mut text)?;
+    if shell.name() == "zsh" {
+        text.extend_from_slice(FIRST_TAB.as_bytes());
+    }
     Ok(text)
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::tz::Offset;
 
 /// The plan, and the state of the run.
 pub const RUN: &str = "run.json";
@@ -89,7 +89,7 @@ fn stamp(ms: u64) -> String {
 
 /// The year of a time since 1970 (UTC).
 pub fn year(ms: u64) -> u16 {
-    u16::try_from(time(ms).to_zoned(TimeZone::UTC).year()).unwrap_or(u16::MAX)
+    u16::try_from(Offset::UTC.to_datetime(time(ms)).year()).unwrap_or(u16::MAX)
 }
 
 fn time(ms: u64) -> Timestamp {

@@ -16,10 +16,11 @@ crate::claims!(
     completions_offer_presets_workloads_and_stored_runs,
     the_pages_are_sound_to_mandoc,
     the_pages_are_shown_by_man,
-    bash_completes_a_command,
+    each_shell_completes_commands_presets_and_runs,
     the_synopsis_of_a_page_is_the_usage,
     every_file_has_a_licence,
     every_shell_can_read_its_completions,
+    no_package_needs_a_newer_rust_than_the_pages_say,
     a_directory_that_cannot_be_written_is_named,
     the_pages_name_the_c_library_that_a_release_is_linked_for,
     the_dashboard_asks_for_counters_that_there_are,
@@ -215,35 +216,89 @@ fn the_pages_are_shown_by_man() -> Result<(), Skip> {
     Ok(())
 }
 
-fn bash_completes_a_command() -> Result<(), Skip> {
-    need_programs(&["bash"])?;
-    let script = concat!(
-        r#"nettoll() { "$NETTOLL" "$@"; }; export -f nettoll; . completions/nettoll; "#,
-        r#"COMP_WORDS=(nettoll stu); COMP_CWORD=1; _clap_complete_nettoll nettoll stu nettoll; echo "${COMPREPLY[@]}""#
-    );
+/// Does something with each shell that is here and its file of completions; a skip names the others.
+fn each_shell(mut with: impl FnMut(&str, &str)) -> Result<(), Skip> {
+    let (mut here, mut lacking) = (0, Vec::new());
+    for (shell, file) in [("bash", COMPLETIONS[0]), ("zsh", COMPLETIONS[1]), ("fish", COMPLETIONS[2])] {
+        if need_programs(&[shell]).is_ok() {
+            with(shell, file);
+            here += 1;
+        } else {
+            lacking.push(shell);
+        }
+    }
+    if lacking.is_empty() { Ok(()) } else { Err(Skip(format!("not here: {}; {here} others were asked", lacking.join(", ")))) }
+}
+
+/// Scripts that print the last word of `nettoll stu`, `nettoll study inc` and `nettoll report 2026` as each shell completes
+/// it. zsh has a terminal of its own, where TAB is typed, the first of them before the file was read.
+const COMPLETING: [(&str, &str); 3] = [
+    (
+        "bash",
+        r#"
+        . completions/nettoll
+        ask() { COMP_WORDS=(nettoll "$@") COMP_CWORD=$#; _clap_complete_nettoll nettoll "${!#}" nettoll; echo "${COMPREPLY[@]}"; }
+        ask stu; ask study inc; ask report 2026
+        "#,
+    ),
+    (
+        "zsh",
+        r#"
+        zmodload zsh/zpty
+        zpty shell zsh -f -i
+        zpty -w shell 'PS1=; unsetopt prompt_sp prompt_cr; fpath=($PWD/completions $fpath); autoload -Uz compinit; compinit -u -D; bindkey -e'
+        for typed in stu 'study inc' 'report 2026'; do zpty -w -n shell "nettoll $typed"$'\t\x01echo COMPLETED \n'; done
+        zpty -w shell exit
+        while zpty -r shell line; do print -r -- $line; done | sed -n 's/\r*$//; s/^COMPLETED .* //p'
+        "#,
+    ),
+    ("fish", r#"source completions/nettoll.fish; for typed in stu 'study inc' 'report 2026'; complete -C "nettoll $typed" | cut -f1; end"#),
+];
+
+fn each_shell_completes_commands_presets_and_runs() -> Result<(), Skip> {
     let tool = generated();
-    tool.write("script", script);
-    assert_eq!(tool.script(&[], "bash script").done().stdout, "study\n");
-    Ok(())
+    let run = "2026-11-28T08-00-00-quick-ab12";
+    tool.script(&[], &format!("mkdir -p bin runs/{run}; touch runs/{run}/run.json; ln -s \"$NETTOLL\" bin/nettoll")).done();
+    each_shell(|shell, _| {
+        let (_, script) = COMPLETING.into_iter().find(|(name, _)| *name == shell).unwrap();
+        tool.write("script", script);
+        let answer = tool.script(&[], &format!("HOME=$PWD PATH=$PWD/bin:$PATH timeout 60 {shell} script")).done();
+        assert_eq!(answer.stdout, format!("study\nincast\n{run}\n"), "{shell}: {}", answer.stderr);
+    })
 }
 
 fn every_shell_can_read_its_completions() -> Result<(), Skip> {
     let tool = generated();
-    let lacking: Vec<&str> = [("bash", COMPLETIONS[0]), ("zsh", COMPLETIONS[1]), ("fish", COMPLETIONS[2])]
-        .into_iter()
-        .filter(|(shell, file)| {
-            let here = need_programs(&[shell]).is_ok();
-            if here {
-                silent(&tool, &format!("HOME=$PWD {shell} -n completions/{file}"));
-            }
-            !here
-        })
-        .map(|(shell, _)| shell)
+    each_shell(|shell, file| silent(&tool, &format!("HOME=$PWD {shell} -n completions/{file}")))
+}
+
+/// A version's three parts; those left out are 0.
+fn parts(version: &str) -> [u32; 3] {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or_else(|_| panic!("{version}")));
+    [(); 3].map(|()| parts.next().unwrap_or(0))
+}
+
+/// Lints compare calls of the standard library with it, the workflow `oldest-rust` builds with it.
+fn no_package_needs_a_newer_rust_than_the_pages_say() -> Result<(), Skip> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let arguments = ["metadata", "--locked", "--offline", "--format-version", "1"];
+    let said = std::process::Command::new("cargo").args(arguments).current_dir(&root).output();
+    let said = said.map_err(|error| Skip(format!("no cargo to ask: {error}")))?;
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    let packages = said["packages"].as_array().unwrap();
+    let oldest = packages.iter().find(|package| package["name"] == "nettoll").unwrap()["rust_version"].as_str().unwrap();
+    let newer: Vec<String> = packages
+        .iter()
+        .filter(|package| package["rust_version"].as_str().is_some_and(|version| parts(version) > parts(oldest)))
+        .map(|package| format!("{} {}", package["name"], package["rust_version"]))
         .collect();
-    match lacking.as_slice() {
-        [] => Ok(()),
-        _ => Err(Skip(format!("not here: {}; the others read theirs", lacking.join(", ")))),
+    assert!(newer.is_empty() && packages.len() > 100, "{oldest}, {} packages: {newer:?}", packages.len());
+    for page in ["README.md", "docs/install.md", "scripts/setup.sh"] {
+        let text = std::fs::read_to_string(root.join(page)).unwrap();
+        assert!(text.contains(&format!("{oldest} or later")), "{page} does not name Rust {oldest}");
     }
+    Ok(())
 }
 
 fn a_directory_that_cannot_be_written_is_named() -> Result<(), Skip> {

@@ -137,9 +137,10 @@ fn elf<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R, room: us
         let names: u64 = names.sh_offset(endian).into();
         whole |= kind == SHT_SYMTAB && !table.is_empty();
         for symbol in table.iter() {
+            // The name of a function does not say whether it is defined.
             let kind = matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC);
             let name = symbol.st_name(endian);
-            if !kind || !symbol.is_definition(endian) || name == 0 {
+            if !kind || !symbol.is_definition::<R>(endian, StringTable::default()) || name == 0 {
                 continue;
             }
             if functions.len() == room {
@@ -171,7 +172,7 @@ where
 {
     let names: u64 = sections.section(header.section_strings_index(endian, data).ok()?).ok()?.sh_offset(endian).into();
     let possible = sections.iter().filter(|section| {
-        let loaded = section.sh_flags(endian).into() & u64::from(SHF_ALLOC) != 0;
+        let loaded = section.sh_flags(endian).contains(SHF_ALLOC);
         section.sh_type(endian) == SHT_PROGBITS && !loaded && LINK_BYTES.contains(&section.sh_size(endian).into())
     });
     let named = |section: &&E::SectionHeader| {
