@@ -211,7 +211,7 @@ pub fn run(traffic: Traffic, neighbour: Neighbour, progress: &mut dyn FnMut(usiz
             let cell = &plan.cells[place];
             let seed = schedule::trial_seed(plan.seed, block.index, slot.cell);
             let end = end(&plan, cell, case, slot.pass);
-            let spec = TrialSpec { plan: &plan, cell, swapped: block.swapped, pass: slot.pass, end, arm: None, seed, woven: None };
+            let spec = TrialSpec { pass: slot.pass, end, seed, ..TrialSpec::clean(&plan, cell, block.swapped) };
             let outcome = match trial::run(&mut session, spec, &mut Quiet) {
                 Ok(done) => Outcome::Measured(Box::new(done.measured)),
                 Err(TrialError::Host(error)) if !error.is_loss_of_host() => Outcome::Failed { error: error.to_string(), lost: false },

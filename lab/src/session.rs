@@ -125,6 +125,12 @@ impl EndCpus {
         self.ways.get(family).or(self.ways.first()).map_or(crate::host::link::LOOPBACK, |way| &way.device)
     }
 
+    /// Leaves its first CPUs to so many other ends, as far as it has others.
+    fn pass_over(&mut self, ends: usize) {
+        let by = ends.checked_rem(self.cpus.len()).unwrap_or(0);
+        self.cpus.rotate_left(by);
+    }
+
     /// The CPUs of its traffic threads, for as many flows.
     pub fn cpus(&self, flows: u32) -> &[CpuPlace] {
         &self.cpus[..self.cpus.len().min(flows as usize)]
@@ -143,6 +149,8 @@ pub struct Session {
     places: [EndCpus; 2],
     /// The places as the session chose them, where an arm's stand in their stead.
     usual: Option<[EndCpus; 2]>,
+    /// Ends of other sessions on the hosts, which have the first CPUs.
+    ends_before: [usize; 2],
     /// The CPUs that the hosts offer.
     offered: [Vec<CpuPlace>; 2],
     most_flows: u32,
@@ -213,6 +221,7 @@ impl Session {
             bulk: Flows::NONE,
             places,
             usual: None,
+            ends_before: [0; 2],
             offered: Default::default(),
             most_flows,
             isolated,
@@ -338,11 +347,8 @@ impl Session {
 
     /// Has the end of a side bound to other CPUs than so many ends before it, as far as its host has as many.
     fn use_other_cpus(&mut self, side: usize, before: usize) {
-        let cpus = &mut self.places[side].cpus;
-        if !cpus.is_empty() {
-            let by = before % cpus.len();
-            cpus.rotate_left(by);
-        }
+        self.ends_before[side] = before;
+        self.places[side].pass_over(before);
     }
 
     fn ask_for_facts(&mut self) -> Result<Vec<HostFacts>, HostError> {

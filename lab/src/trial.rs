@@ -25,9 +25,10 @@ use model::warning::Warning;
 use model::woven::Seat;
 use model::{Cell, Nanos, Pass, Plan, Role};
 
+use crate::arm;
 use crate::clock::{self, ClockWatch};
 use crate::error::TrialError;
-use crate::event::{Event, Listener};
+use crate::event::{Event, Listener, Quiet};
 use crate::refusal::{Refusal, refused};
 use crate::remote::{self, EndpointMessage, HostError, RemoteHost};
 use crate::session::{EndCpus, Session, turn};
@@ -93,12 +94,15 @@ pub(crate) struct TrialSpec<'a> {
     pub seed: u64,
     /// The seats of its ends in a woven trial.
     pub woven: Option<Both<Seat>>,
+    /// The port of the first flow's listener; `None`: any.
+    pub data_port: Option<u16>,
 }
 
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
     pub(crate) fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None, seed: plan.seed, woven: None }
+        let (pass, end, data_port) = (Pass::Clean, plan.end.of(cell), plan.data_port);
+        Self { plan, cell, swapped, pass, end, arm: None, seed: plan.seed, woven: None, data_port }
     }
 
     /// Time of traffic before the measured part. Woven ends would all flood at once: they have their first round.
@@ -138,6 +142,13 @@ pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Lis
     let outcome = carry_out(session, spec, cookie, &shared, None, listener);
     turn::give_back(session);
     outcome
+}
+
+/// Returns the distance of samples of a session, in this controller's turn on its hosts; measured where it is unknown.
+fn usual_period(session: &mut Session, spec: TrialSpec) -> Result<Nanos, TrialError> {
+    let (cookie, limit) = (draw_cookie()?, longest(&spec));
+    let end = Instant::now() + limit;
+    Trial { session, spec, cookie, listener: &mut Quiet, limit, end, together: None }.usual_period()
 }
 
 /// Carries out a trial in this controller's turn, in which others may have the hosts in the places `shared`, with the steps of
@@ -187,6 +198,10 @@ fn carry_out(
         if let Err(lost) = session.wire_counters() {
             outcome = Err(lost.into());
         }
+    }
+    let bound = outcome.as_ref().ok().zip(spec.arm).and_then(|(done, arm)| arm::not_bound(arm, session, &done.measured, spec.swapped));
+    if let Some(error) = bound {
+        outcome = Err(error.into());
     }
     let lost = outcome.as_ref().err().is_some_and(TrialError::is_loss_of_host);
     match (conditions.take_away(session, &spec, lost), &mut outcome) {
@@ -410,7 +425,7 @@ impl Trial<'_> {
     fn task(&mut self, role: Role) -> Result<Task, HostError> {
         let mut local = self.address(role)?;
         if role == self.spec.cell.test.listener() {
-            local.set_port(self.spec.plan.data_port.unwrap_or(0));
+            local.set_port(self.spec.data_port.unwrap_or(0));
         }
         let place = self.place(role);
         let cpus = place.cpus(self.spec.cell.flows);

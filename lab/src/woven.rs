@@ -331,7 +331,9 @@ impl<'a> Weaver<'a> {
         let mut records = Vec::new();
         for (place, ((member, pair), mut outcome)) in group.members.iter().zip(pairs).zip(outcomes).enumerate() {
             let session = &mut self.sessions[*pair];
-            let bound = outcome.as_ref().ok().and_then(|done| self.arms.not_bound(member.arm, &done.measured, at.swapped));
+            let settings = self.arms.settings(member.arm);
+            let bound =
+                outcome.as_ref().ok().zip(settings).and_then(|(done, arm)| arm::not_bound(arm, session, &done.measured, at.swapped));
             let concluded = arm::of_trial(self.arms.conclude(session, self.plan, slot(*member), at.swapped))?;
             if let (Some(error), true) = (bound.or(concluded), outcome.is_ok()) {
                 outcome = Err(error.to_string());

@@ -167,6 +167,18 @@ pub struct Waits {
     pub switches: u64,
 }
 
+impl Waits {
+    /// The waits of two threads, or processes.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            runnable: self.runnable + other.runnable,
+            blocked: self.blocked + other.blocked,
+            switches: self.switches.saturating_add(other.switches),
+        }
+    }
+}
+
 /// Observation of one end in one trial next to its own report. What its pass
 /// does not look at is `None`, and so is what the machine refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

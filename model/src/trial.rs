@@ -1,6 +1,7 @@
 //! One execution of one cell: what is stored of it.
 
 mod peers;
+mod seen;
 mod slices;
 
 use serde::{Deserialize, Serialize};

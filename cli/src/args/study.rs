@@ -166,7 +166,7 @@ pub struct RemoteArgs {
     /// stop
     #[arg(long, value_name = "WHAT")]
     pub on_loss: Option<OnLoss>,
-    /// Port that receives messages, for a firewall that lets only this port through
+    /// Port that receives messages, for a firewall; further flows take the next ones
     #[arg(long, value_name = "PORT", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
     pub data_port: Option<u16>,
 }

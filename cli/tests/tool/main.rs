@@ -126,6 +126,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("agents::clocks", agents::clocks::ALL),
     ("agents::turns", agents::turns::ALL),
     ("agents::many", agents::many::ALL),
+    ("agents::incast", agents::incast::ALL),
     ("agents::oneshot", agents::oneshot::ALL),
     ("agents::strangers", agents::strangers::ALL),
     ("agents::capabilities", agents::capabilities::ALL),

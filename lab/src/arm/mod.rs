@@ -179,24 +179,6 @@ impl ArmController {
         run(session, command, plan, slot, &cell, swapped)
     }
 
-    /// Error of an end that was not bound to the CPUs that its arm names.
-    pub fn not_bound(&self, arm: usize, measured: &Measured, swapped: bool) -> Option<HostError> {
-        let settings = self.settings(arm).filter(|settings| !settings.cpus.is_empty())?;
-        let ends = [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)];
-        ends.into_iter().find_map(|(role, report)| {
-            let name = if (role == Role::Sender) == swapped { "b" } else { "a" };
-            let wanted = settings.cpus.get(name)?;
-            let cpus: Vec<Option<u32>> =
-                if report.flows.is_empty() { vec![report.cpu] } else { report.flows.iter().map(|flow| flow.cpu).collect() };
-            let taken = cpus.iter().all(|cpu| cpu.is_some_and(|cpu| wanted.contains(&cpu)));
-            let words = |cpu: &Option<u32>| cpu.map_or_else(|| "none".to_owned(), |cpu| cpu.to_string());
-            let got = cpus.iter().map(words).collect::<Vec<_>>().join(",");
-            let asked = wanted.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-            let error = format!("cpus.{name} did not take effect at the {role}: asked {asked}, bound to {got}");
-            (!taken).then(|| HostError::Refused { name: name.to_owned(), error })
-        })
-    }
-
     /// Sets what differs, and what no trial wants any more back.
     fn adjust(&mut self, session: &mut Session, arm: usize, cell: &Cell, swapped: bool) -> Result<Vec<AppliedSetting>, ArmError> {
         let none = HostSettings::default();
@@ -262,6 +244,23 @@ pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
             }
             _ => None,
         })
+    })
+}
+
+/// Error of an end that was not bound to the CPUs that its arm names.
+pub fn not_bound(settings: &HostSettings, session: &mut Session, measured: &Measured, swapped: bool) -> Option<HostError> {
+    let ends = [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)];
+    ends.into_iter().find_map(|(role, report)| {
+        let name = session.host(role, swapped).name();
+        let wanted = settings.cpus.get(name)?;
+        let cpus: Vec<Option<u32>> =
+            if report.flows.is_empty() { vec![report.cpu] } else { report.flows.iter().map(|flow| flow.cpu).collect() };
+        let taken = cpus.iter().all(|cpu| cpu.is_some_and(|cpu| wanted.contains(&cpu)));
+        let words = |cpu: &Option<u32>| cpu.map_or_else(|| "none".to_owned(), |cpu| cpu.to_string());
+        let got = cpus.iter().map(words).collect::<Vec<_>>().join(",");
+        let asked = wanted.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let error = format!("cpus.{name} did not take effect at the {role}: asked {asked}, bound to {got}");
+        (!taken).then(|| HostError::Refused { name: name.to_owned(), error })
     })
 }
 

@@ -76,6 +76,7 @@ impl Session {
     /// # Errors
     /// A CPU that its host does not offer.
     pub fn bind(&mut self, wanted: &BTreeMap<String, Vec<u32>>) -> Result<(), HostError> {
+        self.crowd.iter_mut().try_for_each(|crowd| crowd.bind(wanted))?;
         if wanted.is_empty() && self.usual.is_none() {
             return Ok(());
         }
@@ -84,9 +85,10 @@ impl Session {
         if wanted.is_empty() {
             return Ok(());
         }
-        for ((host, place), offered) in self.hosts.iter().zip(&mut self.places).zip(&self.offered) {
+        for (((host, place), offered), ends) in self.hosts.iter().zip(&mut self.places).zip(&self.offered).zip(self.ends_before) {
             if let Some(list) = wanted.get(host.name()) {
                 place.cpus = chosen(offered.clone(), Some(list)).map_err(|error| host.refused(error))?;
+                place.pass_over(ends);
             }
         }
         if self.is_one_machine() {

@@ -1,5 +1,6 @@
 //! Several machines at one side of a session: each is joined to the host that they share, over a connection of its own.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(crate) struct Crowd {
     seats: Vec<Seat>,
     plan: Plan,
     credentials: Credentials,
+    /// The CPUs of the ends in the arm at hand, by the names of their hosts.
+    cpus: BTreeMap<String, Vec<u32>>,
 }
 
 /// One of them.
@@ -62,7 +65,7 @@ impl Crowd {
         let Some(side) = plan.many_side().filter(|_| most > 1) else { return Ok(None) };
         let seat = |name: &str| Seat { name: name.to_owned(), session: None, error: None, searches: 0 };
         let seats = plan.hosts_at(side).into_iter().take(most).map(seat).collect();
-        let mut crowd = Box::new(Self { side, seats, plan: plan.clone(), credentials: credentials.clone() });
+        let mut crowd = Box::new(Self { side, seats, plan: plan.clone(), credentials: credentials.clone(), cpus: BTreeMap::new() });
         for place in 1..crowd.seats.len() {
             crowd.seats[place].session = Some(crowd.join(place, listener)?);
         }
@@ -79,7 +82,17 @@ impl Crowd {
         names[self.side] = &self.seats[place].name;
         let mut session = Session::open_pair(names, 0, &self.plan, &self.credentials, listener)?;
         session.use_other_cpus(1 - self.side, place * session.most_flows.div_ceil(self.seats.len() as u32) as usize);
+        session.bind(&self.cpus)?;
         Ok(session)
+    }
+
+    /// Binds the ends of all machines; see [`Session::bind`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn bind(&mut self, wanted: &BTreeMap<String, Vec<u32>>) -> Result<(), HostError> {
+        self.cpus.clone_from(wanted);
+        self.seats.iter_mut().filter_map(|seat| seat.session.as_mut()).try_for_each(|session| session.bind(wanted))
     }
 
     /// Looks for those of the first `most` machines that are not there, each a few times in all.

@@ -46,6 +46,7 @@ impl Session {
             bulk: Flows::NONE,
             places: ways.map(|ways| EndCpus { ways, cpus: Vec::new(), irq_time_subtracted: false }),
             usual: None,
+            ends_before: [0; 2],
             offered: offered.clone(),
             most_flows: plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1),
             isolated: false,

@@ -5,10 +5,10 @@ use std::thread;
 use model::order::Order;
 use model::trial::Measured;
 use model::warning::Warning;
-use model::{Cell, Role};
+use model::{Cell, Nanos, Role};
 
 use super::together::{Member, Together};
-use super::{Done, FEW_SIGHTS, TrialSpec, carry_out, draw_cookie};
+use super::{Done, FEW_SIGHTS, TrialSpec, carry_out, draw_cookie, usual_period};
 use crate::error::TrialError;
 use crate::event::{Listener, Quiet};
 use crate::refusal::Refusal;
@@ -32,7 +32,8 @@ pub(super) fn run(session: &mut Session, crowd: &mut Crowd, spec: TrialSpec, lis
             let first = missing.into_iter().next().map_or_else(String::new, |(_, error)| error);
             return Err(HostError::from(Refusal::new("no host of the trial is there any more", first, "")).into());
         }
-        match take_turns(&mut joined, side, FEW_SIGHTS, listener) {
+        let taken = take_turns(&mut joined, side, FEW_SIGHTS, listener);
+        match taken.and_then(|shared| sample_alike(&mut joined, &cells, spec).map(|()| shared)) {
             Ok(shared) => {
                 let outcomes = at_once(&mut joined, &shared, &cells, spec);
                 give_back(&mut joined);
@@ -50,6 +51,8 @@ pub(super) fn run(session: &mut Session, crowd: &mut Crowd, spec: TrialSpec, lis
                 parts.push((place, Ok(done.measured)));
                 warnings.extend(done.warnings.into_iter().filter_map(|warning| of_strangers(warning, others, side)));
             }
+            // Without one of the ends it is no receipt.
+            Err(error @ TrialError::NotObserved { .. }) => return Err(error),
             Err(error) => {
                 missing.push((place, error.to_string()));
                 if error.is_loss_of_host() {
@@ -90,13 +93,41 @@ fn part(cell: &Cell, place: usize, hosts: usize) -> Cell {
     part
 }
 
+/// Has all machines sample as often as the one where a sample costs most: the samples of a host's processes are added.
+/// Each is asked alone, since several at once on the shared host would cost each other time.
+///
+/// # Errors
+/// Those of a machine, with its place. No turn is held then.
+fn sample_alike(joined: &mut [Participant], cells: &[Cell], spec: TrialSpec) -> Result<(), (usize, TrialError)> {
+    if !spec.pass.samples() {
+        return Ok(());
+    }
+    let mut usual = Nanos::default();
+    for at in 0..joined.len() {
+        let (place, session) = &mut joined[at];
+        let (spec, place) = (TrialSpec { cell: &cells[*place], ..spec }, *place);
+        match usual_period(session, spec) {
+            Ok(period) => usual = usual.max(period),
+            Err(error) => {
+                give_back(joined);
+                return Err((place, error));
+            }
+        }
+    }
+    joined.iter_mut().for_each(|(_, session)| session.sample_period = Some(usual));
+    Ok(())
+}
+
 /// The trials of all, each by a thread, with their places.
 fn at_once(joined: &mut [Participant], shared: &[Vec<usize>], cells: &[Cell], spec: TrialSpec) -> Vec<(usize, Result<Done, TrialError>)> {
     let together = &Together::new(joined.len());
     thread::scope(|scope| {
         let mut threads = Vec::with_capacity(joined.len());
         for ((place, session), shared) in joined.iter_mut().zip(shared) {
-            let spec = TrialSpec { cell: &cells[*place], ..spec };
+            let before: u32 = cells[..*place].iter().map(|cell| cell.flows).sum();
+            // The plan's check made sure that there are as many ports.
+            let data_port = spec.data_port.map(|port| port.saturating_add(u16::try_from(before).unwrap_or(u16::MAX)));
+            let spec = TrialSpec { cell: &cells[*place], data_port, ..spec };
             let thread = scope.spawn(move || {
                 let _member = Member(together);
                 carry_out(session, spec, draw_cookie()?, shared, Some(together), &mut Quiet)

@@ -63,14 +63,17 @@ impl Trial<'_> {
         if !self.spec.pass.samples() {
             return Ok(PERIOD);
         }
-        let usual = match self.spec.plan.receipt.and_then(|receipt| receipt.period).or(self.session.sample_period) {
-            Some(period) => period,
-            None => {
-                let cost = self.sample_cost()?;
-                *self.session.sample_period.insert(period_for(cost.sender.max(cost.receiver)))
-            }
-        };
+        let usual = self.usual_period()?;
         Ok(of_pass(usual, self.spec.seed ^ self.spec.pass as u64))
+    }
+
+    /// Returns the plan's distance of samples, or the session's, which is measured where it is unknown.
+    pub fn usual_period(&mut self) -> Result<Nanos, TrialError> {
+        if let Some(period) = self.spec.plan.receipt.and_then(|receipt| receipt.period).or(self.session.sample_period) {
+            return Ok(period);
+        }
+        let cost = self.sample_cost()?;
+        Ok(*self.session.sample_period.insert(period_for(cost.sender.max(cost.receiver))))
     }
 
     fn sample_cost(&mut self) -> Result<Both<Nanos>, TrialError> {

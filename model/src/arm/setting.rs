@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address::HOST_NAMES;
+use crate::address::host_side;
 use crate::cell::{Factor, Level};
 use crate::choice::UnknownChoice;
 use crate::order::Order;
@@ -143,11 +143,11 @@ impl Setting {
                 false => Err(wrong("a sysctl is written with points, such as sysctl.net.ipv4.tcp_wmem")),
             };
         }
-        if let Some(host) = name.strip_prefix("cpus.").filter(|host| HOST_NAMES.contains(host)) {
+        if let Some(host) = name.strip_prefix("cpus.").filter(|host| host_side(host).is_some()) {
             let cpus = cpu_list(value).ok_or_else(|| wrong("CPUs are written as a list such as 0,2-3"))?;
             return Ok(Self::Cpus { host: host.to_owned(), cpus });
         }
-        if let Some(host) = name.strip_prefix("host.").filter(|host| HOST_NAMES.contains(host)) {
+        if let Some(host) = name.strip_prefix("host.").filter(|host| host_side(host).is_some()) {
             let at = value.parse().map_err(|error: HostPlaceError| wrong(&error.to_string()))?;
             return Ok(Self::Host { name: host.to_owned(), at });
         }
@@ -285,6 +285,8 @@ mod tests {
             ("before", "sync; true"),
             ("after", "true"),
             ("host.b", "db1:7,data=192.0.2.1"),
+            ("cpus.a2", "0"),
+            ("host.a32", "db2:10984"),
             ("tool", "./other"),
         ] {
             let setting = Setting::parse(name, value).unwrap();

@@ -1,7 +1,7 @@
 //! Check of the settings that a plan asks nettoll to make on its hosts.
 
 use super::error::PlanError;
-use super::{LinkKind, Plan};
+use super::{HOST_NAMES, LinkKind, Plan};
 use crate::traffic::Family;
 
 /// Checks what the arms and the cells of a plan change.
@@ -81,6 +81,9 @@ fn check_hosts(plan: &Plan, arm: &crate::Arm) -> Result<(), PlanError> {
     if let Some(name) = settings.hosts.keys().find(|name| !plan.hosts.contains_key(*name)) {
         let reason = "the study itself has no agent there, and arms over different kinds of links do not compare: name one for it (--host)";
         return refused(&format!("host.{name}"), reason);
+    }
+    if let Some(name) = settings.cpus.keys().find(|name| !HOST_NAMES.contains(&name.as_str()) && !plan.hosts.contains_key(*name)) {
+        return refused(&format!("cpus.{name}"), &format!("the study has no host {name}: name one (--host {name}=PLACE)"));
     }
     if !plan.is_elsewhere() {
         return Ok(());

@@ -66,21 +66,17 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.hosts_at(1 - side).len() > 1 {
         return refused("several hosts at either side".to_owned(), "many send to one (a, a2, a3, b), or one to many (a, b, b2, b3)");
     }
-    for (at, (name, place)) in plan.hosts.iter().enumerate() {
-        if let Some((other, _)) = plan.hosts.iter().take(at).find(|(_, known)| *known == place) {
-            return refused(format!("hosts {other} and {name}"), "both are the same place, and each host takes part once: name another");
+    let of_arms = plan.arms.iter().map(|arm| (arm.host_settings().hosts, format!(" of arm '{}'", arm.name)));
+    for (of_arm, words) in std::iter::once((BTreeMap::new(), String::new())).chain(of_arms) {
+        let hosts: BTreeMap<_, _> = plan.hosts.iter().map(|(name, place)| (name, of_arm.get(name).unwrap_or(place))).collect();
+        for (at, (name, place)) in hosts.iter().enumerate() {
+            if let Some((other, _)) = hosts.iter().take(at).find(|(_, known)| *known == place) {
+                let reason = "both are the same place, and each host takes part once: name another";
+                return refused(format!("hosts {other} and {name}{words}"), reason);
+            }
         }
     }
-    let what = if plan.receipt.is_some() {
-        "a receipt"
-    } else if plan.data_port.is_some() {
-        "one port for all messages (give the agents --data-ports)"
-    } else if plan.arms.iter().map(crate::Arm::host_settings).any(|arm| !arm.hosts.is_empty() || !arm.cpus.is_empty()) {
-        "arms that name hosts or CPUs"
-    } else {
-        return Ok(());
-    };
-    refused(what.to_owned(), "not with several machines at one side; leave it out, or name one host a side")
+    Ok(())
 }
 
 /// Checks a cell whose flows are spread by this factor.
@@ -95,7 +91,11 @@ pub(super) fn check_cell(plan: &Plan, cell: &Cell, factor: Factor) -> Result<(),
             _ => format!("{named} hosts are named at that side; name more (--host {name}{}=PLACE), or ask for fewer", named + 1),
         });
     }
+    let ports = plan.data_port.map_or(u32::MAX, |port| u32::from(u16::MAX - port) + 1);
     match cell {
+        cell if cell.flows > ports => {
+            refused(format!("{} flows need a port each, and --data-port leaves {ports}: name a lower one", cell.flows))
+        }
         cell if !cell.test.is_stream() => refused(format!("not with {} between machines", cell.test)),
         cell if cell.bidirectional => refused("not both ways between machines".to_owned()),
         cell if cell.stamp => refused("not with one-way times between machines".to_owned()),
@@ -136,8 +136,19 @@ mod tests {
             "name = \"x\"\nhosts = { a = \"db1\", a2 = \"db2\", a3 = \"db1\", b = \"db4\" }\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 1";
         let refused = resolve(&RawPlan::parse(twice).unwrap(), &[], 1).unwrap_err().to_string();
         assert!(refused.contains("hosts a and a3: both are the same place"), "{refused}");
-        let port = twice.replace("a3 = \"db1\", ", "").replace("hosts =", "data_port = 5000\nhosts =");
-        assert!(resolve(&RawPlan::parse(&port).unwrap(), &[], 1).unwrap_err().to_string().contains("--data-ports"));
+        let refused = |more: &str, cells: &str| {
+            let text = twice.replace("a3 = \"db1\"", "a3 = \"db3\"").replace("hosts =", &format!("{more}\nhosts ="));
+            resolve(&RawPlan::parse(&format!("{text}\n{cells}")).unwrap(), &[], 1).map_or_else(|error| error.to_string(), |_| String::new())
+        };
+        let of_arm = |setting: &str| refused(&format!("arms = [\"x\", \"y: {setting}\"]"), "senders = 3");
+        for taken in ["host.b=db5", "host.a2=db5", "cpus.b=1", "cpus.a3=0,1", "senders=2"] {
+            assert_eq!(of_arm(taken), "", "{taken}");
+        }
+        assert!(of_arm("host.a3=db4").contains("hosts a3 and b of arm 'y'"));
+        assert!(of_arm("cpus.a4=1").contains("no host a4"), "{}", of_arm("cpus.a4=1"));
+        assert!(of_arm("senders=4").contains("name more (--host a4=PLACE)"));
+        assert_eq!(refused("receipt = {}\ndata_port = 65533", "senders = 3"), "");
+        assert!(refused("data_port = 65534", "senders = 3").contains("3 flows need a port each, and --data-port leaves 2"));
     }
 
     #[test]

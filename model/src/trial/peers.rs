@@ -1,10 +1,11 @@
 //! Trials of several machines with one, carried out at once: one trial of them all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClockOffset, Measured, Windows};
+use super::seen::{self, Cpus};
+use super::{ClockOffset, Measured, Observed, Windows};
 use crate::counts::{merge, sum};
 use crate::end::{Counts, CpuTime, EndReport, FlowReport, InFlight, Schedule, Switches, TcpInfo, Window, ZeroCopy};
 use crate::quantity::Nanos;
@@ -112,10 +113,18 @@ impl Measured {
             Role::Receiver => receiver_host = several(|part| part.receiver_host)?,
         }
         let by_count = first.windows.is_none();
-        let end = |of: fn(&Self) -> &EndReport| gather(all.iter().map(of).collect(), by_count);
+        let end = |role: Role| gather(all.iter().map(|part| part.report(role)).collect(), role == many, by_count);
+        let seen = |role: Role| {
+            let parts = all.iter().enumerate().map(|(place, part)| {
+                let machine = if role == many { place } else { 0 };
+                Some(((machine, cpus(part.report(role))), part.observed.as_deref()?.of(role)))
+            });
+            parts.collect::<Option<Vec<_>>>().map(|parts| seen::gather(&parts))
+        };
+        let observed = seen(Role::Sender).zip(seen(Role::Receiver));
         Some(Self {
-            sender: end(|part| &part.sender)?,
-            receiver: end(|part| &part.receiver)?,
+            sender: end(Role::Sender)?,
+            receiver: end(Role::Receiver)?,
             sender_host,
             receiver_host,
             isolated: all.iter().all(|part| part.isolated),
@@ -127,10 +136,17 @@ impl Measured {
             overhead: all.iter().map(|part| part.overhead).max().unwrap_or_default(),
             wire: None,
             conditions: None,
-            observed: None,
+            observed: observed.map(|(sender, receiver)| Box::new(Observed { sender, receiver })),
             wakeups: first.wakeups,
             peers,
         })
+    }
+
+    const fn report(&self, role: Role) -> &EndReport {
+        match role {
+            Role::Sender => &self.sender,
+            Role::Receiver => &self.receiver,
+        }
     }
 
     /// Puts the times of the end with this role on the other end's clock.
@@ -158,8 +174,8 @@ fn common(windows: impl Iterator<Item = Window>) -> Option<(i128, i128)> {
     edges.reduce(|all, one| (all.0.max(one.0), all.1.min(one.1)))
 }
 
-/// The reports of several processes as that of one end.
-fn gather(reports: Vec<&EndReport>, by_count: bool) -> Option<EndReport> {
+/// The reports of several processes as that of one end: of as many machines, or of one.
+fn gather(reports: Vec<&EndReport>, machines: bool, by_count: bool) -> Option<EndReport> {
     let first = (*reports.first()?).clone();
     let all = || reports.iter().copied();
     let counts = |of: fn(&EndReport) -> Counts| all().map(of).fold(Counts::default(), sum);
@@ -176,7 +192,7 @@ fn gather(reports: Vec<&EndReport>, by_count: bool) -> Option<EndReport> {
         flow: around(all().filter_map(|report| report.flow)),
         counts: counts(|report| report.counts),
         total: counts(|report| report.total),
-        cpu_time: cpu_time(&reports),
+        cpu_time: cpu_time(&reports, machines),
         user_cpu: all().map(|report| report.user_cpu).try_fold(Nanos::default(), add),
         switches: all().map(|report| report.switches).fold(Switches::default(), switches),
         run_delay: all().map(|report| report.run_delay).try_fold(Nanos::default(), add),
@@ -211,11 +227,17 @@ fn switches(sum: Switches, other: Switches) -> Switches {
     Switches { voluntary: sum.voluntary.saturating_add(other.voluntary), involuntary: sum.involuntary.saturating_add(other.involuntary) }
 }
 
-/// CPU time of several processes. What the kernel does on a CPU is in each report of that CPU, and counts once.
-fn cpu_time(reports: &[&EndReport]) -> CpuTime {
-    let mut of_cpus = BTreeMap::<Option<u32>, CpuTime>::new();
-    for report in reports {
-        let sum = of_cpus.entry(report.cpu).or_default();
+/// The CPUs that the flows of an end are bound to.
+fn cpus(report: &EndReport) -> BTreeSet<u32> {
+    report.cpu.into_iter().chain(report.flows.iter().filter_map(|flow| flow.cpu)).collect()
+}
+
+/// CPU time of several processes, of as many machines or of one. What the kernel does on a machine's CPUs is in each report
+/// of these CPUs, and counts once.
+fn cpu_time(reports: &[&EndReport], machines: bool) -> CpuTime {
+    let mut of_cpus = BTreeMap::<Cpus, CpuTime>::new();
+    for (place, report) in reports.iter().enumerate() {
+        let sum = of_cpus.entry((if machines { place } else { 0 }, cpus(report))).or_default();
         let time = report.cpu_time;
         *sum = CpuTime {
             process: sum.process + time.process,

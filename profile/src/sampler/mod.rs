@@ -47,8 +47,10 @@ impl Sampler {
     /// # Errors
     /// What the kernel refused, with a remedy.
     pub fn open(settings: &Settings) -> Result<Self, Refusal> {
+        // Before the samples, which take all locked memory that they are given.
+        let switches = open_switches(settings);
         let (opened, mut notes) = open::open(settings)?;
-        let switches = open_switches(settings).map_err(|refusal| notes.push(refusal)).ok();
+        let switches = switches.map_err(|refusal| notes.push(refusal)).ok();
         let code = match settings.target {
             Target::Process(pid) | Target::Cpu { process: pid, .. } => CodeMap::of_process(pid).unwrap_or_else(|refusal| {
                 notes.push(refusal);
@@ -118,7 +120,7 @@ impl Sampler {
 fn open_switches(settings: &Settings) -> Result<Switches, Refusal> {
     let (task, cpus) = open::task_and_cpus(settings.target)?;
     let cpu = if let Target::Cpu { cpu, .. } = settings.target { Some(cpu) } else { settings.cpu };
-    Switches::open(task, &cpus, settings.longest, cpu)
+    Switches::open(task, &cpus, settings.longest, cpu, settings.samplers)
 }
 
 fn refused(tried: &str, error: &io::Error) -> Refusal {

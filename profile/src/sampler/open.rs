@@ -203,28 +203,19 @@ fn open_members(
     Ok(members)
 }
 
-/// Maps a ring, of half the size as long as the system says that it is too much.
+/// Maps a ring, or one as large as the system allows, with a note.
 fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring, Refusal> {
-    let mut bytes = wanted;
-    loop {
-        match Ring::map(event.as_fd(), bytes) {
-            Ok(ring) => {
-                if bytes < wanted {
-                    let answer = format!("{} KiB of {} KiB were allowed", bytes >> 10, wanted >> 10);
-                    notes.push(Refusal::new(RING_SIZE, answer, "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or shorten the trial"));
-                }
-                return Ok(ring);
-            }
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > ring::LEAST => bytes /= 2,
-            Err(error) => {
-                // The kernel answers EPERM only beyond its limits of locked memory.
-                let limits =
-                    if error.raw_os_error() == Some(libc::EPERM) { " within kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK" } else { "" };
-                let remedy = "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or run as root";
-                return Err(refused_call(RING_MEMORY, &format!("mmap of {} KiB{limits}", bytes >> 10), &error, remedy));
-            }
-        }
+    let ring = Ring::map_up_to(event.as_fd(), wanted).map_err(|error| {
+        // The kernel answers EPERM only beyond its limits of locked memory.
+        let limits = if error.raw_os_error() == Some(libc::EPERM) { " within kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK" } else { "" };
+        let remedy = "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or run as root";
+        refused_call(RING_MEMORY, &format!("mmap of {} KiB{limits}", ring::LEAST.min(wanted) >> 10), &error, remedy)
+    })?;
+    if ring.bytes() < wanted {
+        let answer = format!("{} KiB of {} KiB were allowed", ring.bytes() >> 10, wanted >> 10);
+        notes.push(Refusal::new(RING_SIZE, answer, "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or shorten the trial"));
     }
+    Ok(ring)
 }
 
 fn refused(source: SampleSource, counters: bool, task: Option<u32>, error: &io::Error) -> Refusal {

@@ -43,6 +43,25 @@ impl Ring {
         Ok(Self { memory: Mapping::of(event, 0, all, Access::Write)?, page, bytes })
     }
 
+    /// The same of half the size as long as the system says that it is too much.
+    ///
+    /// # Errors
+    /// The system's answer to the least.
+    pub fn map_up_to(event: BorrowedFd, wanted: usize) -> io::Result<Self> {
+        let mut bytes = wanted;
+        loop {
+            match Self::map(event, bytes) {
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > LEAST => bytes /= 2,
+                mapped => return mapped,
+            }
+        }
+    }
+
+    /// Its size.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes the kernel's records, and frees the room.
     ///
     /// # Errors

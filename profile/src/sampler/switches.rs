@@ -17,6 +17,9 @@ const MECHANISM: &str = "records of switches";
 /// its idle time between them.
 const BYTES_PER_SECOND: u64 = 24_000_000;
 
+/// More than any record of them takes.
+const LARGEST_RECORD: usize = 256;
+
 /// Records of switches, of one task or of all, on some CPUs.
 #[derive(Debug)]
 pub struct Switches {
@@ -36,11 +39,11 @@ impl Switches {
     /// Starts to record the switches of a task and of those that it starts from now on, or of
     /// all tasks (`None`), on some CPUs or wherever the task runs (`None` alone, which leaves
     /// out what it starts), for at most `longest`. Nearly all of them will be on `cpu`, where that is known: the
-    /// rings of others are small.
+    /// rings of others are small. Locked memory that is short is shared with so many `samplers`.
     ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(task: Option<u32>, cpus: &[Option<u32>], longest: Nanos, cpu: Option<u32>) -> Result<Self, Refusal> {
+    pub fn open(task: Option<u32>, cpus: &[Option<u32>], longest: Nanos, cpu: Option<u32>, samplers: usize) -> Result<Self, Refusal> {
         let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(usize::MAX);
         let busy = ring::bytes(wanted, if cpu.is_some() { 1 } else { cpus.len() });
         let inherit = if task.is_some() && cpus != [None] { perf::INHERIT } else { 0 };
@@ -50,9 +53,17 @@ impl Switches {
             let attributes = Attributes::of_records(inherit | perf::TASK | perf::CONTEXT_SWITCH);
             let event = perf::open(attributes, task, *this, None)
                 .map_err(|error| refused_call(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error, task)))?;
-            let ring = Ring::map(event.as_fd(), bytes).map_err(|error| {
+            let refused = |error| {
                 refused_call(MECHANISM, &format!("mmap of {} KiB", bytes >> 10), &error, "Raise kernel.perf_event_mlock_kb or `ulimit -l`")
-            })?;
+            };
+            // Few ends need all of it; one without room says so.
+            let mut ring = Ring::map_up_to(event.as_fd(), bytes).map_err(refused)?;
+            if ring.bytes() < bytes {
+                // As much is left to samples, and to the other samplers.
+                let share = ring.bytes() / 2 / samplers.max(1).next_power_of_two();
+                drop(ring);
+                ring = Ring::map_up_to(event.as_fd(), share.max(ring::LEAST)).map_err(refused)?;
+            }
             places.push((event, ring));
         }
         Ok(Self { places })
@@ -74,6 +85,10 @@ impl Switches {
             perf::disable(event.as_fd())
                 .map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, "Repeat the trial"))?;
             let bytes = ring.take().map_err(|error| refused_call(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
+            // A ring that is never read has no room for the record of what it lost either.
+            if ring.bytes() - bytes.len() < LARGEST_RECORD {
+                return Err(Refusal::new(MECHANISM, "the ring had no room", "Shorten the trial, or raise `ulimit -l`"));
+            }
             let mut found = Vec::new();
             for record in Records::new(&bytes, &layout) {
                 match record {

@@ -14,6 +14,7 @@ use super::chains::{ChainId, Chains, KeepError};
 #[derive(Debug, Clone, Copy)]
 pub struct Edges {
     pub block: u32,
+    /// Elapsed time of each traffic thread, added.
     pub wall: Nanos,
     pub cpu: CpuTime,
     pub messages: f64,

@@ -30,7 +30,7 @@ use model::end::Counts;
 use model::profile::Observation;
 use model::trial::{Measured, Outcome};
 use model::woven::Slice;
-use model::{Bytes, Cell, Plan, Role, TrialRecord};
+use model::{Bytes, Cell, Nanos, Plan, Role, TrialRecord};
 
 use super::{Context, Study};
 use crate::ends::messages;
@@ -199,7 +199,7 @@ impl Receipts {
         let [moved, whole] = [&report.counts, &report.total].map(|counts: &Counts| messages(report, counts, &record.cell));
         let edges = Edges {
             block: record.block,
-            wall: report.window.length(),
+            wall: Nanos::new(report.window.length().get().saturating_mul(report.threads.len().max(1) as u64)),
             cpu: report.cpu_time,
             messages: moved,
             stolen: ticks.stolen(),

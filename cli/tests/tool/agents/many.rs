@@ -15,33 +15,33 @@ crate::claims!(
 );
 
 /// The third host.
-const C: &str = "192.0.2.1";
+pub const C: &str = "192.0.2.1";
 /// The router's own address towards host b.
-const R: &str = "203.0.113.254";
+pub const R: &str = "203.0.113.254";
 /// Data of all senders to host b, in Mbit/s; agents are spoken to over a class of their own.
 const LIMIT: f64 = 50.0;
 
-fn plan(blocks: u32, cells: &str) -> String {
+pub fn plan(blocks: u32, cells: &str) -> String {
     format!(
         "name = \"many\"\nseed = 7\ntrial = {{ length = \"400ms\", warmup = \"100ms\" }}\nblocks = {{ least = {blocks}, most = {blocks} }}\n{cells}"
     )
 }
 
 /// Agents of hosts a, c and the router, which send, and of b, which serves so many at once.
-fn agents(net: &Net, tool: &Tool, at_once: &str) -> [Agent; 4] {
+pub fn agents(net: &Net, tool: &Tool, at_once: &str) -> [Agent; 4] {
     let secret = secret(tool);
     let sender = |place| Agent::start(place, tool, &secret);
     [sender(&net.a), sender(&net.c), sender(&net.router), Agent::start(&net.b, tool, &[&secret[..], &["--at-once", at_once]].concat())]
 }
 
-fn hosts() -> Vec<String> {
+pub fn hosts() -> Vec<String> {
     [("a", A), ("a2", C), ("a3", R), ("b", B)].into_iter().flat_map(|(name, at)| ["--host".to_owned(), format!("{name}={at}")]).collect()
 }
 
 /// Each machine has its own line, and what they say together is what the trial has.
 #[track_caller]
-fn assert_whole(record: &TrialRecord, measured: &Measured, many: Role) {
-    let hosts = record.cell.hosts(many) as usize;
+pub fn assert_whole(record: &TrialRecord, measured: &Measured, many: Role) {
+    let hosts = record.cell_as_run().hosts(many) as usize;
     let counts: Vec<_> = measured.peers.iter().map(|peer| *peer.counts().unwrap()).collect();
     assert_eq!(counts.len(), if hosts > 1 { hosts } else { 0 }, "{}", record.cell);
     if hosts == 1 {

@@ -10,6 +10,7 @@ pub mod clocks;
 pub mod commands;
 pub mod commands_faults;
 pub mod fleet;
+pub mod incast;
 pub mod killed;
 pub mod many;
 pub mod oneshot;
