@@ -5,13 +5,13 @@ use analysis::top::{Cpus, LEAST_PARTS, Recorded, RecordingsCompared, Series, Uni
 use model::recording::{RecordedWindow, Recording};
 use serde_json::json;
 
-use crate::clock;
 use crate::csv::{Field, Sheet};
 use crate::document::figure::{Figure, Panel, Trace};
 use crate::document::{Block, Document, Masthead, Rows, Section, Tone};
 use crate::number::{NOTHING, change, count, percent, time, whole};
 use crate::sinks::json;
 use crate::words::plural;
+use crate::{clock, origin};
 
 use super::rows::{short, tail};
 
@@ -26,8 +26,8 @@ const MOST_ROWS: usize = 20;
 const CSV_FORMAT: u32 = 1;
 /// Version of the JSON.
 const JSON_FORMAT: u32 = 1;
-const COLUMNS: [&str; 12] =
-    ["format", "run", "time_ms", "elapsed_ns", "cpus_online", "unit", "cpus", "call", "softirq", "messages", "bytes", "samples"];
+/// Columns after those of the recording.
+const COLUMNS: [&str; 10] = ["time_ms", "elapsed_ns", "cpus_online", "unit", "cpus", "call", "softirq", "messages", "bytes", "samples"];
 
 /// The page, and what a terminal shows.
 pub fn document(recorded: &Recorded, tool: &str) -> Document {
@@ -253,20 +253,21 @@ pub fn json(recorded: &Recorded) -> String {
 }
 
 /// The names of the columns of a table of windows, as a line.
-pub fn csv_head() -> String {
-    Sheet::new(COLUMNS).finish()
+pub fn csv_head(run: &Recording) -> String {
+    let origin = origin::of_recording(run).map(|(name, _)| name);
+    Sheet::new(["format"].into_iter().chain(origin).chain(COLUMNS)).finish()
 }
 
 /// Rows of one window: a row for each unit.
-pub fn csv_rows(run: &str, window: &RecordedWindow) -> String {
+pub fn csv_rows(run: &Recording, window: &RecordedWindow) -> String {
     let mut sheet = Sheet::of_rows();
+    let origin = origin::of_recording(run).map(|(_, fact)| Field::from(fact.as_str()));
+    let first: Vec<Field> = [Field::from(CSV_FORMAT)].into_iter().chain(origin).collect();
     let worth = window.period.get() as f64 / window.elapsed.get().max(1) as f64;
     for unit in &window.units {
         let counted = |count: u64| if window.has_messages { Field::from(count as f64) } else { Field::Empty };
         let cpus = |samples: u64| Field::from(samples as f64 * worth);
-        sheet.row(&[
-            Field::from(CSV_FORMAT),
-            Field::from(run),
+        sheet.row(first.iter().chain(&[
             Field::from(window.time_ms as f64),
             Field::from(window.elapsed.get() as f64),
             Field::from(window.cpus),
@@ -277,7 +278,7 @@ pub fn csv_rows(run: &str, window: &RecordedWindow) -> String {
             counted(unit.messages),
             counted(unit.bytes),
             Field::from(unit.samples() as f64),
-        ]);
+        ]));
     }
     sheet.finish()
 }

@@ -14,7 +14,7 @@ const UNITS: [(&str, f64); 5] = [("/nginx", 250.0), ("/redis", 120.0), ("/api", 
 
 /// Windows of 10 s whose samples scatter as counts do; the work of `/redis` costs `factor` times as much.
 fn made(windows: u64, factor: f64, seed: u64) -> Recorded {
-    let run = Recording { format: RECORDING_FORMAT, id: format!("{seed}"), started_ms: 0, tool: String::new(), host: String::new() };
+    let run = Recording { format: RECORDING_FORMAT, id: format!("{seed}"), ..Recording::default() };
     let mut recorded = Recorded::new(run);
     made_windows(0..windows, factor, seed).iter().for_each(|window| recorded.push(window));
     recorded
