@@ -249,14 +249,13 @@ pub fn compare(sides: &[Side], args: &CompareArgs, page: Option<&Path>) -> Resul
         true => output::write(&::report::json::pretty(&found))?,
         false => output::show(&document, args.verbose)?,
     }
-    let any = |outcome| found.units.iter().any(|unit| unit.outcome == outcome);
     match () {
         () if !args.trust_single_runs => {
             output::note("inconclusive: what differs may be the load and not the work; --trust-single-runs decides all the same");
             Ok(Exit::Inconclusive)
         }
-        () if any(UnitOutcome::More) => Ok(Exit::Against),
-        () if any(UnitOutcome::Open) => {
+        () if found.has(UnitOutcome::More) => Ok(Exit::Against),
+        () if found.has(UnitOutcome::Open) => {
             output::note("inconclusive: of some units neither a change beyond the threshold nor that there is none is shown");
             Ok(Exit::Inconclusive)
         }

@@ -106,7 +106,7 @@ fn two_recordings_are_compared_and_exported() -> Result<(), Skip> {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|unit| unit["outcome"] == "more")
+        .filter(|unit| unit["cpus"]["outcome"] == "more" && unit["message_ns"]["outcome"] == "more")
         .map(|unit| unit["name"].clone())
         .collect();
     assert_eq!(more, ["/unit-0"]);
