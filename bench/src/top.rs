@@ -1,5 +1,6 @@
 //! What `nettoll top` says of programs whose share of the network is known, and what it costs them.
 
+pub mod changes;
 mod rings;
 
 use std::net::UdpSocket;
@@ -46,6 +47,7 @@ pub fn measure(nettoll: &Path, slices: u32) -> anyhow::Result<Vec<Row>> {
     rows.extend(cost(slices)?);
     rows.push(own_cost(nettoll)?);
     rows.extend(rings::measure()?);
+    rows.extend(changes::measure(nettoll)?);
     Ok(rows)
 }
 
