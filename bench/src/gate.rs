@@ -116,7 +116,7 @@ fn changes(runs: &[Run]) -> Vec<f64> {
 }
 
 /// Time of an instruction of a filter, in ns.
-fn pace() -> anyhow::Result<f64> {
+pub fn pace() -> anyhow::Result<f64> {
     // A filter stays with its thread.
     let measured = std::thread::spawn(|| calibrate(Injection::Filter(SAMPLE))).join();
     let cost = measured.ok().context("the calibration ended early")?.context("measure a filter of system calls")?;

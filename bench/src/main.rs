@@ -139,6 +139,14 @@ enum Process {
         /// Its time, in ms
         length: u64,
     },
+    /// A sender of bursts whose messages become dearer
+    #[command(name = "__bursts", hide = true)]
+    Bursts {
+        /// Datagrams of a burst
+        each: u32,
+        /// What they cost more, as a share
+        added: f64,
+    },
     /// Another program, each of whose sending calls is slowed by a filter
     #[command(name = "__slow", hide = true)]
     Slow {
@@ -170,6 +178,7 @@ fn main() -> anyhow::Result<()> {
         Some(Process::Flood { agent }) => siege::run_flood(*agent),
         Some(Process::Truth { spin, length }) => top::run_truth(Nanos::new(*spin), Duration::from_millis(*length)),
         Some(Process::Take { port, length }) => top::run_take(*port, Duration::from_millis(*length)),
+        Some(Process::Bursts { each, added }) => top::changes::run_bursts(*each, *added),
         Some(Process::Give { port, rate, length }) => top::run_give(*port, *rate, Duration::from_millis(*length)),
         Some(Process::Slow { instructions, command }) => gate::run_slowed(*instructions, command),
         Some(Process::Ppid { kind, count }) => loop_cost::run_ours(*kind, *count),

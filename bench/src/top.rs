@@ -1,5 +1,6 @@
 //! What `nettoll top` says of programs whose share of the network is known, and what it costs them.
 
+pub mod changes;
 mod rings;
 
 use std::io::{BufRead, BufReader};
@@ -48,6 +49,7 @@ pub fn measure(nettoll: &Path, slices: u32) -> anyhow::Result<Vec<Row>> {
     rows.push(own_cost(nettoll)?);
     rows.push(softirqs(nettoll, slices as usize / 40)?);
     rows.extend(rings::measure()?);
+    rows.extend(changes::measure(nettoll)?);
     Ok(rows)
 }
 

@@ -61,7 +61,7 @@ pub fn attached(bytes: &[u8]) {
         }
     }
     if let Some(window) = parse_recorded(bytes, &mut Names::default()) {
-        let head = Recording { format: RECORDING_FORMAT, id: String::new(), started_ms: 0, tool: String::new(), host: String::new() };
+        let head = Recording { format: RECORDING_FORMAT, ..Recording::default() };
         let mut recorded = Recorded::new(head);
         recorded.push(&window);
         assert_eq!(recorded.windows() as u64 + recorded.damaged, 1);

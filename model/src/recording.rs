@@ -10,7 +10,7 @@ use crate::quantity::Nanos;
 pub const RECORDING_FORMAT: u32 = 1;
 
 /// A recording: `top.json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     /// Version; a reader refuses one it does not know.
     pub format: u32,
@@ -22,6 +22,15 @@ pub struct Recording {
     pub tool: String,
     /// The machine's name; empty where it could not be read.
     pub host: String,
+    /// Its kernel release; empty in recordings of older versions, as are the next two.
+    #[serde(default)]
+    pub kernel: String,
+    /// Its CPU model.
+    #[serde(default)]
+    pub cpu_model: String,
+    /// Its hardware in words.
+    #[serde(default)]
+    pub machine: String,
 }
 
 /// One window. Samples are counts; times `period`, they are CPU time.

@@ -16,7 +16,9 @@ mod window;
 
 pub use advice::{Chance, UnitAdvice, advice};
 pub use counters::{Counters, SampleCounters, UnitCounters, WorkContext};
-pub use recorded::{LEAST_PARTS, MOST_PARTS, Recorded, RecordingsCompared, Series, UnitChange, UnitOutcome, UnitStep, UnitToll, recorded};
+pub use recorded::{
+    LEAST_PARTS, MOST_PARTS, Recorded, RecordingsCompared, Series, Shift, UnitChange, UnitOutcome, UnitStep, UnitToll, recorded,
+};
 pub use snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 pub use window::{Machine, STRETCHES};
 

@@ -8,10 +8,12 @@ use model::order::{Gather, Order};
 use model::recording::{MOST_RECORDED, OTHERS, RecordedUnit, RecordedWindow, Recording};
 use serde::Serialize;
 use stats::change::{Change, changes};
-use stats::holm::holm;
-use stats::welch::Welch;
 
 use super::snapshot::{Cpus, Row, Snapshot};
+
+mod compared;
+
+pub use compared::{RecordingsCompared, Shift, UnitChange, UnitOutcome};
 
 /// The most parts of a recording.
 pub const MOST_PARTS: usize = 96;
@@ -394,100 +396,6 @@ fn cpus(toll: &Toll, elapsed: f64) -> Cpus {
     let chance = if toll.samples > 0.0 { Z / toll.samples.sqrt() * mean } else { 0.0 };
     let half = chance + toll.shared / 2.0 / elapsed;
     Cpus { cpus: mean, low: (mean - half).max(0.0), high: mean + half }
-}
-
-/// Two recordings, unit by unit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RecordingsCompared {
-    /// Names of the runs.
-    pub runs: [String; 2],
-    /// The share beyond which a change counts.
-    pub threshold: f64,
-    /// Units, the largest change first.
-    pub units: Vec<UnitChange>,
-}
-
-/// A unit in two recordings.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct UnitChange {
-    /// Its name.
-    pub name: String,
-    /// Mean CPUs in each.
-    pub cpus: [f64; 2],
-    /// The difference of these, with its 95 % interval.
-    pub difference: [f64; 3],
-    /// p-value over all units (Holm).
-    pub p: f64,
-    /// CPU time of a message in each, in ns, where both have it.
-    pub message_ns: Option<[f64; 2]>,
-    /// What follows.
-    pub outcome: UnitOutcome,
-}
-
-/// What is shown of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnitOutcome {
-    /// More CPU time, beyond the threshold.
-    More,
-    /// Less, likewise.
-    Less,
-    /// The whole interval lies within the threshold.
-    Equivalent,
-    /// None of these.
-    Open,
-}
-
-impl RecordingsCompared {
-    /// Compares the second with the first; `None` where one is too short.
-    ///
-    /// Each is cut into at most 24 parts, so that one part says little of the next (batch means: Law and Kelton 1979); the
-    /// means of parts are compared by Welch's t, and all units by Holm's correction.
-    pub fn of(first: &Recorded, second: &Recorded, threshold: f64) -> Option<Self> {
-        let sides = [first, second].map(Recorded::batches);
-        if sides.iter().any(|batches| batches.len() < LEAST_BATCHES) {
-            return None;
-        }
-        let mut tolls =
-            [first, second].map(|side| side.units().1.into_iter().map(|unit| (unit.name.clone(), unit)).collect::<HashMap<_, _>>());
-        let names: Vec<String> = {
-            let mut names: Vec<String> = tolls.iter().flat_map(|side| side.keys().cloned()).collect();
-            names.order();
-            names.dedup();
-            names
-        };
-        let values = |side: usize, name: &String| -> Vec<f64> {
-            let place = [first, second][side].places.get(name);
-            let time = |part: &Part| place.and_then(|unit| part.units.get(unit)).map_or(0.0, Toll::time);
-            sides[side].iter().map(|part| time(part) / part.elapsed).collect()
-        };
-        let shifts: Vec<(String, Welch)> =
-            names.into_iter().filter_map(|name| Some((name.clone(), Welch::new(&values(0, &name), &values(1, &name))?))).collect();
-        let adjusted = holm(&shifts.iter().map(|(_, shift)| shift.p(0.0)).collect::<Vec<_>>());
-        let mut units: Vec<UnitChange> = Vec::with_capacity(shifts.len());
-        for ((name, shift), p) in shifts.into_iter().zip(adjusted) {
-            let [a, b] = [0, 1].map(|side| tolls[side].remove(&name));
-            let cpus = [&a, &b].map(|unit| unit.as_ref().map_or(0.0, |unit| unit.all.cpus));
-            let reach = shift.reach(0.95);
-            let difference = [shift.value(), shift.value() - reach, shift.value() + reach];
-            let least = threshold * cpus[0].max(f64::MIN_POSITIVE);
-            let outcome = match () {
-                () if p <= FALSE_ALARMS && difference[0] > least => UnitOutcome::More,
-                () if p <= FALSE_ALARMS && difference[0] < -least => UnitOutcome::Less,
-                () if difference[1] > -least && difference[2] < least => UnitOutcome::Equivalent,
-                () => UnitOutcome::Open,
-            };
-            let message_ns = a.and_then(|unit| unit.message_ns).zip(b.and_then(|unit| unit.message_ns)).map(|(a, b)| [a, b]);
-            units.push(UnitChange { name, cpus, difference, p, message_ns, outcome });
-        }
-        units.order_by(|a, b| b.difference[0].abs().total_cmp(&a.difference[0].abs()).then_with(|| a.name.cmp(&b.name)));
-        Some(Self { runs: [&first.run.id, &second.run.id].map(Clone::clone), threshold, units })
-    }
-
-    /// Units whose change counts.
-    pub fn changed(&self) -> impl Iterator<Item = &UnitChange> {
-        self.units.iter().filter(|unit| matches!(unit.outcome, UnitOutcome::More | UnitOutcome::Less))
-    }
 }
 
 #[cfg(test)]

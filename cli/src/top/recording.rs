@@ -5,6 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::top::recording as pages;
 use analysis::top::{Machine, Recorded, RecordingsCompared, STRETCHES, UnitOutcome, recorded};
+use lab::host::facts::of_this_machine;
+use model::host::hardware;
 use model::order::Order;
 use model::recording::{RECORDING_FORMAT, Recording};
 use model::{Bytes, Nanos};
@@ -42,7 +44,17 @@ pub fn check(args: &TopArgs) -> Result<(), Failure> {
 /// When the system refuses.
 pub fn create(args: &RecordArgs) -> Result<RecordingDirectory, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let head = Recording { format: RECORDING_FORMAT, id: String::new(), started_ms, tool: version::SHORT.to_owned(), host: host() };
+    let facts = of_this_machine();
+    let head = Recording {
+        format: RECORDING_FORMAT,
+        id: String::new(),
+        started_ms,
+        tool: version::SHORT.to_owned(),
+        host: host(),
+        machine: hardware(std::slice::from_ref(&facts)),
+        kernel: facts.kernel,
+        cpu_model: facts.cpu_model,
+    };
     let limits = Limits { time_ms: args.keep.get() / 1_000_000, bytes: args.keep_bytes.get() };
     let directory = RecordingDirectory::create(&args.runs.directory, &head, limits)?;
     output::note(&format!("recording to {}", directory.path().display()));
@@ -143,11 +155,11 @@ pub fn line(path: &Path, room: &mut u64) -> String {
 pub fn export(path: &Path, first: bool) -> Result<(), Failure> {
     let run = store::read_recording(path)?;
     if first {
-        output::write(&pages::csv_head())?;
+        output::write(&pages::csv_head(&run))?;
     }
     let mut written = Ok(());
     store::read_recorded(path, |window| {
-        let rows = pages::csv_rows(&run.id, &window);
+        let rows = pages::csv_rows(&run, &window);
         if written.is_ok() && !rows.is_empty() {
             written = output::write(&rows);
         }
@@ -237,14 +249,13 @@ pub fn compare(sides: &[Side], args: &CompareArgs, page: Option<&Path>) -> Resul
         true => output::write(&::report::json::pretty(&found))?,
         false => output::show(&document, args.verbose)?,
     }
-    let any = |outcome| found.units.iter().any(|unit| unit.outcome == outcome);
     match () {
         () if !args.trust_single_runs => {
             output::note("inconclusive: what differs may be the load and not the work; --trust-single-runs decides all the same");
             Ok(Exit::Inconclusive)
         }
-        () if any(UnitOutcome::More) => Ok(Exit::Against),
-        () if any(UnitOutcome::Open) => {
+        () if found.has(UnitOutcome::More) => Ok(Exit::Against),
+        () if found.has(UnitOutcome::Open) => {
             output::note("inconclusive: of some units neither a change beyond the threshold nor that there is none is shown");
             Ok(Exit::Inconclusive)
         }

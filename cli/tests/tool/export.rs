@@ -12,6 +12,7 @@ use crate::stored_runs::{copy, data};
 use crate::support::python::{Form, python};
 use crate::support::tool::Tool;
 use crate::support::{Skip, go, need_programs};
+use crate::top::recordings;
 
 crate::claims!(
     cells_of_many_runs_stand_below_one_line_of_names,
@@ -22,6 +23,7 @@ crate::claims!(
     views_are_of_the_directory_that_is_given,
     a_run_that_cannot_be_read_is_left_out_or_refused,
     duckdb_and_pandas_get_the_figures_of_the_report,
+    duckdb_pandas_and_polars_get_the_figures_of_recordings,
     r_gets_the_figures_of_the_report,
     data_table_gets_the_figures_of_the_report,
 );
@@ -34,9 +36,9 @@ fn with_runs() -> Tool {
     tool
 }
 
-type Row = BTreeMap<String, String>;
+pub type Row = BTreeMap<String, String>;
 
-fn rows(text: &str) -> Vec<Row> {
+pub fn rows(text: &str) -> Vec<Row> {
     let mut table = csv::Reader::from_reader(text.as_bytes());
     let names: Vec<String> = table.headers().unwrap().iter().map(str::to_owned).collect();
     table.records().map(|record| names.iter().cloned().zip(record.unwrap().iter().map(str::to_owned)).collect()).collect()
@@ -210,14 +212,19 @@ fn shown(language: &str) -> Vec<String> {
     blocks.filter(|block| block.contains("trials")).collect()
 }
 
+/// Readers of tables.
+const READERS: [&str; 3] = ["duckdb==1.4.5", "pandas==2.3.3", "polars==2.1.0"];
+
+fn run_python(python: &Path, tool: &Tool, script: &str) {
+    let output = Command::new(python).args(["-c", script]).current_dir(tool.path()).output().unwrap();
+    assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
 fn duckdb_and_pandas_get_the_figures_of_the_report() -> Result<(), Skip> {
-    let python = python("export", Form::Wheel, &["duckdb==1.4.5", "pandas==2.3.3", "polars"])?;
+    let python = python("export", Form::Wheel, &READERS)?;
     let tool = with_runs();
     tool.script(&[], "$NETTOLL export --sql > trials.sql; $NETTOLL export --trials > trials.csv; $NETTOLL export --csv > cells.csv").done();
-    let run = |script: &str| {
-        let output = Command::new(&python).args(["-c", script]).current_dir(tool.path()).output().unwrap();
-        assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
-    };
+    let run = |script: &str| run_python(&python, &tool, script);
     // Views of the stored lines, tables of the trials, and nettoll's own table of cells.
     run("
 import duckdb, pandas
@@ -256,6 +263,41 @@ assert duckdb.sql(\"SELECT count(*) FROM 'cells.csv' WHERE kernel IS NULL OR cpu
         run(&format!("{block}\nassert len(trials) > 90"));
     }
     assert!(tool.path().join("trials.parquet").is_file());
+    Ok(())
+}
+
+fn duckdb_pandas_and_polars_get_the_figures_of_recordings() -> Result<(), Skip> {
+    let python = python("export", Form::Wheel, &READERS)?;
+    let tool = with_runs();
+    tool.script(&[], "$NETTOLL export --csv > cells.csv").done();
+    let [before, after] = [1, 2].map(|factor| recordings::record(&tool, factor));
+    tool.write("windows.csv", &tool.run(&["export", &before, &after]).done().stdout);
+    tool.write("before.json", &tool.run(&["report", &before, "-J"]).done().stdout);
+    run_python(
+        &python,
+        &tool,
+        "
+import duckdb, json, pandas, polars
+names = lambda file: [column[0] for column in duckdb.sql(f\"DESCRIBE SELECT * FROM '{file}'\").fetchall()]
+facts = ['format', 'run', 'started', 'nettoll', 'kernel', 'cpu', 'machine']
+assert names('windows.csv')[:7] == names('cells.csv')[:7] == facts
+report = json.load(open('before.json'))
+run = report['run']
+expected = (run['id'], run['tool'], run['kernel'], run['cpu_model'], run['machine'])
+assert all(expected), expected
+found = duckdb.sql(\"SELECT DISTINCT run, nettoll, kernel, cpu, machine, epoch(started) FROM 'windows.csv' ORDER BY run\").fetchall()
+assert len(found) == 2 and found[0][:5] == expected and found[0][5] == run['started_ms'] // 1000, (found, expected)
+pandas_table, polars_table = pandas.read_csv('windows.csv'), polars.read_csv('windows.csv')
+assert len(pandas_table) == len(polars_table) == 360 and not pandas_table.isna().any(axis=None)
+for unit in report['units']:
+    one = {'run': run['id'], 'unit': unit['name']}
+    duck = duckdb.execute(\"SELECT avg(cpus), sum(messages) / sum(elapsed_ns) * 1e9 FROM 'windows.csv' WHERE run = $run AND unit = $unit\", one).fetchone()
+    rows = pandas_table[(pandas_table['run'] == one['run']) & (pandas_table['unit'] == one['unit'])]
+    mean = polars_table.filter(run=one['run'], unit=one['unit'])['cpus'].mean()
+    for value, own in [(duck[0], unit['cpus']), (duck[1], unit['messages']), (rows['cpus'].mean(), unit['cpus']), (mean, unit['cpus'])]:
+        assert abs(value / own - 1) < 1e-9, (unit, value)
+",
+    );
     Ok(())
 }
 

@@ -18,6 +18,7 @@ crate::claims!(
     a_gate_makes_its_baseline_and_compares_with_it,
     a_slower_version_fails_the_workflow_of_its_pull_request,
     an_equal_version_and_two_settings_are_not_worse,
+    two_builds_of_a_library_behind_one_endpoint_are_gated,
     a_baseline_of_the_default_branch_is_what_pull_requests_are_compared_with,
     actionlint_finds_nothing,
     files_of_both_forges_fit_the_schemas_of_the_forges,
@@ -212,6 +213,62 @@ fn an_equal_version_and_two_settings_are_not_worse() -> Result<(), Skip> {
     builds.env("BUILD", "ln -sf \"$(command -v nettoll)\" nettoll").env("ARM", "tool={}/nettoll").env("BASE", "HEAD^");
     let builds = Answer::from(builds.output().unwrap());
     assert!(matches!(builds.code, Some(0 | 4)), "{builds:?}");
+    Ok(())
+}
+
+/// A library that works on every message, so many times.
+const LIBRARY: &str = "#include <stddef.h>
+void seal(unsigned char *message, size_t size) {
+    unsigned sum = 0;
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t place = 1; place < size; place++) sum = sum * 31 + message[place];
+    message[0] = sum;
+}
+";
+/// The endpoint finds the library of its own tree.
+const MAKEFILE: &str = "endpoint: endpoint.c libseal.so
+\tcc -O2 -o endpoint endpoint.c -L. -lseal -Wl,-rpath,'$$ORIGIN'
+libseal.so: seal.c
+\tcc -O2 -shared -fPIC -o libseal.so seal.c
+";
+
+fn two_builds_of_a_library_behind_one_endpoint_are_gated() -> Result<(), Skip> {
+    need_programs(&["bash", "git", "make", "cc"])?;
+    let (tool, path) = installed();
+    let place = repository(&tool);
+    let endpoint = fs::read_to_string(place.join("endpoint.c")).unwrap();
+    let calls = endpoint.replace("for (volatile int n = 0; n < SPINS; n++);", "seal((unsigned char *)message, size);");
+    assert_ne!(calls, endpoint);
+    fs::write(place.join("endpoint.c"), format!("#include <stddef.h>\nvoid seal(unsigned char *, size_t);\n{calls}")).unwrap();
+    fs::write(place.join("Makefile"), MAKEFILE).unwrap();
+    fs::write(place.join(".gitignore"), "endpoint\nlibseal.so\nnettoll-gate\n").unwrap();
+    git(&place, &["init", "-q"]);
+    let release = |rounds: u32, note: &str| {
+        fs::write(place.join("seal.c"), LIBRARY.replace("ROUNDS", &rounds.to_string()) + note).unwrap();
+        git(&place, &["add", "-A"]);
+        git(&place, &["commit", "-q", "-m", "a version of the library"]);
+    };
+    release(400, "");
+    for (rounds, note, codes) in [(800, "", &[3][..]), (800, "int version(void) { return 2; }\n", &[0, 4])] {
+        release(rounds, note);
+        let mut gate = tool.other(&place.join("packaging/ci/gate-arms.sh"));
+        gate.args(["size", "--test", "UDP_STREAM", "--size", "64", "--receive", "recv", "-t", "8s"]).current_dir(&place);
+        gate.env("PATH", &path).env("BASE", "HEAD^").env("THRESHOLD", "20%").env("ARM", "api=exec:{}/endpoint");
+        // The sender alone has the library.
+        gate.env("GATE", "sender-cpu").env("BUILD", "make -s && cksum endpoint libseal.so");
+        let answer = Answer::from(gate.output().unwrap());
+        // Both endpoints are one program; the libraries are two.
+        let sums = |file: &str| {
+            let lines = answer.stderr.lines().filter(|line| line.ends_with(file));
+            lines.map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>()
+        };
+        let (endpoints, libraries) = (sums(" endpoint"), sums(" libseal.so"));
+        assert!(endpoints.len() == 2 && endpoints[0] == endpoints[1], "{answer:?}");
+        assert!(libraries.len() == 2 && libraries[0] != libraries[1], "{answer:?}");
+        assert!(answer.code.is_some_and(|code| codes.contains(&code)), "{answer:?}");
+        let run = fs::read_dir(place.join("nettoll-gate/runs")).unwrap().next().unwrap().unwrap().path();
+        assert!(Stored::at(run).run().plan.woven);
+    }
     Ok(())
 }
 

@@ -240,7 +240,7 @@ for path, parse in zip(sys.argv[1:], [openmetrics, prometheus]):
 
 fn public_parsers_read_counters_that_add_up() -> Result<(), Skip> {
     need_programs(&["python3"])?;
-    let parsers = python_with("prometheus", Form::Wheel, &["prometheus_client"])?;
+    let parsers = python_with("prometheus", Form::Wheel, &["prometheus_client==0.26.0"])?;
     let _load = Load(python(GIVE, "9").spawn().unwrap());
     let tool = Tool::new();
     let (mut top, address) = offering(&tool, &["--textfile", "nettoll.prom", "-t", "14s"]);

@@ -7,22 +7,18 @@ use model::check::{self, Area, Check, Need};
 
 use super::answer::{Subject, read, said};
 use crate::host::cpu::Topology;
-use crate::host::facts::gather;
-use crate::host::namespace::{Isolation, enter};
+use crate::host::facts::of_this_machine;
 
 pub(super) fn checks() -> Vec<Check> {
     let subject = |name, need| Subject { area: Area::Cpu, name, need };
     let mut checks = vec![two_cpus(subject("CPU for each end", Need::Useful)), threads(subject("SMT", Need::Useful))];
-    // Nothing is entered, so nothing can be refused.
-    if let Ok(here) = enter(Isolation::None) {
-        let facts = gather("here", &here, "lo", &[]);
-        let machine = match facts.virtualisation.as_str() {
-            "" => "bare metal, as far as the kernel says".to_owned(),
-            under => format!("under {under}, which may take CPU time away: trials say how much"),
-        };
-        checks.push(subject(check::MACHINE, Need::Useful).present(format!("{}, {machine}", facts.cpu_model)));
-        checks.push(governor(subject(check::GOVERNOR, Need::Useful), &facts.governor));
-    }
+    let facts = of_this_machine();
+    let machine = match facts.virtualisation.as_str() {
+        "" => "bare metal, as far as the kernel says".to_owned(),
+        under => format!("under {under}, which may take CPU time away: trials say how much"),
+    };
+    checks.push(subject(check::MACHINE, Need::Useful).present(format!("{}, {machine}", facts.cpu_model)));
+    checks.push(governor(subject(check::GOVERNOR, Need::Useful), &facts.governor));
     checks
 }
 

@@ -1,17 +1,17 @@
 //! A recording of `nettoll top`: as a page over time, as JSON and CSV, and next to another one.
 
 use analysis::answer::notation::digits;
-use analysis::top::{Cpus, LEAST_PARTS, Recorded, RecordingsCompared, Series, UnitChange, UnitOutcome, UnitToll};
+use analysis::top::{Cpus, LEAST_PARTS, Recorded, RecordingsCompared, Series, Shift, UnitChange, UnitOutcome, UnitToll};
 use model::recording::{RecordedWindow, Recording};
 use serde_json::json;
 
-use crate::clock;
 use crate::csv::{Field, Sheet};
 use crate::document::figure::{Figure, Panel, Trace};
 use crate::document::{Block, Document, Masthead, Rows, Section, Tone};
 use crate::number::{NOTHING, change, count, percent, time, whole};
 use crate::sinks::json;
 use crate::words::plural;
+use crate::{clock, origin};
 
 use super::rows::{short, tail};
 
@@ -26,8 +26,8 @@ const MOST_ROWS: usize = 20;
 const CSV_FORMAT: u32 = 1;
 /// Version of the JSON.
 const JSON_FORMAT: u32 = 1;
-const COLUMNS: [&str; 12] =
-    ["format", "run", "time_ms", "elapsed_ns", "cpus_online", "unit", "cpus", "call", "softirq", "messages", "bytes", "samples"];
+/// Columns after those of the recording.
+const COLUMNS: [&str; 10] = ["time_ms", "elapsed_ns", "cpus_online", "unit", "cpus", "call", "softirq", "messages", "bytes", "samples"];
 
 /// The page, and what a terminal shows.
 pub fn document(recorded: &Recorded, tool: &str) -> Document {
@@ -253,20 +253,21 @@ pub fn json(recorded: &Recorded) -> String {
 }
 
 /// The names of the columns of a table of windows, as a line.
-pub fn csv_head() -> String {
-    Sheet::new(COLUMNS).finish()
+pub fn csv_head(run: &Recording) -> String {
+    let origin = origin::of_recording(run).map(|(name, _)| name);
+    Sheet::new(["format"].into_iter().chain(origin).chain(COLUMNS)).finish()
 }
 
 /// Rows of one window: a row for each unit.
-pub fn csv_rows(run: &str, window: &RecordedWindow) -> String {
+pub fn csv_rows(run: &Recording, window: &RecordedWindow) -> String {
     let mut sheet = Sheet::of_rows();
+    let origin = origin::of_recording(run).map(|(_, fact)| Field::from(fact.as_str()));
+    let first: Vec<Field> = [Field::from(CSV_FORMAT)].into_iter().chain(origin).collect();
     let worth = window.period.get() as f64 / window.elapsed.get().max(1) as f64;
     for unit in &window.units {
         let counted = |count: u64| if window.has_messages { Field::from(count as f64) } else { Field::Empty };
         let cpus = |samples: u64| Field::from(samples as f64 * worth);
-        sheet.row(&[
-            Field::from(CSV_FORMAT),
-            Field::from(run),
+        sheet.row(first.iter().chain(&[
             Field::from(window.time_ms as f64),
             Field::from(window.elapsed.get() as f64),
             Field::from(window.cpus),
@@ -277,7 +278,7 @@ pub fn csv_rows(run: &str, window: &RecordedWindow) -> String {
             counted(unit.messages),
             counted(unit.bytes),
             Field::from(unit.samples() as f64),
-        ]);
+        ]));
     }
     sheet.finish()
 }
@@ -288,33 +289,32 @@ pub fn compared(compared: &RecordingsCompared, tool: &str) -> Document {
     let least = percent(compared.threshold);
     let mut blocks: Vec<Block> = compared.changed().map(conclusion).collect();
     if blocks.is_empty() {
-        let equal = compared.units.iter().filter(|unit| unit.outcome == UnitOutcome::Equivalent).count();
+        let equal = compared.units.iter().filter(|unit| is_equivalent(unit)).count();
         let words =
             format!("No change beyond {least} is shown of {} units; {equal} are equivalent to within {least}.", compared.units.len());
         blocks.push(Block::Conclusion(Tone::Open, words));
     }
-    let outcome = |unit: &UnitChange| match unit.outcome {
-        UnitOutcome::More => "more",
-        UnitOutcome::Less => "less",
-        UnitOutcome::Equivalent => "equivalent",
-        UnitOutcome::Open => "",
+    let message = |unit: &UnitChange| {
+        let Some(Shift { means: [before, after], .. }) = &unit.message_ns else { return NOTHING.to_owned() };
+        format!("{} → {}", time(*before), time(*after))
     };
-    let message = |unit: &UnitChange| unit.message_ns.map_or_else(|| NOTHING.to_owned(), |[a, b]| format!("{} → {}", time(a), time(b)));
+    let of_message =
+        |unit: &UnitChange| unit.message_ns.as_ref().filter(|shift| shift.means[0] > 0.0).map_or_else(|| NOTHING.to_owned(), difference);
     let names = short(compared.units.iter().map(|unit| unit.name.as_str()));
     let shown = &compared.units[..compared.units.len().min(MOST_ROWS)];
     let table = Rows::of(shown)
         .words("unit", |unit| names.get(unit.name.as_str()).copied().unwrap_or_default().to_owned())
-        .figures("change", difference)
-        .figures("CPUs before", |unit| digits(unit.cpus[0]))
-        .figures("after", |unit| digits(unit.cpus[1]))
+        .figures("CPUs", |unit| format!("{} → {}", digits(unit.cpus.means[0]), digits(unit.cpus.means[1])))
+        .figures("change", |unit| difference(&unit.cpus))
         .figures("per message", message)
+        .figures("its change", of_message)
         .words("", outcome)
         .table()
-        .labelled("Units", "CPU time of the network by unit, in both, with 95 % intervals of the change");
+        .labelled("Units", "CPU time of the network by unit, and that of a message, in both, with 95 % intervals of the change");
     blocks.push(table.into());
     blocks.push(Block::usual([Block::Aside(
         "Means of at most 24 stretches of each recording, by Welch's t, with Holm's correction over all units: two recordings of the \
-         same load name a unit in one of 100 comparisons."
+         same load name a unit in one of 100 comparisons. CPU time follows the load; that of a message does not."
             .into(),
     )]));
     Document {
@@ -325,10 +325,29 @@ pub fn compared(compared: &RecordingsCompared, tool: &str) -> Document {
     }
 }
 
+fn is_equivalent(unit: &UnitChange) -> bool {
+    unit.shifts().all(|shift| shift.outcome == UnitOutcome::Equivalent)
+}
+
+/// What is shown of a unit and of its messages.
+fn outcome(unit: &UnitChange) -> String {
+    let words = |shift: &Shift, [more, less]: [&'static str; 2]| match shift.outcome {
+        UnitOutcome::More => Some(more),
+        UnitOutcome::Less => Some(less),
+        UnitOutcome::Equivalent | UnitOutcome::Open => None,
+    };
+    let of_message = unit.message_ns.as_ref().and_then(|shift| words(shift, ["dearer", "cheaper"]));
+    let changes: Vec<&str> = words(&unit.cpus, ["more", "less"]).into_iter().chain(of_message).collect();
+    match () {
+        () if is_equivalent(unit) => "equivalent".to_owned(),
+        () => changes.join(", "),
+    }
+}
+
 /// The change as a share of what was before, with its interval; in CPUs where there was nothing.
-fn difference(unit: &UnitChange) -> String {
-    let [value, low, high] = unit.difference;
-    let before = unit.cpus[0];
+fn difference(shift: &Shift) -> String {
+    let [value, low, high] = shift.difference;
+    let before = shift.means[0];
     if before > 0.0 {
         let [value, low, high] = [value, low, high].map(|cpus| change(cpus / before));
         format!("{value} ({low} to {high})")
@@ -338,10 +357,13 @@ fn difference(unit: &UnitChange) -> String {
 }
 
 fn conclusion(unit: &UnitChange) -> Block {
-    let [before, after] = unit.cpus;
-    let share = if before > 0.0 { format!(" ({})", change((after - before) / before)) } else { String::new() };
-    let message = unit.message_ns.map_or_else(String::new, |[a, b]| format!("; a message costs {} and {}", time(a), time(b)));
-    let tone = if unit.outcome == UnitOutcome::More { Tone::Bad } else { Tone::Good };
+    let share = |[before, after]: [f64; 2]| if before > 0.0 { format!(" ({})", change((after - before) / before)) } else { String::new() };
+    let [before, after] = unit.cpus.means;
+    let message = unit.message_ns.map_or_else(String::new, |Shift { means, .. }| {
+        format!("; a message costs {} and {}{}", time(means[0]), time(means[1]), share(means))
+    });
+    let tone = if unit.shifts().any(|shift| shift.outcome == UnitOutcome::More) { Tone::Bad } else { Tone::Good };
+    let share = share(unit.cpus.means);
     Block::Conclusion(tone, format!("{}: {} and {} CPUs{share}{message}.", unit.name, digits(before), digits(after)))
 }
 

@@ -15,7 +15,7 @@ const HOUR_MS: u64 = 3_600_000;
 const DAY: Limits = Limits { time_ms: 24 * HOUR_MS, bytes: 100 << 20 };
 
 fn head() -> Recording {
-    Recording { format: RECORDING_FORMAT, id: String::new(), started_ms: 1, tool: "0".to_owned(), host: "h".to_owned() }
+    Recording { format: RECORDING_FORMAT, started_ms: 1, tool: "0".to_owned(), host: "h".to_owned(), ..Recording::default() }
 }
 
 /// A window of a busy machine.

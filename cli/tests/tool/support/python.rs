@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use super::Skip;
 
@@ -17,6 +18,9 @@ pub enum Form {
 /// A Python with these packages, installed below the target directory once, in a place of
 /// this name.
 pub fn python(place: &str, form: Form, packages: &[&str]) -> Result<PathBuf, Skip> {
+    // Claims that have a place in common run at the same time.
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(place);
     let python = home.join("bin/python");
     let names = packages.iter().map(|package| package.split('=').next().unwrap()).collect::<Vec<_>>().join(", ");

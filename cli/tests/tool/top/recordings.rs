@@ -8,6 +8,7 @@ use serde_json::Value;
 use store::{Limits, RecordingDirectory};
 
 use super::{GIVE, Load, number, python};
+use crate::export::rows;
 use crate::support::tool::Tool;
 use crate::support::{Skip, need_programs};
 
@@ -32,6 +33,7 @@ fn a_recording_is_stored_and_reported() -> Result<(), Skip> {
     assert_eq!((&found["windows"], &found["damaged"]), (&1.into(), &0.into()), "{found}");
     let sum: f64 = found["units"].as_array().unwrap().iter().map(|unit| number(&unit["cpus"])).sum();
     assert!(sum > 0.0 && (sum - number(&found["network"]["cpus"])).abs() < 1e-6, "{found}");
+    every_row_says_where_it_was_measured(&tool, &found["run"]);
     tool.run(&["show"]).done().says("Recordings of top");
     tool.run(&["report", "latest", "--markdown"]).refused(2, &["recording of top"]);
     tool.run(&["top", "--keep", "1h"]).refused(2, &["--record"]);
@@ -41,15 +43,33 @@ fn a_recording_is_stored_and_reported() -> Result<(), Skip> {
     Ok(())
 }
 
+/// Rows of a recording have the facts that rows of a run have: those of this machine.
+fn every_row_says_where_it_was_measured(tool: &Tool, run: &Value) {
+    let id = run["id"].as_str().unwrap();
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap().trim().to_owned();
+    let rows = rows(&tool.run(&["export", "latest"]).done().stdout);
+    assert!(!rows.is_empty());
+    for row in &rows {
+        assert_eq!((row["run"].as_str(), &row["kernel"]), (id, &kernel), "{row:?}");
+        assert_eq!(row["started"], format!("{} {}", &id[..10], id[11..19].replace('-', ":")), "{row:?}");
+        assert_eq!((&*row["nettoll"], &row["nettoll"][..5]), (run["tool"].as_str().unwrap(), env!("CARGO_PKG_VERSION")), "{row:?}");
+        assert!(!row["cpu"].is_empty() && row["machine"].contains(&format!(" x {} (", row["cpu"])), "{row:?}");
+    }
+}
+
 /// A recording of ten minutes, whose first unit costs `factor` times as much. Returns its name.
-fn record(tool: &Tool, factor: u64) -> String {
+pub fn record(tool: &Tool, factor: u64) -> String {
     record_at(tool, factor, 0, "")
 }
 
 /// One that starts so many minutes later, on a host.
 fn record_at(tool: &Tool, factor: u64, minutes: u64, host: &str) -> String {
     let started_ms = 1_795_292_045_999 + minutes * 60_000;
-    let head = Recording { format: RECORDING_FORMAT, id: String::new(), started_ms, tool: "0".to_owned(), host: host.to_owned() };
+    let host = host.to_owned();
+    let [tool_version, kernel, cpu_model, machine] =
+        ["0.1.0", "6.12.1", "A CPU, of a vendor", "2 x A CPU, of a vendor (x86_64), 4 GiB, kvm"].map(str::to_owned);
+    let id = String::new();
+    let head = Recording { format: RECORDING_FORMAT, id, started_ms, tool: tool_version, host, kernel, cpu_model, machine };
     let limits = Limits { time_ms: u64::MAX, bytes: u64::MAX };
     let mut directory = RecordingDirectory::create(&tool.path().join("runs"), &head, limits).unwrap();
     for number in 0..60 {
@@ -86,7 +106,7 @@ fn two_recordings_are_compared_and_exported() -> Result<(), Skip> {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|unit| unit["outcome"] == "more")
+        .filter(|unit| unit["cpus"]["outcome"] == "more" && unit["message_ns"]["outcome"] == "more")
         .map(|unit| unit["name"].clone())
         .collect();
     assert_eq!(more, ["/unit-0"]);

@@ -17,6 +17,9 @@ fn made(windows: u64, units: u64, factor: f64) -> (Recorded, RecordedWindow) {
         started_ms: 1_795_292_045_999,
         tool: "0.1.0".to_owned(),
         host: "db3".to_owned(),
+        kernel: "6.12.1".to_owned(),
+        cpu_model: "Some CPU".to_owned(),
+        machine: "32 x Some CPU (x86_64), 64 GiB, no virtualisation seen".to_owned(),
     };
     let mut recorded = Recorded::new(run);
     let mut last = RecordedWindow::default();
@@ -76,7 +79,7 @@ fn a_terminal_shows_units_and_their_changes() {
     insta::assert_snapshot!("recording", crate::terminal::document(&document(&first.0, "0.1.0"), style));
     let found = RecordingsCompared::of(&first.0, &second.0, 0.05).unwrap();
     insta::assert_snapshot!("compared", crate::terminal::document(&compared(&found, "0.1.0"), style));
-    insta::assert_snapshot!("windows", csv_head() + &csv_rows("run", &first.1));
+    insta::assert_snapshot!("windows", csv_head(&first.0.run) + &csv_rows(&first.0.run, &first.1));
 }
 
 #[test]
