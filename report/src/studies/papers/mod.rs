@@ -123,7 +123,7 @@ fn head(papers: &[ReferenceAnalysis], runs: &Runs) -> Section {
 }
 
 /// Rulings of today that do not explain themselves.
-const STANDINGS: &str = "Of today: a claim holds no longer where the paper's own table bears it out and today's whole interval does not; it does not hold \
+const STANDINGS: &str = "Today: a claim holds no longer where the paper's own table bears it out and today's whole interval does not; it does not hold \
 where that table refutes it as well or decides nothing. Compared: two numbers, of which neither refutes the other. Not shown: the interval of today \
 leaves it open.";
 
