@@ -80,6 +80,8 @@ pub enum Standing {
     OtherWayRound,
     /// The whole interval shows that it does not hold, as in the paper's table or where that is silent.
     DoesNotHold,
+    /// The row asks for today's number next to the paper's: neither refutes the other.
+    Compared,
     /// The intervals are too wide, or there are none.
     NotShown,
     /// The runs do not measure it, or no run can.
@@ -88,7 +90,8 @@ pub enum Standing {
 
 impl Standing {
     /// All, in the order in which they are counted.
-    pub const ALL: [Self; 6] = [Self::Holds, Self::NoLonger, Self::OtherWayRound, Self::DoesNotHold, Self::NotShown, Self::NotTestable];
+    pub const ALL: [Self; 7] =
+        [Self::Holds, Self::NoLonger, Self::OtherWayRound, Self::DoesNotHold, Self::Compared, Self::NotShown, Self::NotTestable];
 
     /// In words.
     pub const fn words(self) -> &'static str {
@@ -97,6 +100,7 @@ impl Standing {
             Self::NoLonger => "no longer",
             Self::OtherWayRound => "the other way round",
             Self::DoesNotHold => "does not hold",
+            Self::Compared => "compared",
             Self::NotShown => "not shown",
             Self::NotTestable => "not testable here",
         }
@@ -112,6 +116,9 @@ pub struct Today {
     pub found: String,
     /// The same as numbers.
     pub values: Vec<f64>,
+    /// The rule, where it is not that of then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 /// The ruling of a table that a user gave.

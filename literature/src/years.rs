@@ -95,10 +95,12 @@ impl Today<'_> {
 }
 
 /// How fast a cost fell between two years.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fall {
     /// First and last year.
     pub years: [u16; 2],
+    /// The stacks of these years, each with its link.
+    pub stacks: [String; 2],
     /// The first cost over the last.
     pub factor: f64,
     /// Years in which it halved.
@@ -106,24 +108,37 @@ pub struct Fall {
 }
 
 impl Fall {
-    /// The fall from one cost to another; `None` where it did not fall.
-    pub fn between(years: [u16; 2], [from, to]: [f64; 2]) -> Option<Self> {
+    /// The fall from the cost of one stack to that of another; `None` where it did not fall.
+    fn between(stacks: [&Year; 2], [from, to]: [f64; 2]) -> Option<Self> {
         let factor = from / to;
+        let years = stacks.map(|one| one.year);
         let halved_in = f64::from(years[1].saturating_sub(years[0])) / factor.log2();
-        (factor > 1.0 && halved_in.is_finite()).then_some(Self { years, factor, halved_in })
+        let stacks = stacks.map(|one| format!("{} {} over {}", one.year, one.stack, one.link));
+        (factor > 1.0 && halved_in.is_finite()).then_some(Self { years, stacks, factor, halved_in })
     }
+}
+
+/// UDP over sockets with a line, one of each year: over loopback where there is one, else the first.
+pub fn of_udp_sockets(all: &[Year]) -> Vec<&Year> {
+    let mut found: Vec<&Year> = Vec::new();
+    for one in all.iter().filter(|one| one.is_line() && one.udp_sockets) {
+        match found.iter_mut().find(|other| other.year == one.year) {
+            Some(other) if other.link != LOOPBACK && one.link == LOOPBACK => *other = one,
+            Some(_) => {}
+            None => found.push(one),
+        }
+    }
+    found
 }
 
 /// Falls of the cost of a message and of a byte by UDP over sockets, from the first to the last year that has a line
 /// over loopback, where no wire sets the time.
 pub fn falls(all: &[Year]) -> [Option<Fall>; 2] {
-    let udp = || all.iter().filter(|one| one.is_line() && one.udp_sockets);
-    let own = || udp().filter(|one| one.link == LOOPBACK);
-    let first = udp().next();
-    let last = own().map(|one| one.year).max().and_then(|year| own().find(|one| one.year == year));
+    let udp = of_udp_sockets(all);
+    let ends = udp.first().copied().zip(udp.iter().rfind(|one| one.link == LOOPBACK).copied());
     let fall = |of: fn(&Year) -> Option<f64>| {
-        let (first, last) = first.zip(last)?;
-        Fall::between([first.year, last.year], [of(first)?, of(last)?])
+        let (first, last) = ends?;
+        Fall::between([first, last], [of(first)?, of(last)?])
     };
     [fall(|one| one.ns_per_message), fall(|one| one.ns_per_byte)]
 }
@@ -137,6 +152,7 @@ mod tests {
         let all = all().unwrap();
         assert!(all.is_sorted_by_key(|one| one.year) && all.iter().all(|one| one.year <= 2007));
         let [message, byte] = falls(&all).map(Option::unwrap);
+        assert!(message.stacks[0].contains("1984 ") && message.stacks[1].contains("over loopback"), "{:?}", message.stacks);
         assert_eq!((message.years, message.factor.round(), format!("{:.1}", message.halved_in)), ([1984, 2007], 438.0, "2.6".to_owned()));
         assert!((byte.factor - 15_520.0).abs() < 1.0 && format!("{:.1}", byte.halved_in) == "1.7");
         let hollow: Vec<u16> = all.iter().filter(|one| !one.is_line()).map(|one| one.year).collect();

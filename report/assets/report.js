@@ -217,7 +217,9 @@
   document.querySelectorAll("table.filtered").forEach((table) => {
     const bodies = [...table.tBodies];
     const rows = bodies.flatMap((body) => [...body.rows].filter((row) => !row.classList.contains("group")));
-    const outcome = (row) => row.cells[2].firstChild.textContent;
+    // Then, and today where runs are.
+    const columns = bodies[0].rows[0].cells[0].colSpan > 5 ? [["outcomes then", 2], ["outcomes today", 4]] : [["outcomes", 2]];
+    const outcome = (row, column) => row.cells[column].firstChild.textContent;
     const choice = (label, names) => {
       const box = document.createElement("select");
       box.setAttribute("aria-label", label);
@@ -225,12 +227,13 @@
       return box;
     };
     const papers = choice("papers", bodies.map((body) => body.rows[0].textContent));
-    const outcomes = choice("outcomes", [...new Set(rows.map(outcome))]);
+    const outcomes = columns.map(([label, column]) => [choice(label, [...new Set(rows.map((row) => outcome(row, column)))]), column]);
     const show = () => {
       bodies.forEach((body, place) => { body.hidden = papers.selectedIndex > 0 && papers.selectedIndex !== place + 1; });
-      rows.forEach((row) => { row.hidden = outcomes.selectedIndex > 0 && outcome(row) !== outcomes.value; });
+      rows.forEach((row) => { row.hidden = outcomes.some(([box, column]) => box.selectedIndex > 0 && outcome(row, column) !== box.value); });
     };
-    [papers, outcomes].forEach((box) => box.addEventListener("change", show));
-    table.parentElement.before(papers, " ", outcomes);
+    const boxes = [papers, ...outcomes.map(([box]) => box)];
+    boxes.forEach((box) => box.addEventListener("change", show));
+    table.parentElement.before(...boxes.flatMap((box) => [box, " "]));
   });
 })();

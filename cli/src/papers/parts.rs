@@ -36,7 +36,7 @@ pub struct Part {
 }
 
 /// Start of a plan's name that makes its runs parts.
-pub const PREFIX: &str = "papers-";
+pub const PREFIX: &str = analysis::published::PARTS;
 
 /// All parts, in the order in which they are measured.
 #[rustfmt::skip]

@@ -24,11 +24,16 @@ impl Figure {
         Self { value, low, high }
     }
 
+    /// Both ends are known: a figure without an interval shows nothing.
+    pub const fn is_known(&self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
+
     pub(super) fn scaled(self, factor: f64) -> Self {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
-    fn over(self, base: Self) -> Self {
+    pub(super) fn over(self, base: Self) -> Self {
         Self { value: self.value / base.value, low: self.low / base.high, high: self.high / base.low }
     }
 
@@ -67,6 +72,8 @@ pub const QUANTITIES: &[(&str, &str, &str)] = &[
     ("calls", "", "calls of a message"),
     ("messages", "", "messages of a test"),
     ("spread", "", "spread of the rate"),
+    ("total", " ms", "time of a test by its messages"),
+    ("slope", " ms", "time that a message adds to a test"),
     ("left", "", "share of throughput left under load"),
     ("sent-left", "", "share of the sending rate left under load"),
     ("lost", "", "share lost"),
@@ -89,7 +96,7 @@ pub const QUANTITIES: &[(&str, &str, &str)] = &[
     ("acknowledgement", "", "share of the acknowledgement"),
     ("memory", " MB/s", "memory traffic at that rate"),
     ("memory-accesses", " M/s", "accesses to memory at that rate"),
-    ("moved-per-byte", "", "bytes that reads and writes move a byte of payload"),
+    ("moved-per-byte", " B a byte", "bytes that reads and writes move a byte of payload"),
     ("accesses-per-byte", "", "reads and writes a byte of payload"),
     ("memory-at-85", " MB/s", "memory traffic at 85 Mbit/s"),
     ("layer-share", "", "share of a layer"),
@@ -117,7 +124,8 @@ pub struct Evidence {
 pub struct Pick {
     /// Name of its curve.
     pub name: String,
-    group: String,
+    /// Group of its curve.
+    pub group: String,
     /// Its place; `None` of a curve's extreme or median.
     pub at: Option<f64>,
     /// The figure.

@@ -42,6 +42,8 @@ struct Row {
     today_rule: String,
     rule: String,
     operands: String,
+    /// The rule of today; empty: the same.
+    today_by: String,
     today_operands: String,
 }
 
@@ -53,7 +55,7 @@ type Clause = (&'static Kind, Operands);
 pub struct Claim {
     row: Row,
     clauses: Vec<Clause>,
-    /// The same rules on what runs of today measure; empty where none does.
+    /// Rules on what runs of today measure; empty where none does.
     today: Vec<Clause>,
 }
 
@@ -74,25 +76,26 @@ pub fn all() -> Result<Vec<Claim>, ReadError> {
 
 impl Claim {
     fn of_row(row: Row) -> Result<Self, String> {
-        let clauses = Self::clauses(&row, &row.operands)?;
+        let clauses = Self::clauses(&row.id, &row.rule, &row.operands)?;
+        let by = if row.today_by.is_empty() { &row.rule } else { &row.today_by };
         let today = match row.today_operands.as_str() {
             "" => Vec::new(),
-            "same" => clauses.clone(),
-            operands => Self::clauses(&row, operands)?,
+            "same" => Self::clauses(&row.id, by, &row.operands)?,
+            operands => Self::clauses(&row.id, by, operands)?,
         };
         Ok(Self { clauses, today, row })
     }
 
-    fn clauses(row: &Row, operands: &str) -> Result<Vec<Clause>, String> {
-        let (rules, operands): (Vec<&str>, Vec<&str>) = (row.rule.split(AND).collect(), operands.split(AND).collect());
+    fn clauses(id: &str, rules: &str, operands: &str) -> Result<Vec<Clause>, String> {
+        let (rules, operands): (Vec<&str>, Vec<&str>) = (rules.split(AND).collect(), operands.split(AND).collect());
         if rules.len() != operands.len() {
-            return Err(format!("{} has {} rules and {} sets of operands", row.id, rules.len(), operands.len()));
+            return Err(format!("{id} has {} rules and {} sets of operands", rules.len(), operands.len()));
         }
         let clause = |(rule, operands): (&str, &str)| {
-            let kind = Kind::named(rule).ok_or_else(|| format!("{}: there is no rule '{rule}'", row.id))?;
-            let operands = Operands::parse(operands).map_err(|error| format!("{}: {error}", row.id))?;
+            let kind = Kind::named(rule).ok_or_else(|| format!("{id}: there is no rule '{rule}'"))?;
+            let operands = Operands::parse(operands).map_err(|error| format!("{id}: {error}"))?;
             match kind.needs.iter().find(|name| !operands.has(name)) {
-                Some(name) => Err(format!("{}: the rule {rule} needs the operand {name}", row.id)),
+                Some(name) => Err(format!("{id}: the rule {rule} needs the operand {name}")),
                 None => Ok((kind, operands)),
             }
         };
@@ -105,8 +108,8 @@ impl Claim {
     }
 
     /// The rule in words.
-    fn words(&self) -> String {
-        let all: Vec<String> = self.clauses.iter().map(|(kind, operands)| kind.words(operands).trim().to_owned()).collect();
+    fn words(clauses: &[Clause]) -> String {
+        let all: Vec<String> = clauses.iter().map(|(kind, operands)| kind.words(operands).trim().to_owned()).collect();
         all.join("; ")
     }
 
@@ -143,7 +146,7 @@ impl Claim {
             ruling,
             found,
             values,
-            rule: self.words(),
+            rule: Self::words(&self.clauses),
             given: Vec::new(),
             today: None,
             today_run: row.today_run.clone(),
@@ -170,26 +173,39 @@ impl Claim {
 }
 
 impl Claim {
-    /// The ruling of runs of today, by the same rule.
+    /// The rule of today in words, where it differs from that of then in more than in the series that it picks.
+    fn rule_of_today(&self) -> Option<String> {
+        let short = |clauses: &[Clause]| clauses.iter().map(|(kind, operands)| (kind.name, operands.without_labels())).collect::<Vec<_>>();
+        let differs = !self.today.is_empty() && !self.is_compared() && short(&self.today) != short(&self.clauses);
+        differs.then(|| Self::words(&self.today))
+    }
+
+    /// True where the row asks for numbers next to each other: they refute nothing.
+    fn is_compared(&self) -> bool {
+        !self.today.is_empty() && self.today.iter().all(|(kind, _)| kind.name == rules::NEXT_TO)
+    }
+
+    /// The ruling of runs of today.
     fn today(&self, evidence: &Evidence, then: Ruling) -> Today {
+        let rule = self.rule_of_today();
         let Some(outcome) = Self::outcome(&self.today, evidence, false) else {
             let found = match self.row.today_run.as_str() {
                 "" | "none" => self.row.today_rule.clone(),
+                run if self.today.is_empty() => format!("nettoll has no rule for runs; it would take {run}"),
                 run => format!("it takes {run}"),
             };
-            return Today { standing: Standing::NotTestable, found, values: Vec::new() };
+            return Today { standing: Standing::NotTestable, found, values: Vec::new(), rule };
         };
         let reversed = || self.today.iter().all(|(kind, operands)| kind.name == "between" && operands.is_reversed(evidence));
         let standing = match outcome.holds {
-            // What has no interval shows nothing.
-            _ if self.today.iter().any(|(_, operands)| !operands.has_intervals(evidence)) => Standing::NotShown,
+            _ if self.is_compared() => Standing::Compared,
             Some(true) => Standing::Holds,
             Some(false) if reversed() => Standing::OtherWayRound,
             Some(false) if then == Ruling::Holds => Standing::NoLonger,
             Some(false) => Standing::DoesNotHold,
             None => Standing::NotShown,
         };
-        Today { standing, found: outcome.found, values: outcome.values }
+        Today { standing, found: outcome.found, values: outcome.values, rule }
     }
 }
 

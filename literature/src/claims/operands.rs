@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::evidence::{Against, Curve, Evidence, Pick, Term, against, scaled};
+use crate::shape::SAME;
 
 /// Operands of a rule: names and values, and whether only what a user gave is ruled.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,11 +70,6 @@ impl Operands {
         self.term("of").map_or_else(Vec::new, |term| term.curves(evidence, self.given))
     }
 
-    /// Every figure that is looked at has both ends.
-    pub fn has_intervals(&self, evidence: &Evidence) -> bool {
-        self.curves(evidence).iter().all(|curve| curve.points.iter().all(|(_, figure)| figure.high.is_finite()))
-    }
-
     /// The figures, set against their base where there is one.
     pub(super) fn picks(&self, evidence: &Evidence) -> Vec<Pick> {
         let Some(of) = self.term("of") else { return Vec::new() };
@@ -90,15 +86,15 @@ impl Operands {
         if self.has("over") { "" } else { self.term("of").map_or("", |term| term.unit()) }
     }
 
-    /// All figures lie, with both ends, on the other side of 1 than the only bound asks for: what is compared is the other
-    /// way round.
+    /// All figures lie, with both ends, on the other side of 1 than the only bound, which is near 1, asks for: what is
+    /// compared is the other way round.
     pub fn is_reversed(&self, evidence: &Evidence) -> bool {
         let compares = self.has("over") || self.text("of").is_some_and(|of| of.starts_with("ratio"));
         let picks = if compares { self.picks(evidence) } else { Vec::new() };
         !picks.is_empty()
             && match (self.number("low"), self.number("high")) {
-                (Some(_), None) => picks.iter().all(|pick| pick.figure.high < 1.0),
-                (None, Some(_)) => picks.iter().all(|pick| pick.figure.low > 1.0),
+                (Some(low), None) if low >= 1.0 - SAME => picks.iter().all(|pick| pick.figure.high < 1.0),
+                (None, Some(high)) if high <= 1.0 + SAME => picks.iter().all(|pick| pick.figure.low > 1.0),
                 _ => false,
             }
     }
@@ -130,8 +126,16 @@ impl Operands {
         [self.number("low").unwrap_or(f64::NEG_INFINITY), self.number("high").unwrap_or(f64::INFINITY)]
     }
 
-    pub(super) fn bounds_words(&self) -> String {
-        let unit = self.unit();
+    /// Names and values, of terms their quantity alone: rules of then and today that differ in nothing else are one.
+    pub(super) fn without_labels(&self) -> Vec<(String, String)> {
+        let one = |(name, value): (&'_ String, &'_ String)| -> (String, String) {
+            let quantity = |value: &str| value.split([',', '@']).next().unwrap_or_default().to_owned();
+            (name.clone(), if TERMS.contains(&name.as_str()) { quantity(value) } else { value.clone() })
+        };
+        self.all.iter().map(one).collect()
+    }
+
+    pub(super) fn bounds_words(&self, unit: &str) -> String {
         if let (Some(near), within) = (self.text("near"), self.text("within")) {
             return match within {
                 Some(within) => format!("{near}{unit}, ±{within}"),

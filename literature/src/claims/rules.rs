@@ -22,6 +22,9 @@ pub struct Outcome {
     pub values: Vec<f64>,
 }
 
+/// Name of the rule that rules on nothing: today's number next to the paper's.
+pub const NEXT_TO: &str = "next-to";
+
 /// A kind of rule.
 #[derive(Debug)]
 pub struct Kind {
@@ -37,15 +40,16 @@ pub struct Kind {
 /// All kinds.
 pub const KINDS: &[Kind] = &[
     Kind { name: "none", needs: &[], rule: |_, _| None, words: |_| "no table of the paper could decide it".to_owned() },
-    Kind { name: "near", needs: &["of", "near"], rule: near, words: |of| format!("{} {}", of.each(), of.bounds_words()) },
-    Kind { name: "between", needs: &["of"], rule: between, words: |of| format!("{} {}", of.each(), of.bounds_words()) },
+    Kind { name: "near", needs: &["of", "near"], rule: near, words: |of| format!("{} {}", of.each(), of.bounds_words(of.unit())) },
+    Kind { name: "between", needs: &["of"], rule: between, words: |of| format!("{} {}", of.each(), of.bounds_words(of.unit())) },
+    Kind { name: NEXT_TO, needs: &["of"], rule: next_to, words: |_| "number next to number".to_owned() },
     Kind {
         name: "allows",
         needs: &["of"],
         rule: allows,
         words: |of| format!("its rounding allows {}", of.text("value").unwrap_or("a sum of frames")),
     },
-    Kind { name: "spread", needs: &["of"], rule: spread, words: |of| format!("largest over smallest {}", of.bounds_words()) },
+    Kind { name: "spread", needs: &["of"], rule: spread, words: |of| format!("largest over smallest {}", of.bounds_words("")) },
     Kind { name: "rises", needs: &["of"], rule: rises, words: |_| "every step is a rise".to_owned() },
     Kind {
         name: "peaks",
@@ -135,7 +139,12 @@ pub const KINDS: &[Kind] = &[
         needs: &["of", "names"],
         rule: dearest,
         words: |of| {
-            if of.text("each").is_some() { "the dearest at most sizes".to_owned() } else { "as a set, the dearest".to_owned() }
+            let names = || of.text("names").unwrap_or_default();
+            match of.text("each") {
+                None => "as a set, the dearest".to_owned(),
+                Some("most") => format!("{} is the dearest at most sizes", names()),
+                Some(_) => format!("{} is the dearest at every size", names()),
+            }
         },
     },
     Kind {
@@ -160,7 +169,9 @@ pub const KINDS: &[Kind] = &[
         name: "excess",
         needs: &["of", "over", "near", "within"],
         rule: excess,
-        words: |of| format!("the ratio of sums {}; the rows are not all of the kernel, so a larger one decides nothing", of.bounds_words()),
+        words: |of| {
+            format!("the ratio of sums {}; the rows are not all of the kernel, so a larger one decides nothing", of.bounds_words(""))
+        },
     },
 ];
 
@@ -211,14 +222,18 @@ fn place(at: f64) -> String {
 }
 
 /// Names with their figures; the least and the most where there are too many.
-fn listed(picks: &[Pick], unit: &str) -> String {
-    let one = |pick: &Pick| format!("{}{} {}", pick.name, pick.at.map_or_else(String::new, place), measured(pick.figure, unit));
+fn listed(picks: &[&Pick], unit: &str) -> String {
+    let alike = |pick: &Pick| picks.iter().any(|other| other.name == pick.name && other.at == pick.at && other.group != pick.group);
+    let one = |pick: &Pick| {
+        let group = if alike(pick) { format!(" ({})", pick.group) } else { String::new() };
+        format!("{}{group}{} {}", pick.name, pick.at.map_or_else(String::new, place), measured(pick.figure, unit))
+    };
     if picks.len() <= LISTED {
-        return picks.iter().map(one).collect::<Vec<_>>().join(", ");
+        return picks.iter().map(|pick| one(pick)).collect::<Vec<_>>().join(", ");
     }
-    let by = |a: &&Pick, b: &&Pick| a.figure.value.total_cmp(&b.figure.value);
+    let by = |a: &&&Pick, b: &&&Pick| a.figure.value.total_cmp(&b.figure.value);
     let ends = picks.iter().min_by(by).zip(picks.iter().max_by(by));
-    ends.map_or_else(String::new, |(least, most)| format!("{} figures, from {} to {}", picks.len(), one(least), one(most)))
+    ends.map_or_else(String::new, |(least, most)| format!("from {} to {}", one(least), one(most)))
 }
 
 /// A figure with its unit: figures of today are too small or too large for those of the papers.
@@ -232,7 +247,7 @@ fn measured(of: Figure, unit: &str) -> String {
 }
 
 fn ended(of: Figure) -> String {
-    if !of.high.is_finite() {
+    if !of.is_known() {
         return format!("{} (no interval)", figure(of.value));
     }
     if of.low == of.high { figure(of.value) } else { format!("{} ({} to {})", figure(of.value), figure(of.low), figure(of.high)) }
@@ -259,15 +274,25 @@ fn ruled(operands: &Operands, picks: &[Pick], shows: impl Fn(Figure) -> Option<b
     if picks.is_empty() {
         return None;
     }
-    let shown: Vec<Option<bool>> = picks.iter().map(|pick| shows(pick.figure)).collect();
-    let yes = shown.iter().filter(|one| **one == Some(true)).count();
-    let count = if picks.len() > LISTED { format!("{yes} of ") } else { String::new() };
+    // What has no interval shows nothing.
+    let shown: Vec<Option<bool>> = picks.iter().map(|pick| if pick.figure.is_known() { shows(pick.figure) } else { None }).collect();
     let holds = counted(&shown, operands.text("each"));
-    Some(Outcome {
-        holds,
-        found: format!("{count}{}", listed(picks, operands.unit())),
-        values: picks.iter().map(|pick| pick.figure.value).collect(),
-    })
+    let found = if picks.len() <= LISTED {
+        listed(&picks.iter().collect::<Vec<_>>(), operands.unit())
+    } else {
+        // Where it fails: those that refute it.
+        let (wanted, side) = if holds == Some(false) { (Some(false), "outside") } else { (Some(true), "inside") };
+        let those: Vec<&Pick> = picks.iter().zip(&shown).filter(|(_, one)| **one == wanted).map(|(pick, _)| pick).collect();
+        let count = those.len();
+        let named = if side == "outside" { those } else { picks.iter().collect() };
+        format!("{count} of {} figures {side}: {}", picks.len(), listed(&named, operands.unit()))
+    };
+    Some(Outcome { holds, found, values: picks.iter().map(|pick| pick.figure.value).collect() })
+}
+
+/// A shape of curves without intervals shows nothing.
+fn of_known(holds: Option<bool>, curves: &[Curve]) -> Option<bool> {
+    holds.filter(|_| curves.iter().all(|curve| curve.points.iter().all(|(_, figure)| figure.is_known())))
 }
 
 /// The whole interval lies inside the bounds, or outside; else neither.
@@ -287,6 +312,35 @@ fn near(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
 fn between(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let bounds = operands.bounds();
     ruled(operands, &operands.picks(evidence), |of| inside(of, bounds))
+}
+
+/// Today's figures next to that of the paper, and how many times the one is the other.
+fn next_to(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
+    let (picks, unit) = (operands.picks(evidence), operands.unit());
+    // A range of the paper, or its one number.
+    let mut then: Vec<f64> = ["near", "low", "high"].iter().filter_map(|name| operands.number(name)).collect();
+    then.dedup();
+    let [low, high] = [*then.first()?, *then.last()?];
+    let words = then.iter().map(|one| measured(Figure::exact(*one), unit)).collect::<Vec<_>>().join(" to ");
+    let one = |pick: &Pick| {
+        let of = pick.figure.value;
+        let ratio = match () {
+            () if of > high => format!("today {} times as much", figure_of_ratio(of / high)),
+            () if of < low => format!("{} times as much", figure_of_ratio(low / of)),
+            () => "as much".to_owned(),
+        };
+        let at = pick.at.map_or_else(String::new, place);
+        format!("{}{at} {}; then {words}, {ratio}", pick.name, measured(pick.figure, unit))
+    };
+    let found = picks.iter().map(one).collect::<Vec<_>>().join("; ");
+    (!picks.is_empty()).then(|| Outcome { holds: None, found, values: picks.iter().map(|pick| pick.figure.value).collect() })
+}
+
+/// A ratio in three digits.
+fn figure_of_ratio(ratio: f64) -> String {
+    let digits = (2 - ratio.abs().max(1e-12).log10().floor() as i32).clamp(0, 3) as usize;
+    let rounded = format!("{ratio:.digits$}");
+    rounded.parse().map_or(rounded, figure)
 }
 
 fn allows(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
@@ -314,13 +368,19 @@ fn spread(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
         low: most.figure.low / least.figure.high,
         high: most.figure.high / least.figure.low,
     };
-    let found = format!("{}: largest over smallest {}", listed(&picks, operands.unit()), ended(ratio));
-    Some(Outcome { holds: inside(ratio, operands.bounds()), found, values: vec![ratio.value] })
+    let over = if least.figure.value == 0.0 { "the smallest is 0".to_owned() } else { format!("largest over smallest {}", ended(ratio)) };
+    let found = format!("{}: {over}", listed(&picks.iter().collect::<Vec<_>>(), operands.unit()));
+    let known = picks.iter().all(|pick| pick.figure.is_known());
+    Some(Outcome { holds: inside(ratio, operands.bounds()).filter(|_| known), found, values: vec![ratio.value] })
 }
 
 /// One outcome for each curve, and all together.
 fn by_curve(operands: &Operands, evidence: &Evidence, rule: impl Fn(&Curve) -> Option<(Option<bool>, String, f64)>) -> Option<Outcome> {
-    let all: Vec<_> = operands.curves(evidence).iter().filter_map(|curve| Some((curve.name.clone(), rule(curve)?))).collect();
+    let one = |curve: &Curve| {
+        let (holds, found, value) = rule(curve)?;
+        Some((curve.name.clone(), (of_known(holds, std::slice::from_ref(curve)), found, value)))
+    };
+    let all: Vec<_> = operands.curves(evidence).iter().filter_map(one).collect();
     let shown: Vec<Option<bool>> = all.iter().map(|(_, one)| one.0).collect();
     let found = all.iter().map(|(name, (_, found, _))| format!("{name} {found}")).collect::<Vec<_>>().join(", ");
     (!all.is_empty()).then(|| Outcome {
@@ -352,13 +412,19 @@ fn peaks(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
         let here = curve.points.iter().position(|point| point.0 == at)?;
         let top = curve.points[here].1;
         let next = curve.points.get(here + 1)?;
-        let rising = curve.points[..=here].windows(2).all(|pair| rise(pair[0].1, pair[1].1) == Some(true));
-        let highest = curve.points.iter().enumerate().all(|(place, point)| place == here || point.1.high <= top.high);
+        let steps: Vec<Option<bool>> = curve.points[..=here].windows(2).map(|pair| rise(pair[0].1, pair[1].1)).collect();
+        let rising = if must_rise { counted(&steps, None) } else { Some(true) };
+        let others = || curve.points.iter().enumerate().filter(|(place, _)| *place != here).map(|(_, point)| point.1);
+        let highest = match others().all(|other| other.high <= top.high) {
+            true => Some(true),
+            false => others().any(|other| other.low > top.high).then_some(false),
+        };
         let change = next.1.value / top.value - 1.0;
-        let falls = next.1.high < top.low * (1.0 - percent / 100.0);
-        let before = if must_rise && !rising { "does not rise at every step before, " } else { "" };
+        let least = 1.0 - percent / 100.0;
+        let falls = inside(next.1.over(top), [f64::NEG_INFINITY, least]);
+        let before = if rising == Some(true) { "" } else { "does not rise at every step before, " };
         let found = format!("{before}{:+.0} % from {} to {}", change * 100.0, figure(at), figure(next.0));
-        Some((Some((rising || !must_rise) && highest && falls), found, change))
+        Some((counted(&[rising, highest, falls], None), found, change))
     })
 }
 
@@ -480,7 +546,8 @@ fn vary(curves: &[Curve]) -> [usize; 2] {
 }
 
 fn varying(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
-    let [count, all] = vary(&operands.curves(evidence));
+    let curves = operands.curves(evidence);
+    let [count, all] = vary(&curves);
     if all == 0 {
         return None;
     }
@@ -493,7 +560,7 @@ fn varying(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
             (count * of) < others * all
         }
     };
-    Some(Outcome { holds: Some(holds), found, values: vec![count as f64, all as f64] })
+    Some(Outcome { holds: of_known(Some(holds), &curves), found, values: vec![count as f64, all as f64] })
 }
 
 /// The first names, by falling figures, with these.
@@ -511,31 +578,48 @@ fn are_first(ranked: &[(String, f64)], names: &[&str], unit: &str) -> Option<Out
     Some(Outcome { holds: Some(holds), found, values: first.iter().map(|one| one.1).collect() })
 }
 
+fn figure_at(curve: &Curve, place: f64) -> Option<Figure> {
+    curve.points.iter().find(|point| point.0 == place).map(|point| point.1)
+}
+
 fn at(curve: &Curve, place: f64) -> Option<f64> {
-    curve.points.iter().find(|point| point.0 == place).map(|point| point.1.value)
+    figure_at(curve, place).map(|figure| figure.value)
 }
 
 fn movers(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let ends: Vec<f64> = operands.names("between").iter().filter_map(|end| end.parse().ok()).collect();
     let [from, to] = ends[..] else { return None };
-    let moved = ranked(&operands.curves(evidence), |curve| Some((at(curve, from)? - at(curve, to)?).abs()));
-    are_first(&moved, &operands.names("names"), operands.unit())
+    let curves = operands.curves(evidence);
+    let moved = ranked(&curves, |curve| Some((at(curve, from)? - at(curve, to)?).abs()));
+    let first = are_first(&moved, &operands.names("names"), operands.unit())?;
+    Some(Outcome { holds: of_known(first.holds, &curves), ..first })
 }
 
 fn dearest(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let (curves, names) = (operands.curves(evidence), operands.names("names"));
     let sum = |curve: &Curve| Some(curve.points.iter().map(|point| point.1.value).sum());
     if operands.text("each").is_none() {
-        return are_first(&ranked(&curves, sum), &names, operands.unit());
+        let first = are_first(&ranked(&curves, sum), &names, operands.unit())?;
+        return Some(Outcome { holds: of_known(first.holds, &curves), ..first });
     }
     let mut places: Vec<f64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
     places.sort_unstable_by(f64::total_cmp);
     places.dedup();
-    let first = |place: &f64| ranked(&curves, |curve| at(curve, *place)).first().map(|(name, _)| (*place, name.clone()));
-    let first: Vec<(f64, String)> = places.iter().filter_map(first).collect();
-    let shown: Vec<Option<bool>> = first.iter().map(|(_, name)| Some(names.contains(&name.as_str()))).collect();
-    let found = first.iter().map(|(place, name)| format!("{} {name}", figure(*place))).collect::<Vec<_>>().join(", ");
-    (!first.is_empty()).then(|| Outcome { holds: counted(&shown, operands.text("each")), found, values: Vec::new() })
+    let (mut shown, mut found) = (Vec::new(), Vec::new());
+    for at in places {
+        let mut here: Vec<(&str, Figure)> = curves.iter().filter_map(|curve| Some((curve.name.as_str(), figure_at(curve, at)?))).collect();
+        here.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+        let (ours, others): (Vec<_>, Vec<_>) = here.iter().copied().partition(|(name, _)| names.contains(name));
+        let Some(own) = ours.first().map(|one| one.1) else { continue };
+        let known = here.iter().all(|(_, figure)| figure.is_known());
+        let dearest = !others.is_empty() && others.iter().all(|(_, other)| other.high < own.low);
+        let beaten = others.iter().any(|(_, other)| other.low > own.high);
+        shown.push((known && (dearest || beaten)).then_some(dearest));
+        let two = here.first().into_iter().chain(if names.contains(&here[0].0) { here.get(1) } else { ours.first() });
+        let words = two.map(|(name, of)| format!("{name} {}", measured(*of, operands.unit()))).collect::<Vec<_>>().join(", ");
+        found.push(format!("{}: {words}", figure(at)));
+    }
+    (!shown.is_empty()).then(|| Outcome { holds: counted(&shown, operands.text("each")), found: found.join("; "), values: Vec::new() })
 }
 
 fn outweighs(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
@@ -548,23 +632,34 @@ fn outweighs(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let shares: Vec<(f64, f64, f64)> =
         places.iter().map(|place| (*place, sum(&names, *place) / sum(&[], *place), sum(&others, *place) / sum(&[], *place))).collect();
     let found = shares.iter().map(|(place, one, other)| format!("{}: {:.0} and {:.0} %", figure(*place), one * 100.0, other * 100.0));
-    let holds = shares.iter().all(|(_, one, other)| one > other);
-    Some(Outcome { holds: Some(holds), found: found.collect::<Vec<_>>().join(", "), values: shares.iter().map(|share| share.1).collect() })
+    let holds = of_known(Some(shares.iter().all(|(_, one, other)| one > other)), &curves);
+    Some(Outcome { holds, found: found.collect::<Vec<_>>().join(", "), values: shares.iter().map(|share| share.1).collect() })
 }
 
-/// Share of the first `count` in the sum of all.
-fn share_of_first(curves: &[Curve], count: usize) -> Option<f64> {
-    let ranked = ranked(curves, |curve| Some(curve.points.iter().map(|point| point.1.value).sum()));
-    let sum: f64 = ranked.iter().map(|one| one.1).sum();
-    (sum > 0.0 && ranked.len() > count).then(|| ranked[..count].iter().map(|one| one.1).sum::<f64>() / sum)
+/// Share of the first `count` in the sum of all, with the ends that those of the rows leave open.
+fn share_of_first(curves: &[Curve], count: usize) -> Option<Figure> {
+    let sum = |curve: &Curve, of: fn(&Figure) -> f64| curve.points.iter().map(|point| of(&point.1)).sum::<f64>();
+    let mut rows: Vec<[f64; 3]> =
+        curves.iter().map(|curve| [sum(curve, |of| of.value), sum(curve, |of| of.low), sum(curve, |of| of.high)]).collect();
+    rows.sort_unstable_by(|a, b| b[0].total_cmp(&a[0]));
+    if rows.len() <= count || rows[0][0] <= 0.0 {
+        return None;
+    }
+    let part = |rows: &[[f64; 3]], which: usize| rows.iter().map(|row| row[which]).sum::<f64>();
+    let share = |first: usize, rest: usize| {
+        let first = part(&rows[..count], first);
+        first / (first + part(&rows[count..], rest))
+    };
+    Some(Figure::within(share(0, 0), [share(1, 2), share(2, 1)]))
 }
 
 fn concentrated(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let count = operands.number("count")? as usize;
     let one = share_of_first(&operands.curves(evidence), count)?;
     let other = share_of_first(&operands.term("over")?.curves(evidence, false), count)?;
-    let found = format!("{:.0} % against {:.0} %", one * 100.0, other * 100.0);
-    Some(Outcome { holds: Some(one < other), found, values: vec![one, other] })
+    let shares = [one, other].map(|share| ended(share.scaled(100.0)));
+    let holds = if one.is_known() && other.is_known() { rise(one, other) } else { None };
+    Some(Outcome { holds, found: format!("{} % against {} %", shares[0], shares[1]), values: vec![one.value, other.value] })
 }
 
 fn excess(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {

@@ -32,6 +32,13 @@ pub struct Figure {
     pub traces: Vec<Trace>,
 }
 
+impl Figure {
+    /// It has the form of a figure that is repeated.
+    pub fn repeats(&self) -> bool {
+        self.panels.iter().all(|panel| panel.scale != Scale::Fitting)
+    }
+}
+
 /// Series that one chart draws; its table has the others.
 const MOST_SERIES: usize = 4;
 /// Ratio of the highest point to the lowest beyond which a vertical axis is logarithmic.
@@ -41,7 +48,7 @@ const SPAN: f64 = 4.0;
 /// measured sizes. `None` where there is nothing to see: no point at all, or points above one place of
 /// the horizontal axis.
 pub fn drawable(mut figure: Figure) -> Option<Figure> {
-    let repeats = figure.panels.iter().all(|panel| panel.scale != Scale::Fitting);
+    let repeats = figure.repeats();
     number_series(&mut figure, if repeats { usize::MAX } else { MOST_SERIES });
     for (place, panel) in figure.panels.iter_mut().enumerate() {
         let traces = || figure.traces.iter().filter(move |trace| trace.panel == place);
@@ -219,6 +226,11 @@ impl Panel {
         Self { title, unit, log_ticks: None, zero: true, scale: Scale::Fitting, joined: false, share: 1.0 }
     }
 
+    /// Its axis reaches down to 0. One of shares that repeats no figure begins where its points do.
+    pub fn shows_zero(&self) -> bool {
+        self.zero && (self.unit != "%" || self.scale == Scale::Linear)
+    }
+
     /// The same on the scale of a figure that is repeated.
     pub fn on(self, scale: Scale) -> Self {
         Self { scale, ..self }
@@ -277,6 +289,9 @@ pub struct Trace {
     /// What the other series of its figure are compared with.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub base: bool,
+    /// Its points have nothing to do with each other: no line joins them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// Bars that stand upon those before them in their panel.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stacked: bool,

@@ -12,6 +12,8 @@ pub mod ribbon;
 mod table;
 pub mod waterfall;
 
+use std::borrow::Cow;
+
 use analysis::answer::Answer;
 
 use self::breakdown::Breakdown;
@@ -389,7 +391,9 @@ pub enum Span {
     /// A note of its own line.
     Small(String),
     /// A way to another place of the page: its name, and the words.
-    Link(&'static str, String),
+    Link(Cow<'static, str>, String),
+    /// A place that a way leads to, without words.
+    Place(String),
 }
 
 impl Span {
@@ -397,6 +401,7 @@ impl Span {
     pub fn words(&self) -> &str {
         match self {
             Self::Plain(text) | Self::Strong(text) | Self::Faint(text) | Self::Small(text) | Self::Link(_, text) => text,
+            Self::Place(_) => "",
         }
     }
 }

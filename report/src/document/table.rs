@@ -19,7 +19,7 @@ pub struct Table {
     /// Its columns.
     pub columns: Vec<Column>,
     /// Rows that begin a group, with its name, in rising order.
-    pub groups: Vec<(usize, String)>,
+    pub groups: Vec<(usize, Text)>,
     /// Rows that are no plain ones; shorter than the rows where plain ones follow.
     pub row_kinds: Vec<RowKind>,
     /// Levels of the rows; shorter than the rows where those of the answer follow.

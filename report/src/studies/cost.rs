@@ -34,7 +34,7 @@ fn found(groups: &[&Group]) -> String {
 fn coefficients(groups: &[&Group]) -> Block {
     let (mut names, mut all) = (Vec::new(), Vec::new());
     for group in groups {
-        names.push((all.len(), group.name.clone()));
+        names.push((all.len(), group.name.as_str().into()));
         all.extend(group.models.iter().flat_map(|model| rows(model)).map(Vec::from));
     }
     let heads = vec!["Of", "Sizes", "Per message", "Per byte", "Other terms", "r²"];
@@ -47,7 +47,7 @@ fn rows(model: &CostModel) -> Vec<[Cell; 6]> {
     let name = capital(name(model.quantity));
     match &model.outcome {
         FitOutcome::NotALine { .. } => {
-            let why = Text::from("Not a line; why: ").and(Span::Link(ID, "Cost of a message".to_owned()));
+            let why = Text::from("Not a line; why: ").and(Span::Link(ID.into(), "Cost of a message".to_owned()));
             vec![[name.into(), Cell::Wide(5, why), Cell::Covered, Cell::Covered, Cell::Covered, Cell::Covered]]
         }
         FitOutcome::Fitted(fit) => {

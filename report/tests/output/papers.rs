@@ -1,6 +1,9 @@
 //! The papers in one document.
 
-use literature::{ReferenceAnalysis, Study, analyse, years};
+use literature::claims::evidence::{Curve, Evidence, Figure as Point};
+use literature::sweep::{Series, SizePoint};
+use literature::years::Year;
+use literature::{Foreign, ReferenceAnalysis, Study, analyse, years};
 use report::papers::{Part, Runs, document, value};
 use report::terminal::Style;
 
@@ -13,6 +16,162 @@ fn papers() -> Vec<ReferenceAnalysis> {
 
 fn page(papers: &[ReferenceAnalysis]) -> String {
     report::html::document(&document(papers, &years::all().unwrap(), &Runs::default(), "0.0.0"))
+}
+
+/// Curves of today of each kind that is drawn, as runs give them.
+fn today() -> Runs {
+    let curve = |quantity: &'static str, name: &str, group: &str, labels: &[&str], points: &[(f64, f64)]| Curve {
+        quantity,
+        name: name.to_owned(),
+        group: group.to_owned(),
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        points: points.iter().map(|(at, value)| (*at, Point::within(*value, [value * 0.9, value * 1.1]))).collect(),
+        given: false,
+    };
+    let mut curves = Vec::new();
+    for protocol in ["tcp", "udp"] {
+        curves.push((Study::Cabrera1984, curve("rate", protocol, "a", &[protocol, "one-link"], &[(1.0, 1e6), (1_460.0, 9e6)])));
+        curves.push((Study::Cabrera1984, curve("time", protocol, "a", &[protocol, "one-link"], &[(1.0, 0.01), (1_460.0, 1.2)])));
+        curves.push((Study::Kay1993, curve("kind", "checksum", protocol, &["checksum", protocol], &[(1.0, 10.0), (1_448.0, 90.0)])));
+    }
+    for (end, protocol) in [("sender", "tcp"), ("receiver", "tcp"), ("ether", "tcp")] {
+        for (bytes, left) in [("1", 0.5), ("1024", 0.6)] {
+            curves.push((Study::Cabrera1984, curve("left", bytes, "a", &[end, protocol, bytes], &[(1.0, left), (3.0, left / 2.0)])));
+        }
+    }
+    for (phase, stack) in [("send", "TCP"), ("send", "socket"), ("receive", "TCP")] {
+        curves.push((Study::Kim1997, curve("layer-ns", stack, phase, &[phase, stack, "tcp"], &[(1.0, 100.0), (1_440.0, 200.0)])));
+    }
+    for sender in 1..=3 {
+        let points = [1.0, 2.0, 3.0].map(|receiver| (receiver, 100.0 * f64::from(sender) * receiver));
+        curves
+            .push((Study::Jacobson1988, curve("by-receiver", &format!("sender's buffer {sender}"), "a", &[&sender.to_string()], &points)));
+    }
+    Runs { names: vec!["2026-01-02T03-04-05Z-papers-cabrera1984-7f3a".to_owned()], curves, ..Runs::default() }
+}
+
+/// Two runs of today that repeat papers: rates by size, and by socket buffer.
+fn compared() -> Vec<ReferenceAnalysis> {
+    let mut papers = papers();
+    let points = |rate: f64| [1_u64, 64, 1_024].map(|bytes| SizePoint { bytes, messages_per_s: rate, sent_per_s: None }).to_vec();
+    let series = |name: &str, implementation: &str, rate| Series {
+        group: "today, bidulock2007".to_owned(),
+        name: name.to_owned(),
+        implementation: Some(implementation.to_owned()),
+        tcp: false,
+        transactions: false,
+        link: Some("loopback".to_owned()),
+        points: points(rate),
+    };
+    let run = |series, buffers| Foreign { label: "2026-01-02T03-04-05Z-papers-x-7f3a".to_owned(), series, buffers, remarks: Vec::new() };
+    let two = vec![series("UDP_STREAM", "sockets", 1e5), series("UDP_STREAM (tpi-streams)", "streams-tpi", 2e5)];
+    let rates = [2.0, 4.0, 8.0].map(|packets| (packets, 100.0 * packets, None)).to_vec();
+    papers.iter_mut().find(|one| one.study == Some(Study::Bidulock2007)).unwrap().compare(&run(two, Vec::new()), FEW);
+    let buffers = vec![("today, TCP_STREAM".to_owned(), rates)];
+    papers.iter_mut().find(|one| one.study == Some(Study::Jacobson1988)).unwrap().compare(&run(Vec::new(), buffers), FEW);
+    papers
+}
+
+fn page_of_today() -> String {
+    let (mut papers, runs) = (compared(), today());
+    for paper in &mut papers {
+        let curves = runs.curves.iter().filter(|(study, _)| Some(*study) == paper.study).map(|(_, curve)| curve.clone());
+        paper.rule_today(&Evidence { curves: curves.collect() }).unwrap();
+    }
+    report::html::document(&document(&papers, &years::all().unwrap(), &runs, "0.0.0"))
+}
+
+#[test]
+fn every_figure_is_two_links_away() {
+    let page = page_of_today();
+    let claims = section(&page, "claims");
+    let contents = &claims[claims.find("Contents").unwrap()..claims.find("<table class=\"every claims").unwrap()];
+    for row in include_str!("../data/papers/figures.tsv").lines().skip(1) {
+        let [paper, item, heading, _] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let name = heading.split(':').next().unwrap();
+        if paper == "years" {
+            continue;
+        }
+        let link = format!("\">{name}</a>");
+        let start = contents.find(&link).unwrap_or_else(|| panic!("no way to {item} of {paper}: {contents}"));
+        let place = contents[..start].rsplit_once("href=\"#").unwrap().1;
+        assert_eq!(page.matches(&format!("id=\"{place}\"")).count(), 1, "{place}");
+    }
+    // Every way of the page leads somewhere, and from each claim that has a figure there is one.
+    let body = &page[..page.find("<script").unwrap()];
+    for place in body.split("href=\"#").skip(1).map(|rest| rest.split_once('"').unwrap().0) {
+        assert!(body.contains(&format!("id=\"{place}\"")) || place == "summary", "{place}");
+    }
+    let row = |id: &str| &claims[claims.find(&format!("{id} · ")).unwrap()..][..200];
+    assert!(row("c84-14").contains("href=\"#of-1984-figures-4-and-5\">Figures 4 and 5</a>"), "{}", row("c84-14"));
+    assert!(claims.contains("<th colspan=\"7\" scope=\"rowgroup\"><a href=\"#paper-kay1993\">1993: "));
+    // Counts and ways stand first: the claims are folded.
+    assert!(claims.find("<details").unwrap() < claims.find("<table class=\"every claims").unwrap());
+    assert!(claims.contains("a claim holds no longer where"), "the words of the rulings are explained");
+}
+
+#[test]
+fn every_curve_says_of_when_it_is() {
+    let page = page_of_today();
+    let charts = crate::support::packed(&page, "chart-data");
+    let of = |id: &str| charts.as_array().unwrap().iter().find(|chart| chart["id"] == id).unwrap_or_else(|| panic!("no chart {id}"));
+    for chart in charts.as_array().unwrap().iter().filter(|chart| !chart["id"].as_str().unwrap().starts_with("years")) {
+        for trace in chart["traces"].as_array().unwrap().iter().filter(|trace| trace["stacked"].as_bool() != Some(true)) {
+            let name = trace["name"].as_str().unwrap();
+            assert!(name.starts_with("then, ") || name.starts_with("today, "), "{}: {name}", chart["id"]);
+            // Then is hollow, or the dotted line of a model.
+            let marked = trace["hollow"] == true || trace["model"] == true;
+            assert!(marked || name.starts_with("today, "), "{}: {trace}", chart["id"]);
+        }
+        let hollow = chart["traces"].as_array().unwrap().iter().any(|trace| trace["hollow"] == true);
+        let said = chart["caption"].as_str().unwrap().contains("Hollow");
+        assert!(hollow || !said, "{}: no mark is hollow", chart["id"]);
+        assert!(!chart["title"].as_str().unwrap().contains("2026-01-02T"), "{}", chart["title"]);
+    }
+    assert!(of("messages-5")["title"].as_str().unwrap().contains("today, bidulock2007"), "{}", of("messages-5")["title"]);
+    // The longest time is not the best.
+    assert_eq!(of("f1984-6")["panels"][0]["title"], "share of its own longest");
+    assert_eq!(of("f1984-4")["panels"][0]["title"], "share of its own best");
+    // The paper's unit, and a line of today with its name.
+    let task = of("f1988-task");
+    assert_eq!(task["panels"][0]["title"], "throughput, KB/s");
+    assert_eq!(task["traces"].as_array().unwrap().iter().find(|trace| trace["name"] == "today, TCP_STREAM").unwrap()["y"][2], 800.0);
+    for name in ["today, TCP_STREAM", "then, limit"] {
+        assert!(page.contains(&format!(">{name}</text>")), "{name} is no name at a line");
+    }
+    let sizes = of("f1997-send")["caption"].as_str().unwrap();
+    assert!(sizes.contains("at 1 and 1,440 B"), "{sizes}");
+    // Heights of shares begin at 0, as in the paper.
+    let chart = &page[page.find("id=\"chart-f1984-17-today\"").unwrap()..];
+    assert!(chart[..chart.find("</svg>").unwrap()].contains(">0 %</text>"), "{}", &chart[..4_000]);
+    assert!(section(&page, "paper-jacobson1988").contains("receiver's 3"), "the map of pairs is there");
+}
+
+/// A stroke of a line within a year would join stacks that have nothing in common.
+#[test]
+fn a_year_has_one_point_on_a_line() {
+    let mut all = years::all().unwrap();
+    let last = all.iter().rfind(|one| one.udp_sockets).unwrap().clone();
+    for (stack, link) in [("UDP_STREAM", "loopback"), ("UDP_STREAM (sendto)", "loopback"), ("UDP_STREAM", "veth")] {
+        all.push(Year { year: 2026, stack: format!("Linux 6.18 {stack}"), link: link.to_owned(), ..last.clone() });
+    }
+    let text = report::html::document(&document(&papers(), &all, &Runs::default(), ""));
+    let charts = crate::support::packed(&text, "chart-data");
+    let chart = charts.as_array().unwrap().iter().find(|chart| chart["id"] == "years").unwrap();
+    for trace in chart["traces"].as_array().unwrap().iter().filter(|trace| trace["apart"] != true) {
+        let mut years: Vec<u64> = trace["x"].as_array().unwrap().iter().map(|year| year.as_f64().unwrap() as u64).collect();
+        let count = years.len();
+        years.dedup();
+        assert_eq!(years.len(), count, "{trace}");
+    }
+    let line = chart["traces"].as_array().unwrap().iter().find(|trace| trace["name"] == "UDP over sockets").unwrap();
+    assert_eq!(line["x"], serde_json::json!([1984.0, 2007.0, 2026.0]));
+    let document = document(&papers(), &all, &Runs::default(), "");
+    let text = report::terminal::document(&document, Style::VERBOSE).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("by 2026 Linux 6.18 UDP_STREAM over loopback") && text.contains("than by 1984 4.2BSD UDP over 10 Mbit Ethernet"),
+        "{text}"
+    );
 }
 
 /// A section of the page.

@@ -149,7 +149,10 @@ fn of_cell(all: &mut Papers, analysis: &Analysis, cell: &CellReceipt, ends: [&Re
     }
     if !labels.software {
         functions(of_paper(all, Study::Cabrera1984), &labels, bytes, ends);
-        phases(of_paper(all, Study::Kim1997), &labels, bytes, ends);
+        // The paper is of TCP alone.
+        if labels.labels[0] == "tcp" {
+            phases(of_paper(all, Study::Kim1997), &labels, bytes, ends);
+        }
     }
 }
 
@@ -201,7 +204,6 @@ fn phases(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Receipt;
         rows.filter(|row| wanted(row.key.0, row.key.1)).for_each(|row| sum.add(row));
         sum
     };
-    let tcp = labels.labels[0] == "tcp";
     for phase in Phase::ALL {
         for stack in Stack::ALL {
             let sum = sum_of(&|of, layer| of == Some(*phase) && layer == *stack);
@@ -210,7 +212,7 @@ fn phases(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Receipt;
             }
         }
     }
-    for (end, both) in ENDS.iter().filter(|_| tcp) {
+    for (end, both) in &ENDS {
         let [acknowledged, alone] =
             [&both[..], &both[..1]].map(|phases| sum_of(&|of, layer| of.is_some_and(|of| phases.contains(&of)) && SUMMED.contains(&layer)));
         for (how, sum) in [(ACKNOWLEDGED, &acknowledged), (ALONE, &alone)].into_iter().filter(|(_, sum)| sum.ns > 0.0) {
@@ -225,7 +227,7 @@ fn phases(curves: &mut Vec<Curve>, labels: &Labels, bytes: f64, ends: [&Receipt;
         }
     }
     let (link, whole) = (sum_of(&|_, layer| layer == Stack::Ethernet).figure(), sum_of(&|_, _| true).ns);
-    if tcp && whole > 0.0 {
+    if whole > 0.0 {
         let share = Figure::within(link.value / whole, [link.low / whole, link.high / whole]);
         add(curves, "layer-share", "devices and drivers", "", &labels.with(&["link"]), (bytes, share));
     }

@@ -12,6 +12,7 @@ use crate::Analysis;
 use crate::cells::CellResult;
 use crate::metric::Metric;
 use crate::studies::buffers::BufferMap;
+use crate::studies::repetitions::{CountLine, RepetitionSeries};
 
 /// Figures of a quantity: names of their curves, labels, places.
 type Points = Vec<(String, Vec<String>, f64, Figure)>;
@@ -19,8 +20,10 @@ type Points = Vec<(String, Vec<String>, f64, Figure)>;
 /// The paper and the quantity of an experiment, and how a run is read for it: empty where it is another.
 type Experiment = (Study, &'static str, fn(&Analysis) -> Points);
 
-const EXPERIMENTS: [Experiment; 5] = [
+const EXPERIMENTS: [Experiment; 7] = [
     (Study::Cabrera1984, "spread", spreads),
+    (Study::Cabrera1984, "total", totals),
+    (Study::Cabrera1984, "slope", slopes),
     (Study::Cabrera1984, "sum", next_to_a_page),
     (Study::Cabrera1984, "eight-over-two", eight_over_two),
     (Study::Bidulock2007, "by-sndbuf", by_sndbuf),
@@ -61,6 +64,31 @@ fn spreads(analysis: &Analysis) -> Points {
         series.counts.iter().filter_map(|one| Some((one.count, one.spread?))).map(spread)
     });
     points.collect()
+}
+
+/// Time of all messages of a trial over their number.
+fn totals(analysis: &Analysis) -> Points {
+    let series = analysis.repetitions().into_iter().flat_map(|study| &study.series);
+    let points = series.flat_map(|series| {
+        let name = format!("{} {}", series.series, series.size);
+        let labels = vec![protocol(series.test).to_owned()];
+        let total = move |(count, total): (u64, _)| (name.clone(), labels.clone(), count as f64, scaled(figure(&total), 1e-6));
+        series.counts.iter().filter_map(|one| Some((one.count, one.total_ns?))).map(total)
+    });
+    points.collect()
+}
+
+/// Time that a message adds to a trial, over its size.
+fn slopes(analysis: &Analysis) -> Points {
+    let series = analysis.repetitions().into_iter().flat_map(|study| &study.series);
+    let slope = |series: &RepetitionSeries| match &series.line {
+        CountLine::Fitted { per_message_ns, .. } => {
+            let labels = vec![protocol(series.test).to_owned()];
+            Some((series.series.clone(), labels, series.size.get() as f64, scaled(figure(per_message_ns), 1e-6)))
+        }
+        CountLine::None { .. } => None,
+    };
+    series.filter_map(slope).collect()
 }
 
 /// CPU of a message, in seconds, of a run with the sizes next to those at which an mbuf of 1984 became a page.

@@ -133,6 +133,8 @@ fn implementation(cell: &Cell) -> Option<String> {
 /// buffer, its goodput over that.
 pub fn as_foreign(analysis: &Analysis) -> Foreign {
     let label = analysis.run.id.clone();
+    // Its curves are named by what was measured: an id tells a reader nothing.
+    let name = format!("today, {}", analysis.run.plan.name.trim_start_matches(PARTS));
     let point = |cell: &CellResult| {
         let value = |metric: Metric| cell.metrics.get(&metric).map(|figure| figure.value).filter(|value| *value > 0.0 && value.is_finite());
         let sent_per_s = value(Metric::SentMessagesPerS);
@@ -146,7 +148,7 @@ pub fn as_foreign(analysis: &Analysis) -> Foreign {
         group: points
             .iter()
             .find_map(|(cell, _)| cell.conditions.link.as_ref())
-            .map_or(label.clone(), |link| format!("{label}, link {link}")),
+            .map_or(name.clone(), |link| format!("{name}, link {link}")),
         name: series.to_string(),
         implementation: points.first().and_then(|(cell, _)| implementation(cell)).filter(|_| has_others),
         tcp: series.test().protocol() == Protocol::Tcp,
@@ -163,6 +165,9 @@ pub fn as_foreign(analysis: &Analysis) -> Foreign {
     Foreign { label, series, buffers, remarks: Vec::new() }
 }
 
+/// Start of the names of plans that are parts of `nettoll papers`.
+pub const PARTS: &str = "papers-";
+
 /// Goodput over the packets that were seen in flight, as the run's own report has it.
 fn in_flight(analysis: &Analysis) -> Vec<(String, Vec<BufferRate>)> {
     let of_map = |map: &BufferMap| {
@@ -173,7 +178,7 @@ fn in_flight(analysis: &Analysis) -> Vec<(String, Vec<BufferRate>)> {
         let mut points: Vec<BufferRate> = map.diagonal.iter().filter_map(rate).collect();
         points.order_by(|a, b| a.0.total_cmp(&b.0));
         points.dedup_by(|a, b| a.0 == b.0);
-        (map.label.clone(), points)
+        (format!("today, {}", map.label), points)
     };
     analysis.buffers().iter().map(of_map).filter(|(_, points)| points.len() > 1).collect()
 }
@@ -217,7 +222,7 @@ fn one_link(cell: &Cell) -> &'static str {
     if cell.conditions.link.is_none() { "one-link" } else { "several-links" }
 }
 
-/// Adds a figure to its curve.
+/// Adds a figure to its curve. A place has one: of cells that a curve does not tell apart, the first's.
 fn add(curves: &mut Vec<Curve>, quantity: &'static str, name: &str, group: &str, labels: &[&str], (at, figure): (f64, Figure)) {
     if !figure.value.is_finite() {
         return;
@@ -226,7 +231,9 @@ fn add(curves: &mut Vec<Curve>, quantity: &'static str, name: &str, group: &str,
     match curves.iter_mut().find(same) {
         Some(curve) => {
             let place = curve.points.partition_point(|point| point.0 < at);
-            curve.points.insert(place, (at, figure));
+            if curve.points.get(place).is_none_or(|point| point.0 != at) {
+                curve.points.insert(place, (at, figure));
+            }
         }
         None => curves.push(Curve {
             quantity,

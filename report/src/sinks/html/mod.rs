@@ -239,6 +239,7 @@ fn words(text: &Text) -> Markup {
                 Span::Faint(text) => span .faint { (unbroken(text)) },
                 Span::Small(text) => small { (unbroken(text)) },
                 Span::Link(place, text) => a href={ "#" (place) } { (text) },
+                Span::Place(name) => span id=(name) {},
             }
         }
     }

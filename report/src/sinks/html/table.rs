@@ -172,7 +172,7 @@ pub fn table(table: &Table, caption: &str, in_piece: bool, in_fold: bool) -> Mar
     };
     let wide = if width(style, table.columns.iter(), false) > WIDE { "dense" } else { "" };
     let style = [style, narrow, wide].into_iter().filter(|class| !class.is_empty()).collect::<Vec<_>>().join(" ");
-    let whole = [(0, String::new())];
+    let whole = [(0, Text::default())];
     let groups = if table.groups.is_empty() { whole.as_slice() } else { table.groups.as_slice() };
     let ends = groups.iter().skip(1).map(|(start, _)| *start).chain([table.rows()]);
     html! {
@@ -186,7 +186,7 @@ pub fn table(table: &Table, caption: &str, in_piece: bool, in_fold: bool) -> Mar
             } } }
             @for ((start, name), end) in groups.iter().zip(ends) {
                 tbody {
-                    @if !name.is_empty() { tr .group { th colspan=(table.columns.len()) scope="rowgroup" { (name) } } }
+                    @if !name.0.is_empty() { tr .group { th colspan=(table.columns.len()) scope="rowgroup" { (words(name)) } } }
                     @for place in *start..end { (row(table, place, form)) }
                 }
             }

@@ -10,8 +10,8 @@ use literature::{ReferenceAnalysis, Study};
 
 pub use super::run::host as machine;
 
-use super::reference::{claims, csv, paper};
-use crate::document::{Block, Document, Masthead, Rows, Section, Table};
+use super::reference::{claims, csv, figures, paper};
+use crate::document::{Block, Document, Level, Masthead, Rows, Section, Span, Table, Text};
 use crate::json;
 use crate::words::plural;
 
@@ -107,14 +107,42 @@ fn year(one: &ReferenceAnalysis) -> String {
 /// Counts, and the table of all claims.
 fn head(papers: &[ReferenceAnalysis], runs: &Runs) -> Section {
     let all: Vec<&Statement> = papers.iter().flat_map(|one| &one.statements).collect();
-    let groups: Vec<(String, Vec<&Statement>)> =
-        papers.iter().map(|one| (format!("{}: {}", year(one), one.title), one.statements.iter().collect())).collect();
+    let group =
+        |one: &'_ ReferenceAnalysis| Text(vec![Span::Link(format!("paper-{}", one.name).into(), format!("{}: {}", year(one), one.title))]);
+    let groups: Vec<(Text, Vec<&Statement>)> = papers.iter().map(|one| (group(one), one.statements.iter().collect())).collect();
+    let of_paper: Vec<_> = papers.iter().map(figures::places).collect();
+    let places = |one: &Statement| of_paper.iter().find_map(|places| places(one));
     let tallies = [Some(claims::tally(all.iter().copied())), claims::tally_today(all.iter().copied())];
     let lead = tallies.into_iter().flatten().map(|tally| format!("{tally}.")).collect::<Vec<_>>().join(" ");
-    let table = claims::table(&groups).styled("every claims filtered");
+    let table = claims::table(&groups, &places).styled("every claims filtered");
+    let table = Block::folded("Every claim, with its ruling, its figures and its rule", [table.into()]);
     let gaps = parts::not_measured(&runs.parts).into_iter().chain(unread(&runs.unread));
-    let blocks = [Block::Lead(lead.into()), by_paper(papers).into()].into_iter().chain(gaps).chain([table.into()]);
-    Section::new("claims", "Claims", blocks)
+    let words = (!runs.names.is_empty()).then(|| Block::usual([Block::Aside(STANDINGS.into())]));
+    let blocks = [Block::Lead(lead.into()), by_paper(papers).into()].into_iter().chain(words).chain(gaps).chain([contents(papers, runs)]);
+    Section::new("claims", "Claims", blocks.chain(table))
+}
+
+/// Rulings of today that do not explain themselves.
+const STANDINGS: &str = "Today: a claim holds no longer where the paper's own table bears it out and today's whole interval does not; it does not hold \
+where that table refutes it as well or decides nothing. Compared: two numbers, of which neither refutes the other. Not shown: the interval of today \
+leaves it open.";
+
+/// Ways to every section, and to every figure by its name in its paper.
+fn contents(papers: &[ReferenceAnalysis], runs: &Runs) -> Block {
+    let link = |place: String, words: &str| Span::Link(place.into(), words.to_owned());
+    let of_paper = |one: &ReferenceAnalysis| {
+        let start = Text(vec![link(format!("paper-{}", one.name), &year(one)), Span::Plain(": ".to_owned())]);
+        figures::listed(one).into_iter().enumerate().fold(start, |text, (at, (place, name))| {
+            let text = if at > 0 { text.and(Span::Plain(", ".to_owned())) } else { text };
+            text.and(link(place, name))
+        })
+    };
+    let parts = (!runs.parts.is_empty()).then_some(("parts", "Parts and their commands"));
+    let rest = [("years", "One message from 1984 on")].into_iter().chain(parts).chain([("methods", "Methods and sources")]);
+    let all = papers.iter().map(of_paper).chain(rest.map(|(place, words)| Text(vec![link(place.to_owned(), words)])));
+    // A terminal has no places to go to.
+    let all: Vec<Block> = [Block::Heading("Contents".into())].into_iter().chain(Block::sentences(all)).collect();
+    Block::At(Level::Everything, String::new(), all)
 }
 
 /// Runs that could not be read: part of the answer.

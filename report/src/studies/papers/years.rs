@@ -13,7 +13,8 @@ pub fn section(years: &[Year]) -> Section {
     let lead = "1984 is elapsed time on a wire of 10 Mbit/s, 1988 a packet at two buffers, 1997 the CPU of one end without the link, 2007 both ends on one CPU or \
                 on two hardware threads, today each end on its own CPU. Lines are costs of a message and a byte; one size alone gives an upper bound.";
     let [message, byte] = falls(years);
-    let falls = [("A message", message), ("A byte", byte)].into_iter().filter_map(|(what, fall)| fall.map(|fall| sentence(what, fall)));
+    let falls =
+        [("A message", message), ("A byte", byte)].into_iter().filter_map(|(what, fall)| fall.as_ref().map(|fall| sentence(what, fall)));
     let blocks = [Block::Lead(lead.into())].into_iter().chain(Block::figures(vec![by_size(years), by_year(years)]));
     let all = Block::everything("Cost of a message and of a byte by year", [table(years).into()]);
     let behind = Block::usual(blocks.collect::<Vec<_>>());
@@ -22,13 +23,11 @@ pub fn section(years: &[Year]) -> Section {
     Section::new("years", &title, [behind].into_iter().chain(Block::sentences(falls)).chain(all)).led("One message")
 }
 
-fn sentence(what: &str, fall: Fall) -> String {
-    let [from, to] = fall.years;
+fn sentence(what: &str, fall: &Fall) -> String {
+    let [from, to] = &fall.stacks;
     let factor = number::whole(fall.factor.round() as u64);
-    format!(
-        "{what} by UDP over sockets became {factor} times cheaper from {from} to {to}: it halved every {} years.",
-        number::significant(fall.halved_in, 2)
-    )
+    let halved = number::significant(fall.halved_in, 2);
+    format!("{what} by UDP: {factor} times cheaper by {to} than by {from}. It halved every {halved} years.")
 }
 
 fn name(one: &Year) -> String {
@@ -70,11 +69,17 @@ fn by_size(years: &[Year]) -> Figure {
 
 /// Costs over the year, a message above and a byte below.
 fn by_year(years: &[Year]) -> Figure {
+    // Only UDP over sockets is one thing through the years, one of each year: all others are marks by themselves.
+    let joined = literature::years::of_udp_sockets(years);
+    let is_joined = |one: &Year| joined.iter().any(|other| std::ptr::eq(*other, one));
+    let point = |one: &Year, of: fn(&Year) -> Option<f64>| Some((f64::from(one.year), of(one)? * NS, name(one), number::time(of(one)?)));
     let marks = |panel: usize, of: fn(&Year) -> Option<f64>| {
-        ["of a line", "an upper bound"].into_iter().enumerate().map(move |(series, kind)| {
-            let wanted = years.iter().filter(|one| one.is_line() == (series == 0));
-            let points = wanted.filter_map(|one| Some((f64::from(one.year), of(one)? * NS, name(one), number::time(of(one)?))));
-            Trace { panel, legend: panel == 0, hollow: series == 1, ..Trace::points(kind, series, points) }
+        let others = |line: bool| years.iter().filter(move |one| one.is_line() == line).filter(|one| !is_joined(one)).collect();
+        let all: [(&str, Vec<&Year>); 3] =
+            [("UDP over sockets", joined.clone()), ("other stacks", others(true)), ("an upper bound", others(false))];
+        all.into_iter().enumerate().map(move |(series, (kind, of_kind))| {
+            let trace = Trace::points(kind, series, of_kind.into_iter().filter_map(|one| point(one, of)));
+            Trace { panel, legend: panel == 0, apart: series > 0, hollow: series == 2, ..trace }
         })
     };
     let message: Vec<Trace> = marks(0, |one| one.ns_per_message).collect();
@@ -89,7 +94,7 @@ fn by_year(years: &[Year]) -> Figure {
     Figure {
         id: "years".into(),
         title: "Cost of a message and of a byte by year".into(),
-        caption: "Hollow: an upper bound, all time of one size put on the message or on its bytes. 1993 has shares only.".to_owned(),
+        caption: "The line joins one stack of each year. Hollow: an upper bound, all time of one size put on the message or on its bytes. 1993 has shares only.".to_owned(),
         alt: "Cost of a message and of a byte by year. The figures are in the table below.".to_owned(),
         sizes: Some(axis),
         panels,

@@ -34,8 +34,8 @@ pub fn tally_today<'a>(all: impl IntoIterator<Item = &'a Statement>) -> Option<S
         (Standing::NoLonger, _) => format!("{count} no longer do"),
         (Standing::DoesNotHold, 1) => "1 does not".to_owned(),
         (Standing::DoesNotHold, _) => format!("{count} do not"),
-        (Standing::OtherWayRound | Standing::NotShown | Standing::NotTestable, 1) => format!("1 is {}", standing.words()),
-        (Standing::OtherWayRound | Standing::NotShown | Standing::NotTestable, _) => format!("{count} are {}", standing.words()),
+        (_, 1) => format!("1 is {}", standing.words()),
+        (_, count) => format!("{count} are {}", standing.words()),
     };
     let parts: Vec<String> = known.map(words).collect();
     (!parts.is_empty()).then(|| format!("Today: {}", parts.join(", ")))
@@ -55,14 +55,25 @@ fn sentence(one: &Statement) -> String {
     if one.ruling == Ruling::NeedsTable { one.found.clone() } else { capital(&one.found) }
 }
 
-/// A table of claims: a group a paper, a row a claim.
-pub fn table(groups: &[(String, Vec<&Statement>)]) -> Table {
+/// The figure of a page that a claim was made from: its place, and its name.
+pub type Places<'a> = dyn Fn(&Statement) -> Option<(String, String)> + 'a;
+
+/// A table of claims: a group a paper, a row a claim, with the way to its figure.
+pub fn table(groups: &[(Text, Vec<&Statement>)], places: &Places) -> Table {
     let all: Vec<&Statement> = groups.iter().flat_map(|(_, claims)| claims.iter().copied()).collect();
     let found = |one: &&Statement| {
         let given = one.given.iter().map(|given| format!("{}: {}", given.label, given.found));
         Cell::Lines(std::iter::once(sentence(one)).chain(given).map(Text::from).collect())
     };
-    let says = |one: &&Statement| Text::from(one.says.as_str()).and(Span::Small(format!("{} · {}", one.id, one.place)));
+    let says = |one: &&Statement| {
+        let text = Text::from(one.says.as_str()).and(Span::Small(format!("{} · {}", one.id, one.place)));
+        places(one).into_iter().fold(text, |text, (place, name)| text.and(Span::Link(place.into(), name)))
+    };
+    // Where today asks otherwise than then.
+    let rule = |one: &&Statement| {
+        let today = one.today.as_ref().and_then(|today| today.rule.as_ref()).map(|rule| format!("Today: {rule}"));
+        Cell::Lines(std::iter::once(one.rule.clone()).chain(today).map(Text::from).collect())
+    };
     let measured = all.iter().any(|one| one.today.is_some());
     let mut table = Rows::of(&all)
         .words("Claim", says)
@@ -71,14 +82,14 @@ pub fn table(groups: &[(String, Vec<&Statement>)]) -> Table {
         .words("Figures", found)
         .column_if(measured, "Today", Kind::Words, |one| one.today.as_ref().map(|today| today.standing.words().to_owned()))
         .column_if(measured, "Figures of today", Kind::Words, |one| one.today.as_ref().map(|today| capital(&today.found)))
-        .words("Rule", |one| one.rule.as_str())
+        .words("Rule", rule)
         .table()
         .labelled("Claims", "Claims of the papers, ruled by their own tables")
         .styled("every claims");
     // Sentences: a terminal has no room for them, and prints them with their figures.
     table.columns.iter_mut().for_each(|column| column.level = Level::Everything);
     let mut start = 0;
-    for (name, claims) in groups.iter().filter(|(name, _)| !name.is_empty()) {
+    for (name, claims) in groups.iter().filter(|(name, _)| !name.0.is_empty()) {
         table.groups.push((start, name.clone()));
         start += claims.len();
     }
@@ -101,7 +112,8 @@ pub fn lines(all: &[Statement], ids: &[&str]) -> Option<Block> {
                 .and(Span::Plain(format!(". {}. ", capital(&today.found)))),
             None => text,
         };
-        text.and(Span::Faint(format!("Rule: {}.", one.rule)))
+        let rule = one.today.as_ref().and_then(|today| today.rule.as_ref()).map_or_else(String::new, |rule| format!(" Today: {rule}."));
+        text.and(Span::Faint(format!("Rule: {}.{rule}", one.rule)))
     }))
 }
 

@@ -8,7 +8,7 @@
 mod chart;
 pub mod claims;
 pub mod csv;
-mod figures;
+pub mod figures;
 mod shape;
 mod words;
 
@@ -23,7 +23,7 @@ use literature::sweep::{SeriesResult, SizeResult};
 use literature::{Comparison, ReferenceAnalysis, Resampled, Statement, Study};
 use model::order::Gather;
 
-use crate::document::{Block, Cell, Cut, Document, Estimated, Figure, Head, Keeps, Kind, Masthead, Rows, Section, Shown, Table};
+use crate::document::{Block, Cell, Cut, Document, Estimated, Figure, Head, Keeps, Kind, Masthead, Rows, Section, Shown, Table, Text};
 use crate::number;
 use crate::words::capital;
 use crate::{json, studies::cost::r_squared};
@@ -113,7 +113,7 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
         vec![Block::Lead("Figures of others, analysed with what analyses a run.".into())]
     } else {
         let lead = format!("{}.", claims::tally(statements.iter().copied()));
-        let table = claims::table(&[(String::new(), statements)]);
+        let table = claims::table(&[(Text::default(), statements)], &figures::places(analysis));
         let table = Block::folded("Every claim, with its ruling, its figures and its rule", [table.into()]);
         [Block::Lead(lead.into())].into_iter().chain(table).collect()
     };

@@ -257,11 +257,11 @@ pub fn long(text: &str, letter: f64) -> f64 {
     text.chars().map(wide).sum::<f64>() * letter
 }
 
-/// Lines that end in their names. One alone is named by the title.
+/// Lines that end in their names. One alone is named by the title, unless it repeats a figure: then that says of when it is.
 fn named(figure: &Figure) -> Vec<&Trace> {
-    let is_line = |trace: &&Trace| trace.legend && !trace.model && !trace.stacked && !trace.is_empty();
+    let is_line = |trace: &&Trace| trace.legend && !trace.stacked && !trace.is_empty();
     let all: Vec<&Trace> = figure.traces.iter().filter(is_line).collect();
-    if all.len() > 1 { all } else { Vec::new() }
+    if all.len() > 1 || figure.repeats() { all } else { Vec::new() }
 }
 
 /// Places of names in rows above the panels.
@@ -336,7 +336,7 @@ fn panels(figure: &Figure, columns: usize, key: f64, height: f64) -> Vec<Area> {
                 (y, ticks)
             }
             None => {
-                let y = Scale::linear(least, most, panel.zero && panel.unit != "%");
+                let y = Scale::linear(least, most, panel.shows_zero());
                 let ticks = y.round(height, panel.unit);
                 (y, ticks)
             }
@@ -367,7 +367,7 @@ fn heights(figure: &Figure, panel: usize, columns: usize) -> [f64; 2] {
     if log {
         return [low.max(least / 3.0), high.min(most * 3.0)];
     }
-    let zero = figure.panels[panel].zero && figure.panels[panel].unit != "%";
+    let zero = figure.panels[panel].shows_zero();
     let base = if zero { least.min(0.0) } else { least };
     let length = if most > base { most - base } else { most.abs() };
     let low = if zero { base } else { low.max(least - 0.6 * length) };

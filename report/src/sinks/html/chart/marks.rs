@@ -36,7 +36,7 @@ pub fn all(figure: &Figure, layout: &Layout) -> Markup {
             @for (trace, points) in &points {
                 // Points are joined by a line unless a model's line runs through them.
                 @let scattered = figure.panels[panel].unit == "%" && !figure.panels[panel].joined;
-                @let joined = !scattered && models.iter().all(|model| model.series != trace.series);
+                @let joined = !scattered && !trace.apart && models.iter().all(|model| model.series != trace.series);
                 @let boundaries: Vec<f64> = figure.sizes.iter().flat_map(|sizes| &sizes.landmarks).map(|mark| mark.at).collect();
                 (series(trace, points, joined.then_some(boundaries.as_slice()), crowded))
             }

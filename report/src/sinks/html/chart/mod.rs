@@ -45,9 +45,10 @@ pub fn svg(figure: &Figure, shape: Shape, log: bool) -> Markup {
     };
     let shown = figure.sizes.as_ref().is_none_or(|sizes| sizes.log == log);
     let (width, height) = (short(layout.width), short(layout.height));
+    let dated = figure.repeats() && figure.traces.iter().any(|trace| trace.hollow);
     let (alone, above) = frame::alone(&figure.title, layout.width);
     html! {
-        svg .chart .(shape.name()) .off[!shown] data-axis=[(shape != Shape::Narrow).then_some(axis)] viewBox={ "0 0 " (width) " " (height) } role="img"
+        svg .chart .(shape.name()) .dated[dated] .off[!shown] data-axis=[(shape != Shape::Narrow).then_some(axis)] viewBox={ "0 0 " (width) " " (height) } role="img"
             aria-label=(figure.alt) data-alone={ "0 -" (short(above)) " " (width) " " (short(layout.height + above)) } {
             title { (figure.title) }
             (frame::axes(figure, &layout))

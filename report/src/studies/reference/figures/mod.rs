@@ -8,13 +8,14 @@ mod y1997;
 mod y2007;
 
 use literature::claims::evidence::Curve;
-use literature::{ReferenceAnalysis, Study};
+use literature::{ReferenceAnalysis, Statement, Study};
 use model::order::Order;
 
 use super::claims;
 use crate::document::figure::{Figure, Panel, Scale, SizeAxis, Ticks, Trace};
-use crate::document::{Block, Rows, Table};
+use crate::document::{Block, Rows, Span, Table, Text};
 use crate::number;
+use crate::words::list;
 
 /// A figure or a table of a paper, or several that are read together.
 pub struct Item {
@@ -60,10 +61,16 @@ impl Item {
         Self { notes: notes.into_iter().collect(), ..self }
     }
 
-    fn block(self, analysis: &ReferenceAnalysis) -> Block {
-        let heading = format!("{}: {}", self.name, self.shows);
-        let tables = Block::folded("Its figures in a table", self.tables.into_iter().map(Block::from));
-        let blocks = Block::figures(self.figures).into_iter().chain(tables).chain(Block::sentences(self.notes));
+    fn block(self, analysis: &ReferenceAnalysis, place: String, told_apart: bool) -> Block {
+        let heading = Text::from(format!("{}: {}", self.name, self.shows)).and(Span::Place(place));
+        let figures = self.figures.into_iter().map(|figure| if told_apart { dated(figure) } else { figure }).collect();
+        let (charts, tables) = (Block::figures(figures), self.tables.into_iter().map(Block::from));
+        // A table of the paper, or what is drawn of nothing else, is not folded.
+        let tables: Vec<Block> = match charts {
+            Some(_) => Block::folded("Its figures in a table", tables).into_iter().collect(),
+            None => tables.collect(),
+        };
+        let blocks = charts.into_iter().chain(tables).chain(Block::sentences(self.notes));
         let blocks = blocks.chain([Block::Aside(format!("Then: {}", self.then).into())]);
         let claims = claims::lines(&analysis.statements, self.claims);
         Block::piece(heading, blocks.chain(Block::folded("The claims that were made from it", claims)))
@@ -74,15 +81,58 @@ impl Item {
 /// conclusion in our words before them. Curves of `today` stand next to those of then.
 pub fn of(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Block> {
     let Some(study) = analysis.study else { return Vec::new() };
-    let (conclusion, items) = match study {
+    let (conclusion, items) = items(study, analysis, today);
+    // Of the papers alone every curve is of then.
+    let told_apart = !today.is_empty() || !analysis.comparisons.is_empty();
+    let lead = Block::Lead(format!("The paper concludes: {conclusion}").into());
+    let block = |item: Item| {
+        let place = place(study, item.name);
+        item.block(analysis, place, told_apart)
+    };
+    std::iter::once(lead).chain(items.into_iter().map(block)).collect()
+}
+
+fn items(study: Study, analysis: &ReferenceAnalysis, today: &[Curve]) -> (&'static str, Vec<Item>) {
+    match study {
         Study::Cabrera1984 => (y1984::CONCLUSION, y1984::items(analysis, today)),
-        Study::Jacobson1988 => (y1988::CONCLUSION, y1988::items(analysis)),
+        Study::Jacobson1988 => (y1988::CONCLUSION, y1988::items(analysis, today)),
         Study::Kay1993 => (y1993::CONCLUSION, y1993::items(today)),
         Study::Kim1997 => (y1997::CONCLUSION, y1997::items(today)),
         Study::Bidulock2007 => (y2007::CONCLUSION, y2007::items(analysis)),
+    }
+}
+
+/// The place of a figure in a page.
+fn place(study: Study, name: &str) -> String {
+    format!("of-{}-{}", study.year(), name.to_lowercase().replace(' ', "-").replace(',', ""))
+}
+
+/// Figures and tables of a paper in its order: their places in a page, and their names.
+pub fn listed(analysis: &ReferenceAnalysis) -> Vec<(String, &'static str)> {
+    let all = analysis.study.map(|study| (study, items(study, analysis, &[]).1));
+    all.into_iter().flat_map(|(study, items)| items.into_iter().map(move |item| (place(study, item.name), item.name))).collect()
+}
+
+/// The way from a claim of the paper to the figure that it was made from.
+pub fn places(analysis: &ReferenceAnalysis) -> impl Fn(&Statement) -> Option<(String, String)> + use<> {
+    let all: Vec<(Study, Vec<Item>)> = analysis.study.into_iter().map(|study| (study, items(study, analysis, &[]).1)).collect();
+    move |statement| {
+        let (study, items) = all.first()?;
+        let item = items.iter().find(|item| item.claims.contains(&statement.id.as_str()))?;
+        Some((place(*study, item.name), item.name.to_owned()))
+    }
+}
+
+/// Words that a curve's name begins with, by which a reader tells then from today.
+const WHEN: [&str; 3] = ["then", "today", "given"];
+
+/// The same figure, whose curves say of when they are: what does not is of the paper, and hollow.
+fn dated(figure: Figure) -> Figure {
+    let one = |trace: Trace| match WHEN.iter().any(|when| trace.name.starts_with(when)) || trace.stacked {
+        true => trace,
+        false => Trace { name: format!("then, {}", trace.name), hollow: !trace.model, ..trace },
     };
-    let lead = Block::Lead(format!("The paper concludes: {conclusion}").into());
-    std::iter::once(lead).chain(items.into_iter().map(|item| item.block(analysis))).collect()
+    Figure { traces: figure.traces.into_iter().map(one).collect(), ..figure }
 }
 
 /// A linear axis of message sizes, and no other.
@@ -121,12 +171,14 @@ pub fn twice(then: Figure, today: Vec<Trace>) -> Vec<Figure> {
     }
     let Figure { id, title, sizes, panels, traces, .. } = then;
     let hollow = traces.into_iter().map(|trace| Trace { hollow: true, name: format!("then, {}", trace.name), ..trace });
-    let all: Vec<Trace> = hollow.chain(today).collect();
+    let all: Vec<Trace> = today.into_iter().chain(hollow).collect();
     let shares = all.iter().map(share_of_best).collect();
     let (name, unit) = panels.first().map_or(("", ""), |panel| (panel.title, panel.unit));
     let log = Panel::of(name, unit).on(Scale::Log);
-    let caption = "Hollow and dashed: then. Shares are of each line's own best.";
-    let shares_panel = Panel { joined: true, ..Panel::of("share of its own best", "%").on(Scale::Linear) };
+    // Of a time the most is no best.
+    let (most, of) = if unit == "s" { ("share of its own longest", "longest time") } else { ("share of its own best", "best") };
+    let caption = &format!("Hollow and dashed: then. Shares are of each line's own {of}.");
+    let shares_panel = Panel { joined: true, ..Panel::of(most, "%").on(Scale::Linear) };
     vec![
         figure(id.to_string(), &title, caption, sizes.clone(), shares_panel, shares),
         figure(format!("{id}-log"), &format!("{title}, absolute"), "Hollow and dashed: then.", sizes, log, all),
@@ -142,6 +194,14 @@ fn share_of_best(trace: &Trace) -> Trace {
         down: over(&trace.down),
         ..trace.clone()
     }
+}
+
+/// Sizes of curves in words: `1, 1,440 and 16,384 B`.
+pub fn drawn_sizes(curves: &[&Curve]) -> String {
+    let mut sizes: Vec<u64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0 as u64)).collect();
+    sizes.order();
+    sizes.dedup();
+    format!("{} B", list(&sizes.into_iter().map(number::whole).collect::<Vec<_>>()))
 }
 
 /// Names of sizes on an axis of bars.

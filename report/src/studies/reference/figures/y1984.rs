@@ -110,7 +110,8 @@ fn left(analysis: &ReferenceAnalysis, today: &[Curve], id: &str, title: &str, en
             curve.points.iter().skip(1).map(|[load, ms]| (1.0, none / ms, format!("1 B, load {load}"), number::percent(none / ms)));
         Trace { hollow: true, ..Trace::points(&format!("then, {}", curve.machine), marks + place, points) }
     }));
-    let caption = "Share of the throughput without load. Hollow: then, one byte at loads 1 to 4, by table 3.";
+    let hollow = if traces.len() > marks { " Hollow: then, one byte at loads 1 to 4, by table 3." } else { "" };
+    let caption = &format!("Share of the throughput without load.{hollow}");
     let panel = Panel { joined: true, ..Panel::of("share left", "%").on(Scale::Linear) };
     (marks > 0).then(|| figure(format!("f1984-{id}-today"), title, caption, Some(linear_sizes(MOST)), panel, traces))
 }

@@ -1,10 +1,12 @@
 //! 1988: the table by socket buffer, and the curve that it asks its readers to draw.
 
 use literature::ReferenceAnalysis;
-use literature::jacobson::{BufferCurve, BufferPoint, KB, STATED};
+use literature::claims::evidence::Curve;
+use literature::jacobson::{BufferCurve, BufferPoint, STATED};
 
 use super::{Item, figure, linear_numbers};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
+use crate::document::{Cell, Kind, Rows, Table};
 use crate::studies::reference::{buffers, words};
 
 /// The mail's conclusion in our words.
@@ -26,24 +28,40 @@ fn traces(analysis: &ReferenceAnalysis, of: impl Fn(&BufferPoint) -> Option<(f64
 
 fn charts(analysis: &ReferenceAnalysis) -> [Figure; 2] {
     let axis = || Some(linear_numbers("socket buffer, packets", 1.0, MOST));
-    let mut task = traces(analysis, |point| Some((point.kbytes_per_s * KB, format!("{} KB/s", point.kbytes_per_s))));
-    let limit = [1.0, MOST].map(|packets| (packets, Some(STATED * KB)));
-    task.push(Trace { legend: true, ..Trace::line("limit, 1,104 KB/s", task.len(), limit) });
+    let mut task = traces(analysis, |point| Some((point.kbytes_per_s, format!("{} KB/s", words::plain(point.kbytes_per_s, 4)))));
+    let limit = [1.0, MOST].map(|packets| (packets, Some(STATED)));
+    task.push(Trace { legend: true, ..Trace::line("limit", task.len(), limit) });
     let wire = traces(analysis, |point| point.wire_mbit_per_s.map(|rate| (rate * 1e6, format!("{rate} Mbit/s"))));
+    let without = if analysis.comparisons.is_empty() { "" } else { "Runs of today have no such column." };
     [
         figure(
             "f1988-task".into(),
             "From task to task",
-            "Dotted: the limit that the mail states.",
+            "KB of 1,024 bytes. Dotted: the limit that the mail states, 1,104 KB/s.",
             axis(),
-            Panel::of("throughput", "B/s").on(Scale::Linear),
+            Panel::of("throughput, KB/s", "").on(Scale::Linear),
             task,
         ),
-        figure("f1988-wire".into(), "On the wire", "", axis(), Panel::of("rate", "bit/s").on(Scale::Linear), wire),
+        figure("f1988-wire".into(), "On the wire", without, axis(), Panel::of("rate", "bit/s").on(Scale::Linear), wire),
     ]
 }
 
-pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
+/// KB/s of today by both buffers: a row a sender's, the fastest darkest.
+fn pairs(today: &[Curve]) -> Option<Table> {
+    let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == "by-receiver").collect();
+    let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.1.value).fold(0.0, f64::max);
+    let mut rows = Rows::of(&curves).words("Today, KB/s", |curve| curve.name.as_str());
+    for (at, _) in &curves.first()?.points {
+        let rate = |curve: &&Curve| match curve.points.iter().find(|point| point.0 == *at) {
+            Some((_, of)) => Cell::Shaded(words::plain(of.value.round(), 4).into(), of.value / most),
+            None => Cell::Nothing,
+        };
+        rows = rows.column(format!("receiver's {at}").as_str(), Kind::Figures, rate);
+    }
+    Some(rows.table().titled("Today: each sender's buffer with each receiver's, counted from the smallest"))
+}
+
+pub fn items(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Item> {
     vec![
         Item::new(
             "Graph of the table",
@@ -65,6 +83,7 @@ pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
             "each sender's buffer with each receiver's, 1 to 17 packets",
             "the mail has the equal pairs only.",
             &["j88-10"],
-        ),
+        )
+        .tabled(pairs(today)),
     ]
 }

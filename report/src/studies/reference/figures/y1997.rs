@@ -3,7 +3,7 @@
 
 use literature::claims::evidence::{Curve, Figure as Point};
 
-use super::{DRAWING, Item, by_size, counted, figure, stacked};
+use super::{DRAWING, Item, by_size, counted, drawn_sizes, figure, stacked};
 use crate::document::figure::{Figure, Panel, Scale, Trace};
 use crate::document::{Kind, Rows, Table};
 use crate::number;
@@ -68,19 +68,21 @@ fn of_phase<'a>(today: &'a [Curve], phase: &str) -> Vec<&'a Curve> {
 
 /// ns of today by layer, in place of cycles.
 fn times(today: &[Curve]) -> Vec<Figure> {
-    let caption = "ns of both ends today, by the layers of 1997.";
     let one = |(phase, id, name): &(&str, &str, &str)| {
-        stacked(&format!("f1997-{id}"), &format!("Today: {name}"), caption, &of_phase(today, phase), &STACK)
+        let curves = of_phase(today, phase);
+        let caption = format!("TCP: ns of both ends today, by the layers of 1997, at {}.", drawn_sizes(&curves));
+        stacked(&format!("f1997-{id}"), &format!("Today: {name}"), &caption, &curves, &STACK)
     };
     PHASES.iter().map(one).collect()
 }
 
 /// Counts of today by phase and layer.
 fn counts(today: &[Curve], quantity: &str, of: &'static str) -> Vec<Figure> {
-    let caption = "Exact counts of a message in an emulated machine, by the layers of 1997.";
     let one = |(phase, id, name): &(&str, &str, &str)| {
         let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == quantity && curve.group == *phase).collect();
-        counted(&format!("f1997-{quantity}-{id}"), &format!("Today: {of}, {name}"), caption, of, &curves, &STACK)
+        let sizes = drawn_sizes(&curves);
+        let caption = format!("Exact counts of a message in an emulated machine, by the layers of 1997, at {sizes}.");
+        counted(&format!("f1997-{quantity}-{id}"), &format!("Today: {of}, {name}"), &caption, of, &curves, &STACK)
     };
     PHASES.iter().map(one).collect()
 }
@@ -135,7 +137,7 @@ pub fn items(today: &[Curve]) -> Vec<Item> {
     vec![
         Item::new(
             "Figures 3 and 6",
-            "cycles by layer: socket, TCP, IP, Ethernet at 100, 300, 500 and 1,440 B",
+            "cycles by layer: socket, TCP, IP, Ethernet; then at 100, 300, 500 and 1,440 B",
             DRAWING,
             &["k97-01", "k97-02", "k97-03", "k97-04", "k97-05", "k97-08"],
         )

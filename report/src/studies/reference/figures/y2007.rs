@@ -2,7 +2,9 @@
 
 use literature::ReferenceAnalysis;
 
-use super::Item;
+use super::{Item, WHEN};
+use crate::document::Figure;
+use crate::document::figure::Trace;
 use crate::studies::reference::{Machine, chart, machines};
 
 /// The paper's conclusion in our words.
@@ -28,7 +30,11 @@ const CHARTS: [(&str, &str, &[&str]); 4] = [
 pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
     let compared = analysis.comparisons.iter().flat_map(|one| machines(&one.series));
     let machines: Vec<Machine> = machines(&analysis.series).into_iter().chain(compared).collect();
-    let mut charts: Vec<Vec<_>> = machines.iter().enumerate().map(|(place, machine)| chart::of_machine(machine, place)).collect();
+    let mut charts: Vec<Vec<_>> = machines
+        .iter()
+        .enumerate()
+        .map(|(place, machine)| chart::of_machine(machine, place).into_iter().map(|one| of_when(one, machine)).collect())
+        .collect();
     let then = "tables 1 to 4 and 6: porky under Fedora Core 6, CentOS 4, SuSE 10 and Ubuntu 6.10, daisy under Fedora Core 6 x86_64. Tables 5 and 7 are \
                 not carried: give them with --table.";
     let item = |(name, shows, claims): (&'static str, &'static str, &'static [&'static str])| {
@@ -36,4 +42,11 @@ pub fn items(analysis: &ReferenceAnalysis) -> Vec<Item> {
         Item::new(name, shows, then, claims).drawn(figures)
     };
     CHARTS.into_iter().map(item).collect()
+}
+
+/// Curves of a machine of today, or of a table that a user gave, say so.
+fn of_when(figure: Figure, machine: &Machine) -> Figure {
+    let Some(when) = WHEN.iter().find(|when| machine.name.starts_with(*when)) else { return figure };
+    let one = |trace: Trace| Trace { name: format!("{when}, {}", trace.name), ..trace };
+    Figure { traces: figure.traces.into_iter().map(one).collect(), ..figure }
 }
