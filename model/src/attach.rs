@@ -452,7 +452,7 @@ pub struct TcpSums {
 }
 
 /// One connection or datagram socket.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// `tcp` or `udp`.
     pub protocol: String,

@@ -1,8 +1,11 @@
 //! Attached runs that are made up, with answers that are known.
 
+use std::collections::BTreeMap;
+
 use attribution::{Doubt, Layer, Rules};
 use model::attach::{
-    ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Elsewhere, Look, Messages, OwnCode, OwnCount, Pattern, Totals, Way, WindowRecord,
+    ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Connection, Elsewhere, Look, Messages, OwnCode, OwnCount, Pattern, Sockets,
+    Totals, Way, WindowRecord,
 };
 use model::end::Window;
 use model::profile::{Account, Profile, SampleSource, Stack, Waits};
@@ -334,4 +337,19 @@ fn states_that_answer_in_unequal_numbers_of_sends_have_no_verdict() {
     assert_eq!((same.sends, same.verdict), (None, Verdict::Equivalent));
     let uneven = change([&two, &one], names(), THRESHOLD).unwrap();
     assert_eq!((uneven.sends, uneven.verdict), (Some([2.0, 1.0]), Verdict::Inconclusive));
+}
+
+#[test]
+fn a_program_that_listens_and_connects_is_a_client_as_well() {
+    let rules = Rules::builtin().unwrap();
+    let unit = |local: [&str; 2]| {
+        let connection = |local: &str| Connection { protocol: "tcp".to_owned(), local: local.to_owned(), ..Connection::default() };
+        let count = BTreeMap::from([("tcp listen".to_owned(), 1), ("tcp established".to_owned(), 2)]);
+        let sockets = Sockets { count, connections: local.map(connection).to_vec(), ..Sockets::default() };
+        let mut windows = answers_in(1);
+        windows.last_mut().unwrap().sockets = Some(sockets);
+        analyse(Attachment { requests: "sends".to_owned(), ..run(&[]) }, &windows, 0, &rules).states[0].per_send
+    };
+    assert_eq!(unit(["127.0.0.1:8080", "127.0.0.1:8080"]), None);
+    assert_eq!(unit(["127.0.0.1:8080", "127.0.0.1:38390"]), Some(PerSend::Client));
 }

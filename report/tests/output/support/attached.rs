@@ -1,13 +1,9 @@
 //! A server that was observed while it ran, made up.
 
-use std::collections::BTreeMap;
-
-use analysis::attached::{Attached, analyse};
+use analysis::attached::{Attached, PerSend, analyse};
 use attribution::Rules;
 use model::Nanos;
-use model::attach::{
-    ATTACH_FORMAT, Attachment, CallKind, Clocks, Connection, Look, Messages, OwnCode, Pattern, Sockets, Totals, Way, WindowRecord,
-};
+use model::attach::{ATTACH_FORMAT, Attachment, CallKind, Clocks, Look, Messages, OwnCode, Pattern, Totals, Way, WindowRecord};
 use model::end::Window;
 use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
@@ -136,25 +132,7 @@ pub fn server(blocks: u32, seen: f64) -> Attached {
 pub fn proxy() -> Attached {
     let mut attached = server(8, 1.0);
     attached.run.requests = "sends".to_owned();
-    let connection = |local: &str| Connection {
-        protocol: "tcp".to_owned(),
-        local: local.to_owned(),
-        peer: "127.0.0.1:1".to_owned(),
-        receive_queue: 0,
-        send_queue: 0,
-        receive_buffer: 0,
-        send_buffer: 0,
-        drops: 0,
-        tcp: None,
-        unacked: 0,
-        unsent: 0,
-        nodelay: None,
-    };
-    for state in &mut attached.states {
-        let count = BTreeMap::from([("tcp listen".to_owned(), 1), ("tcp established".to_owned(), 2)]);
-        let connections = vec![connection("127.0.0.1:8080"), connection("127.0.0.1:38390")];
-        state.sockets = Some(Sockets { count, connections, ..Sockets::default() });
-    }
+    attached.states.iter_mut().for_each(|state| state.per_send = Some(PerSend::Client));
     attached
 }
 
