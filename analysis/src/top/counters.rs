@@ -7,7 +7,7 @@ use model::Nanos;
 use model::printable::{Keep, printable};
 
 use super::share::{Owners, shares};
-use super::tally::{MessageTally, Ownership, Party, Tally, Unit, Work};
+use super::tally::{MessageTally, Party, Tally, Unit, Work};
 
 /// The most units that are listed; the work for others is in [`Counters::other`].
 const MOST_UNITS: usize = 200;
@@ -132,7 +132,7 @@ impl Counters {
             *sum = sum.saturating_add(one);
         }
         self.add_samples(last);
-        let mut moved = self.add_work(last, &owners(tallies));
+        let mut moved = self.add_work(last, &Owners::among(tallies.iter().flat_map(|tally| &tally.work)));
         self.add_messages(last, &mut moved);
         for (party, one) in moved {
             let name = name(party, units);
@@ -165,21 +165,15 @@ impl Counters {
     }
 
     /// Adds the network's CPU time, and returns that of each row.
-    fn add_work(&mut self, last: &Tally, owners: &BTreeMap<u32, Owners>) -> BTreeMap<Party, UnitCounters> {
+    fn add_work(&mut self, last: &Tally, owners: &Owners) -> BTreeMap<Party, UnitCounters> {
         let mut moved: BTreeMap<Party, UnitCounters> = BTreeMap::new();
         for (work, samples) in last.work() {
             let (time, context) = (samples * last.period, WorkContext::of(&work));
             *self.network.entry((context, work.layer, work.category)).or_default() += time;
             let mut charge = |party: Party, time: u64| moved.entry(party.in_units()).or_default().cpu[context as usize] += time;
-            match (work.owner, owners.get(&work.cpu)) {
-                (Ownership::Known(owner), _) => charge(owner, time),
-                (_, None) => charge(Party::Unowned, time),
-                // Parts of a sample: whole ones would go to the largest owner each second.
-                (unknown, Some(owners)) => {
-                    let parts = shares(time, &owners.of(unknown));
-                    parts.into_iter().filter(|(_, part)| *part > 0).for_each(|(owner, part)| charge(owner, part));
-                }
-            }
+            // Parts of a sample: whole ones would go to the largest owner each second.
+            let parts = shares(time, &owners.of(work.cpu, work.owner));
+            parts.into_iter().filter(|(_, part)| *part > 0).for_each(|(owner, part)| charge(owner, part));
         }
         moved
     }
@@ -213,15 +207,6 @@ impl Counters {
         }
         self.units.entry(name.to_owned()).or_default()
     }
-}
-
-/// Owners of softirqs by CPU.
-fn owners(tallies: &VecDeque<Tally>) -> BTreeMap<u32, Owners> {
-    let mut found: BTreeMap<u32, Owners> = BTreeMap::new();
-    for (work, samples) in tallies.iter().flat_map(|tally| &tally.work) {
-        found.entry(work.cpu).or_default().add(work, *samples);
-    }
-    found
 }
 
 /// The name of a row. The path of a unit begins with `/`, so that none is taken for another row.

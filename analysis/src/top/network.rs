@@ -100,6 +100,8 @@ const RECEIVE: [&str; 13] = [
     "ip6_rcv_finish",
     "br_handle_frame",
 ];
+/// Functions that hand packets to the CPU that will receive them (RPS).
+const STEER: [&str; 3] = ["get_rps_cpu", "net_rps_send_ipi", "net_rps_action_and_irq_enable"];
 /// Functions around all of a softirq's.
 const SOFTIRQ: [&str; 2] = ["handle_softirqs", "__do_softirq"];
 
@@ -110,6 +112,8 @@ pub enum Fate {
     Forwarded,
     /// To this machine.
     Delivered,
+    /// To another CPU, which receives it.
+    Steered,
     /// It is received, and nothing shows yet where it goes.
     Received,
     /// It is no packet that is received.
@@ -125,6 +129,7 @@ impl Fate {
             match name {
                 _ if FORWARD.contains(&name) => return Self::Forwarded,
                 _ if TRANSMIT.contains(&name) => transmits = true,
+                _ if STEER.iter().any(|steer| name.starts_with(steer)) => return Self::Steered,
                 _ if begins(name, &DELIVER) => return Self::Delivered,
                 _ if begins(name, &RECEIVE) => return if transmits { Self::Forwarded } else { Self::Received },
                 "net_rx_action" if place == 0 => return Self::Received,
@@ -283,9 +288,13 @@ mod tests {
             ("__udp4_lib_lookup udp_rcv ip_protocol_deliver_rcu ip_local_deliver_finish __netif_receive_skb_one_core", Fate::Delivered),
             ("__dev_queue_xmit __tcp_transmit_skb tcp_rcv_established tcp_v4_rcv ip_protocol_deliver_rcu ip_rcv", Fate::Delivered),
             ("_raw_spin_lock", Fate::Received),
+            ("get_rps_cpu netif_receive_skb_list_internal napi_complete_done veth_poll", Fate::Steered),
         ] {
             assert_eq!(part(&format!("{inner} {softirq} {sender}")).fate, fate, "{inner}");
         }
+        // An interrupt for the CPU that receives is no work for the sender, in whose call it is made.
+        let ipi = "x2apic_send_IPI smp_call_function_single_async net_rps_action_and_irq_enable.isra.0 net_rx_action handle_softirqs";
+        assert_eq!(part(&format!("{ipi} {sender}")).fate, Fate::Steered);
         // Nothing of the sender's call around a softirq counts.
         assert_eq!(
             part(&format!("sock_wfree napi_consume_skb virtnet_poll __napi_poll net_rx_action handle_softirqs {sender}")).fate,

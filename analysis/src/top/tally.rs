@@ -39,6 +39,8 @@ pub enum Ownership {
     Known(Party),
     /// Of a socket of this machine, which does not show.
     Local,
+    /// Of packets that other CPUs deliver.
+    Steered,
     /// Nothing.
     Open,
 }
@@ -226,6 +228,7 @@ impl Tally {
             let owner = match (fate, sample.owner) {
                 _ if in_task => Ownership::Known(ran_in),
                 (Fate::Forwarded, _) => Ownership::Known(Party::Forwarded),
+                (Fate::Steered, _) => Ownership::Steered,
                 // No socket has the packet yet: one on the stack is the interrupted task's, such as its sender's.
                 (Fate::Received, _) | (Fate::Other, None) => Ownership::Open,
                 (Fate::Delivered | Fate::Other, Some(found)) => Ownership::Known(owner(found, &tally.processes)),

@@ -164,10 +164,7 @@ impl<'a> Window<'a> {
         for (one, samples) in self.tallies.iter().flat_map(Tally::work) {
             *work.entry(one).or_default() += samples;
         }
-        let mut owners: BTreeMap<u32, Owners> = BTreeMap::new();
-        for (one, samples) in &work {
-            owners.entry(one.cpu).or_default().add(one, *samples);
-        }
+        let owners = Owners::among(&work);
         let mut unmet: BTreeMap<(u32, Ownership), Vec<(Work, u64)>> = BTreeMap::new();
         for (work, samples) in work {
             match work.owner {
@@ -176,8 +173,7 @@ impl<'a> Window<'a> {
             }
         }
         for ((cpu, ownership), unmet) in unmet {
-            let Some(owners) = owners.get(&cpu) else { continue };
-            self.share(&unmet, &owners.of(ownership));
+            self.share(&unmet, &owners.of(cpu, ownership));
         }
     }
 

@@ -36,6 +36,14 @@ fn woken_before_it_was_off_is_ready_at_once() {
 }
 
 #[test]
+fn who_sleeps_when_the_log_begins_sleeps_until_it_is_woken() {
+    assert_eq!(waits(&[(60, Woken), (70, Came)], 10, 100), (50, 10, 0));
+    assert_eq!(waits(&[(60, Woken), (70, Came), (80, Left)], 10, 100), (50 + 20, 10, 1));
+    // A thread that comes without being woken is new, or made room.
+    assert_eq!(waits(&[(70, Came), (80, Left)], 10, 100), (20, 0, 1));
+}
+
+#[test]
 fn the_window_cuts_waits_and_counts_its_own_switches() {
     let events = [(10, Left), (50, Woken), (60, Came), (90, Left), (120, Woken), (130, Came)];
     assert_eq!(waits(&events, 40, 100), (10 + 10, 10, 1));
