@@ -22,7 +22,10 @@ pub fn attached(attached: &Attached) -> Answer {
         grade = if grade == Grade::Settled { Grade::Rough } else { grade };
         let why = match why {
             PerSend::Client => "it is a client as well".to_owned(),
-            PerSend::Several(sends) => format!("a request takes {sends:.1} sends"),
+            PerSend::Several(sends) => {
+                let cost = state.cpu.map_or_else(String::new, |cpu| format!(", {}", time(sends * cpu.value)));
+                format!("a request takes {sends:.1} sends{cost}")
+            }
         };
         reason = format!("{reason}; {why}: count requests by --requests");
     }
@@ -57,7 +60,7 @@ pub fn attached(attached: &Attached) -> Answer {
     let invalid = off.then(|| Invalid {
         figure: "the rows".to_owned(),
         reason: "they do not add up to the CPU time".to_owned(),
-        remedy: "The CPU time of a request stays good.".to_owned(),
+        remedy: format!("The CPU time of a {unit} stays good."),
     });
     let next = (answer.grade != Grade::Settled).then(|| longer(attached, state));
     Answer { do_not_use: invalid.into_iter().collect(), next, ..answer }

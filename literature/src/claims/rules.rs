@@ -608,7 +608,7 @@ fn dearest(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let (mut shown, mut found) = (Vec::new(), Vec::new());
     for at in places {
         let mut here: Vec<(&str, Figure)> = curves.iter().filter_map(|curve| Some((curve.name.as_str(), figure_at(curve, at)?))).collect();
-        here.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+        here.sort_unstable_by(|a, b| b.1.value.total_cmp(&a.1.value).then_with(|| a.0.cmp(b.0)));
         let (ours, others): (Vec<_>, Vec<_>) = here.iter().copied().partition(|(name, _)| names.contains(name));
         let Some(own) = ours.first().map(|one| one.1) else { continue };
         let known = here.iter().all(|(_, figure)| figure.is_known());

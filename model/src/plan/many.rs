@@ -6,7 +6,7 @@ use super::error::PlanError;
 use super::raw::RawPlan;
 use super::{HOST_NAMES, Plan, host_side};
 use crate::cell::{Cell, Factor, Level, LevelError};
-use crate::order::Order;
+use crate::order::{Gather, Order};
 use crate::place::HostPlace;
 
 /// The factor of the number of hosts of each side: `a` sends.
@@ -68,7 +68,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     }
     let of_arms = plan.arms.iter().map(|arm| (arm.host_settings().hosts, format!(" of arm '{}'", arm.name)));
     for (of_arm, words) in std::iter::once((BTreeMap::new(), String::new())).chain(of_arms) {
-        let hosts: BTreeMap<_, _> = plan.hosts.iter().map(|(name, place)| (name, of_arm.get(name).unwrap_or(place))).collect();
+        let hosts: BTreeMap<_, _> = plan.hosts.iter().map(|(name, place)| (name, of_arm.get(name).unwrap_or(place))).into_map();
         for (at, (name, place)) in hosts.iter().enumerate() {
             if let Some((other, _)) = hosts.iter().take(at).find(|(_, known)| *known == place) {
                 let reason = "both are the same place, and each host takes part once: name another";

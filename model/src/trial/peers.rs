@@ -8,6 +8,7 @@ use super::seen::{self, Cpus};
 use super::{ClockOffset, Measured, Observed, Windows};
 use crate::counts::{merge, sum};
 use crate::end::{Counts, CpuTime, EndReport, FlowReport, InFlight, Schedule, Switches, TcpInfo, Window, ZeroCopy};
+use crate::order::Gather;
 use crate::quantity::Nanos;
 use crate::traffic::Role;
 
@@ -229,7 +230,7 @@ fn switches(sum: Switches, other: Switches) -> Switches {
 
 /// The CPUs that the flows of an end are bound to.
 fn cpus(report: &EndReport) -> BTreeSet<u32> {
-    report.cpu.into_iter().chain(report.flows.iter().filter_map(|flow| flow.cpu)).collect()
+    report.cpu.into_iter().chain(report.flows.iter().filter_map(|flow| flow.cpu)).into_set()
 }
 
 /// CPU time of several processes, of as many machines or of one. What the kernel does on a machine's CPUs is in each report

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::order::Gather;
 use crate::profile::{Account, CallCounts, HardwareCounts, Observation, Profile, Stack, Waits};
 use crate::refusal::Refusal;
 
@@ -119,7 +120,7 @@ fn calls(counts: &[&CallCounts]) -> Option<CallCounts> {
     let mut sum = (*counts.first()?).clone();
     for one in &counts[1..] {
         sum.refused.extend(one.refused.clone());
-        sum.calls = sum.calls.iter().filter_map(|(name, calls)| Some((name.clone(), calls + one.calls.get(name)?))).collect();
+        sum.calls = sum.calls.iter().filter_map(|(name, calls)| Some((name.clone(), calls + one.calls.get(name)?))).into_map();
     }
     sum.tier.retain(|name, _| sum.calls.contains_key(name));
     Some(sum)

@@ -255,8 +255,10 @@ fn notches(map: &BufferMap) -> Vec<String> {
         return Vec::new();
     }
     if map.notches.is_empty() {
-        let cells = if map.tested == 1 { "1 cell".to_owned() } else { format!("{} cells", number::whole(map.tested as u64)) };
-        return vec![format!("No notch: of {cells} with two neighbours none is slower than both by 2 % and more than chance.")];
+        return vec![format!(
+            "No notch: {} of a cell with its two neighbours, in rows, columns and the diagonal, found none that is slower than both by 2 % and more than chance.",
+            plural(map.tested as u64, "comparison")
+        )];
     }
     let mut all = Vec::new();
     for notch in map.notches.iter().filter(|notch| notch.line == Line::Diagonal) {

@@ -2,7 +2,7 @@
 
 use analysis::answer::notation;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Interval, Metric};
-use analysis::verdict::{Compared, Comparison, Judged, MetricComparison, Verdict};
+use analysis::verdict::{Compared, Comparison, Judged, Verdict};
 
 use super::words;
 use crate::document::figure::{Panel, SizeAxis, Trace};
@@ -132,13 +132,21 @@ fn curves(analysis: &Analysis, verdicts: &[ArmVerdict], group: &Group, place: us
     let scale = if name.unit() == analysis::result::Unit::Nanoseconds { 1e-9 } else { 1.0 };
     let cells = || group.cells.iter().filter_map(|cell| Some((*cell, analysis.cells.iter().position(|one| std::ptr::eq(one, *cell))?)));
     let at = |cell: &CellResult| (cell.cell.size.get() as f64, format!("{} B", number::whole(cell.cell.size.get())));
-    let measured = cells().filter_map(|(cell, _)| Some((at(cell).0, at(cell).1, *metric(cell, name)?)));
+    let judged = |verdict: &ArmVerdict, place: usize| -> Option<Judged> {
+        let metric = verdict.compared.metrics.iter().find(|one| one.metric == name)?;
+        metric.comparison.cells.get(place).copied()
+    };
+    // At the table's level: a round of slices in the middle takes less than all slices do in the mean.
+    let level = |cell: &CellResult, place: usize| {
+        let measured = *metric(cell, name)?;
+        let Some([level, _]) = judged(first, place).and_then(|judged| judged.medians) else { return Some(measured) };
+        Some(times(&Estimate { value: level, ..measured }, &relative(&measured)))
+    };
+    let measured = cells().filter_map(|(cell, place)| Some((at(cell).0, at(cell).1, level(cell, place)?)));
     let baseline = Trace { base: true, ..Trace::measured(&first.baseline, 0, measured, scale, writer(name)) };
     let candidate = |(series, verdict): (usize, &ArmVerdict)| {
-        let comparison = |one: &&MetricComparison| one.metric == name;
-        let judged = verdict.compared.metrics.iter().find(comparison).map_or(&[][..], |one| one.comparison.cells.as_slice());
-        let points =
-            cells().filter_map(|(cell, place)| Some((at(cell).0, at(cell).1, times(metric(cell, name)?, &judged.get(place)?.ratio?))));
+        let points = cells()
+            .filter_map(|(cell, place)| Some((at(cell).0, at(cell).1, times(&level(cell, place)?, &judged(verdict, place)?.ratio?))));
         Trace::measured(&verdict.candidate, series + 1, points, scale, writer(name))
     };
     let traces: Vec<Trace> = std::iter::once(baseline).chain(verdicts.iter().enumerate().map(candidate)).collect();
@@ -164,6 +172,12 @@ fn curves(analysis: &Analysis, verdicts: &[ArmVerdict], group: &Group, place: us
 fn times(baseline: &Estimate, ratio: &Estimate) -> Estimate {
     let moved = |ends: Interval| Interval { low: baseline.value * ends.low, high: baseline.value * ends.high, ..ends };
     Estimate { value: baseline.value * ratio.value, interval: ratio.interval.map(moved), n: ratio.n }
+}
+
+/// A figure as a share of its value.
+fn relative(figure: &Estimate) -> Estimate {
+    let share = |ends: Interval| Interval { low: ends.low / figure.value, high: ends.high / figure.value, ..ends };
+    Estimate { value: 1.0, interval: figure.interval.map(share), n: figure.n }
 }
 
 #[cfg(test)]
