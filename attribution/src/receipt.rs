@@ -201,8 +201,12 @@ impl Receipt {
         let runnable = ready.map(|ready| ready.less(charged.map_or(0.0, |charged| billed_twice(&passes.waits, charged))));
         let kernel_threads = per_message(&passes.clean, |pass| (pass.kernel_threads, pass.messages)).value;
         let off_cpu = runnable.zip(blocked).filter(|_| charged.is_some()).map(|(runnable, blocked)| [runnable.value, blocked.value]);
-        let whole =
-            |[cpu, kernel_threads, wall]: [f64; 3]| off_cpu.map(|[runnable, blocked]| (cpu - kernel_threads + runnable + blocked) / wall);
+        let unseen = per_message(&passes.waits, |pass| (pass.waits.unseen, pass.messages)).value;
+        // What is unseen was waited or run: it makes no sum better than whole.
+        let whole = |[cpu, kernel_threads, wall]: [f64; 3]| {
+            let sum = off_cpu.map(|[runnable, blocked]| (cpu - kernel_threads + runnable + blocked) / wall)?;
+            Some(if unseen > 0.0 && sum < 1.0 { (sum + unseen / wall).min(1.0) } else { sum })
+        };
         let (others, others_unknown) = others(&passes.time, basis.all());
         let mut receipt = Self {
             role: passes.role,

@@ -165,6 +165,13 @@ pub struct Waits {
     pub blocked: Nanos,
     /// Times it was taken off a CPU.
     pub switches: u64,
+    /// Time before the first event of a thread, which slept or ran in it.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub unseen: Nanos,
+}
+
+fn is_nothing(time: &Nanos) -> bool {
+    *time == Nanos::default()
 }
 
 impl Waits {
@@ -175,6 +182,7 @@ impl Waits {
             runnable: self.runnable + other.runnable,
             blocked: self.blocked + other.blocked,
             switches: self.switches.saturating_add(other.switches),
+            unseen: self.unseen + other.unseen,
         }
     }
 }

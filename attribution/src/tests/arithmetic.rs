@@ -144,6 +144,24 @@ fn waits_are_held_against_their_own_time() {
     assert!(receipt(&passes).is_red());
 }
 
+/// A thread that sleeps when the recording begins is not known until it leaves a CPU.
+#[test]
+fn unseen_time_makes_a_sum_whole_and_no_more() {
+    let with = |unseen: f64| {
+        let mut passes = sound();
+        for pass in &mut passes.waits {
+            pass.waits.blocked = Nanos::new(0);
+            pass.waits.unseen = Nanos::new((unseen * pass.wall.get() as f64) as u64);
+        }
+        receipt(&passes)
+    };
+    let own = |unseen| with(unseen).closure.own.unwrap();
+    let short = 1.0 - own(0.0);
+    assert!(short > 0.1 && with(0.0).is_red());
+    assert!((own(short / 2.0) - (1.0 - short / 2.0)).abs() < 0.01);
+    assert!((own(2.0 * short) - 1.0).abs() < 1e-9 && !with(2.0 * short).is_red());
+}
+
 #[test]
 fn doubts_are_said() {
     let doubts = |change: &dyn Fn(&mut Passes)| {

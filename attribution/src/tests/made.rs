@@ -72,7 +72,7 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
             ..Account::default()
         });
         made.time.push(TimePass { block, profile: profile(&counts), account, stolen: 0.0, cpu, messages, wakeups: None });
-        let waits = Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10 };
+        let waits = Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, ..Waits::default() };
         let wall = nanos(whole + cell.waits[0] + cell.waits[1]);
         made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), kernel_threads: Nanos::new(0), stolen: 0.0, messages });
         let mut counts = CallCounts::default();

@@ -248,9 +248,7 @@ fn waits_of_all(recorder: WaitRecorder, seen: &WindowContext) -> Result<Waits, R
             continue;
         }
         let one = log.waits(thread, seen.window)?;
-        sum.runnable = sum.runnable + one.runnable;
-        sum.blocked = sum.blocked + one.blocked;
-        sum.switches += one.switches;
+        sum = sum.and(one);
     }
     Ok(sum)
 }

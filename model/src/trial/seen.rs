@@ -164,7 +164,7 @@ mod tests {
         Observation {
             profile: Some(profile(chains, others)),
             ksoftirqd: Some(profile(&[(&["net_rx_action"], others)], 0)),
-            waits: Some(Waits { runnable: Nanos::new(1), blocked: Nanos::new(2), switches: 3 }),
+            waits: Some(Waits { runnable: Nanos::new(1), blocked: Nanos::new(2), switches: 3, unseen: Nanos::new(4) }),
             counts: Some(CallCounts { tier, calls, ..CallCounts::default() }),
             ..Observation::default()
         }
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((account.on_cpu, account.recorded, profile.lost), (Some(Nanos::new(8_700)), 210, 3));
         // The kernel thread of a CPU was seen by both that are there.
         assert_eq!(all.ksoftirqd.unwrap().samples(), 70 + 3);
-        assert_eq!(all.waits, Some(Waits { runnable: Nanos::new(3), blocked: Nanos::new(6), switches: 9 }));
+        assert_eq!(all.waits, Some(Waits { runnable: Nanos::new(3), blocked: Nanos::new(6), switches: 9, unseen: Nanos::new(12) }));
         assert_eq!(all.counts.unwrap().calls["sendto"], 30);
         assert!(all.refused.is_empty());
     }

@@ -77,12 +77,12 @@ impl WaitLog {
         if window.start < self.started {
             return refused("the measured time began before the recording".to_owned(), "Open the recorder before the traffic starts");
         }
-        let mut account = Account { window, waits: Waits::default(), away: None, asleep: Asleep::Unknown };
-        for event in self.events.iter().filter(|event| event.tid == tid) {
-            account.take(*event);
-        }
+        let mut account = Account { window, waits: Waits::default(), away: None };
+        let mut events = self.events.iter().filter(|event| event.tid == tid).peekable();
+        let first = events.peek().map_or(0, |event| event.time);
+        events.for_each(|event| account.take(*event));
         account.close();
-        Ok(account.waits)
+        Ok(Waits { unseen: overlap(window, 0, first), ..account.waits })
     }
 }
 
@@ -97,26 +97,12 @@ struct Account {
     waits: Waits,
     /// Since when it is off its CPU, and when it was ready again.
     away: Option<(u64, Option<u64>)>,
-    /// Its state when the log began.
-    asleep: Asleep,
-}
-
-/// The state of a thread when the log began, as far as its events have shown it.
-#[derive(Clone, Copy)]
-enum Asleep {
-    /// No event yet.
-    Unknown,
-    /// It was woken at this time. If it comes to a CPU next, it slept until then; if it leaves one, it was about to sleep.
-    Until(u64),
-    /// It has come or left.
-    Past,
 }
 
 impl Account {
     fn take(&mut self, event: Event) {
         match event.kind {
             EventKind::Left | EventKind::Preempted => {
-                self.asleep = Asleep::Past;
                 self.waits.switches += u64::from(self.window.contains(event.time));
                 // Who was preempted is ready all the time, even if it was about to sleep.
                 self.away = Some((event.time, (event.kind == EventKind::Preempted).then_some(event.time)));
@@ -124,14 +110,9 @@ impl Account {
             EventKind::Woken => {
                 if let Some((_, ready @ None)) = &mut self.away {
                     *ready = Some(event.time);
-                } else if let Asleep::Unknown = self.asleep {
-                    self.asleep = Asleep::Until(event.time);
                 }
             }
             EventKind::Came => {
-                if let Asleep::Until(woken) = std::mem::replace(&mut self.asleep, Asleep::Past) {
-                    self.add(0, woken, event.time);
-                }
                 if let Some((since, ready)) = self.away.take() {
                     // Nothing woke it: it never slept, it only made room.
                     self.add(since, ready.unwrap_or(since), event.time);

@@ -185,7 +185,8 @@ fn a_run_is_advised_again() -> Result<(), Skip> {
     let tool = Tool::new();
     let run = super::observe(&tool, &["--pid", &server.pid(), "-t", "2", "--window", "100ms", "--workload", "work.toml"])?.done();
     drop(load);
-    assert!(run.stdout.contains("A request costs "), "{run:?}");
+    assert!(run.stdout.contains("A send costs "), "{run:?}");
+    run.says("a request takes 4.0 sends");
     let told = tool.run(&["advise", "latest", "--blocks", "7", "-t", "40ms"]).done();
     assert!(told.stdout.contains("small-writes") && told.stdout.contains("Observed: 100 % of"), "{told:?}");
     assert!(told.stdout.contains("in 7 blocks"), "{told:?}");

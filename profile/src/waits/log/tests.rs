@@ -36,11 +36,10 @@ fn woken_before_it_was_off_is_ready_at_once() {
 }
 
 #[test]
-fn who_sleeps_when_the_log_begins_sleeps_until_it_is_woken() {
-    assert_eq!(waits(&[(60, Woken), (70, Came)], 10, 100), (50, 10, 0));
-    assert_eq!(waits(&[(60, Woken), (70, Came), (80, Left)], 10, 100), (50 + 20, 10, 1));
-    // A thread that comes without being woken is new, or made room.
-    assert_eq!(waits(&[(70, Came), (80, Left)], 10, 100), (20, 0, 1));
+fn what_was_before_the_first_event_is_unseen() {
+    let unseen = |events: &[(u64, EventKind)], start| log(events).waits(7, window(start, 100)).unwrap().unseen.get();
+    assert_eq!(unseen(&[(60, Left), (80, Woken), (90, Came)], 10), 50);
+    assert_eq!((unseen(&[(5, Left), (60, Came)], 10), unseen(&[], 10), unseen(&[(200, Left)], 10)), (0, 0, 90));
 }
 
 #[test]

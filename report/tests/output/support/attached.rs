@@ -115,7 +115,7 @@ fn window(block: u32, look: Look, factor: f64, seen: f64) -> WindowRecord {
         }
         Look::Waits => {
             let rest = 1_000_000_000 - cpu.get();
-            record.waits = Some(Waits { runnable: Nanos::new(0), blocked: Nanos::new(rest), switches: 5_000 });
+            record.waits = Some(Waits { runnable: Nanos::new(0), blocked: Nanos::new(rest), switches: 5_000, ..Waits::default() });
         }
     }
     record

@@ -170,7 +170,7 @@ impl End {
                 let blocked = self.nanos(if red { 0.0 } else { blocked });
                 // On its way to a CPU, and billed already.
                 let billed = BILLED * self.cpu;
-                seen.waits = Some(Waits { runnable: self.nanos(runnable + billed), blocked, switches: 400 });
+                seen.waits = Some(Waits { runnable: self.nanos(runnable + billed), blocked, switches: 400, ..Waits::default() });
             }
             Pass::Count => {
                 seen.counts = Some(self.calls());

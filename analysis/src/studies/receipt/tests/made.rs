@@ -103,7 +103,7 @@ fn see(seen: &mut Observation, costs: &[Cost], pass: Pass, cpu: u64, random: &mu
         }
         Pass::Wait => {
             let of = |ns: f64| Nanos::new((ns * MESSAGES) as u64);
-            seen.waits = Some(Waits { runnable: of(WAITS[0]), blocked: of(WAITS[1]), switches: 9 });
+            seen.waits = Some(Waits { runnable: of(WAITS[0]), blocked: of(WAITS[1]), switches: 9, ..Waits::default() });
         }
         Pass::Count | Pass::Chains => {
             let mut counts = CallCounts::default();
