@@ -6,7 +6,7 @@ use attribution::{Category, Layer};
 use model::Nanos;
 use model::printable::{Keep, printable};
 
-use super::share::{Owners, shares};
+use super::owners::{Owners, shares};
 use super::tally::{MessageTally, Party, Tally, Unit, Work};
 
 /// The most units that are listed; the work for others is in [`Counters::other`].

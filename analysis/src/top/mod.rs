@@ -8,6 +8,7 @@
 mod advice;
 mod counters;
 mod network;
+mod owners;
 mod recorded;
 mod share;
 mod snapshot;

@@ -9,7 +9,7 @@ use model::top::{Bucket, CpuTime};
 
 use super::counters::Counters;
 use super::network::Parts;
-use super::share::{Owners, shares};
+use super::owners::{Owners, shares};
 use super::snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 use super::tally::{MessageTally, OnCpu, Ownership, Party, ProcessTally, Tally, Unit, Work};
 

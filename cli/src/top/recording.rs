@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::top::recording as pages;
 use analysis::top::{Machine, Recorded, RecordingsCompared, STRETCHES, UnitOutcome, recorded};
-use lab::host::facts::of_this_machine;
+use lab::host::facts_of_this_machine;
 use model::host::hardware;
 use model::order::Order;
 use model::recording::{RECORDING_FORMAT, Recording};
@@ -44,7 +44,7 @@ pub fn check(args: &TopArgs) -> Result<(), Failure> {
 /// When the system refuses.
 pub fn create(args: &RecordArgs) -> Result<RecordingDirectory, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let facts = of_this_machine();
+    let facts = facts_of_this_machine();
     let head = Recording {
         format: RECORDING_FORMAT,
         id: String::new(),

@@ -7,12 +7,12 @@ use model::check::{self, Area, Check, Need};
 
 use super::answer::{Subject, read, said};
 use crate::host::cpu::Topology;
-use crate::host::facts::of_this_machine;
+use crate::host::facts_of_this_machine;
 
 pub(super) fn checks() -> Vec<Check> {
     let subject = |name, need| Subject { area: Area::Cpu, name, need };
     let mut checks = vec![two_cpus(subject("CPU for each end", Need::Useful)), threads(subject("SMT", Need::Useful))];
-    let facts = of_this_machine();
+    let facts = facts_of_this_machine();
     let machine = match facts.virtualisation.as_str() {
         "" => "bare metal, as far as the kernel says".to_owned(),
         under => format!("under {under}, which may take CPU time away: trials say how much"),

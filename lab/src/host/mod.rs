@@ -33,3 +33,9 @@ mod nftables;
 mod text;
 
 pub(crate) use text::{check_name, plain, sysctl_file};
+
+/// The facts of this machine, of which no link is a part.
+pub fn facts_of_this_machine() -> model::host::HostFacts {
+    // Nothing is entered, so nothing can be refused.
+    namespace::enter(namespace::Isolation::None).map(|here| facts::gather("here", &here, "", &[])).unwrap_or_default()
+}

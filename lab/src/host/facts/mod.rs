@@ -10,7 +10,6 @@ use model::host::{FACTS_FORMAT, HostFacts};
 use sys::process::boot_id;
 
 use super::entered::Entered;
-use super::namespace::{Isolation, enter};
 use super::text::read_or_empty;
 
 pub use machine::{cpu_model, memory};
@@ -47,12 +46,6 @@ pub fn gather(name: &str, entered: &Entered, device: &str, endpoint_cpus: &[u32]
         irqs: network::irqs(&read_or_empty("/proc/interrupts")),
         tool: crate::tool().to_owned(),
     }
-}
-
-/// The facts of this machine, of which no link is a part.
-pub fn of_this_machine() -> HostFacts {
-    // Nothing is entered, so nothing can be refused.
-    enter(Isolation::None).map(|here| gather("here", &here, "", &[])).unwrap_or_default()
 }
 
 /// Settings of the network stack: those of the host's namespace, and those of
