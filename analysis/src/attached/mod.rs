@@ -43,7 +43,7 @@ pub struct Attached {
 pub enum PerSend {
     /// The program is a client as well: it listens, and sends to servers.
     Client,
-    /// An exchange takes another number of sends than one, here on average.
+    /// An exchange takes several sends, here their mean; a pattern keeps 16 at most.
     Several(f64),
 }
 

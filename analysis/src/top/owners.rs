@@ -8,12 +8,12 @@ use super::tally::{Ownership, Party, Work};
 /// The softirqs of a machine, by what they show of their owners: those that show little are shared out like the others.
 #[derive(Debug, Clone, Default)]
 pub struct Owners {
-    by_cpu: BTreeMap<u32, Shown>,
+    by_cpu: BTreeMap<u32, OwnerCounts>,
 }
 
 /// The softirqs of a CPU that show something of their owners.
 #[derive(Debug, Clone, Default)]
-struct Shown {
+struct OwnerCounts {
     known: BTreeMap<Party, u64>,
     local: u64,
 }
@@ -40,22 +40,22 @@ impl Owners {
         let here = || self.by_cpu.get(&cpu);
         let found = match ownership {
             Ownership::Known(owner) => vec![(owner, 1)],
-            Ownership::Local => here().map(Shown::local_owners).unwrap_or_default(),
-            Ownership::Open => here().map(Shown::owners).unwrap_or_default(),
+            Ownership::Local => here().map(OwnerCounts::local_owners).unwrap_or_default(),
+            Ownership::Open => here().map(OwnerCounts::owners).unwrap_or_default(),
             Ownership::Steered => {
                 let mut others: BTreeMap<Party, u64> = BTreeMap::new();
                 let there = self.by_cpu.iter().filter(|(other, _)| **other != cpu);
                 for (owner, samples) in there.flat_map(|(_, shown)| shown.owners()) {
                     *others.entry(owner).or_default() += samples;
                 }
-                if others.is_empty() { here().map(Shown::owners).unwrap_or_default() } else { others.into_iter().collect() }
+                if others.is_empty() { here().map(OwnerCounts::owners).unwrap_or_default() } else { others.into_iter().collect() }
             }
         };
         if found.is_empty() { vec![(Party::Unowned, 1)] } else { found }
     }
 }
 
-impl Shown {
+impl OwnerCounts {
     fn local_owners(&self) -> Vec<(Party, u64)> {
         self.known.iter().filter(|(owner, _)| **owner != Party::Forwarded).map(|(owner, samples)| (*owner, *samples)).collect()
     }

@@ -176,7 +176,7 @@ fn stored_runs_of_today_are_ruled_next_to_the_papers() -> Result<(), Skip> {
     for table in ["Today: times of a one-byte message", "Send and receive summed, by kind of work", "TCP by phase and layer"] {
         assert!(page.contains(table), "{table}");
     }
-    // 1997 is of TCP: the 64 B and 1,448 B of UDP are no bars of it.
+    // 1997 is of TCP: its picture has no bars of UDP's 64 B and 1,448 B.
     let layers = &page[page.find("<p class=\"table-title\">TCP by phase and layer").unwrap()..];
     let heads = &layers[..layers.find("</thead>").unwrap()];
     assert!(heads.contains("1,448") && !heads.contains(">64"), "{heads}");

@@ -493,7 +493,7 @@ fn where_a_row_asks_for_numbers_next_to_each_other_none_is_refuted() {
         let numbers = !asks.contains("holds when") && (asks.contains("number") || asks.contains("next to"));
         // Rows that refer to another are ruled as that.
         assert_eq!(claim.is_compared(), numbers, "{}: {asks}", claim.row.id);
-        // An interval that reaches into a range shows nothing: of today the whole of it has to lie inside.
+        // An interval that reaches into a range shows nothing: today's whole interval has to lie inside.
         assert!(claim.today.iter().all(|(kind, _)| kind.name != "near"), "{}", claim.row.id);
     }
     let time = |at: f64, ms: f64| today("time", &["udp", "one-link"], &[(at, [ms, ms * 0.99, ms * 1.01])]);

@@ -56,7 +56,7 @@ impl Switches {
             let refused = |error| {
                 refused_call(MECHANISM, &format!("mmap of {} KiB", bytes >> 10), &error, "Raise kernel.perf_event_mlock_kb or `ulimit -l`")
             };
-            // Few ends need all of it; one without room says so.
+            // Few ends need the whole ring; one without room says so.
             let mut ring = Ring::map_up_to(event.as_fd(), bytes).map_err(refused)?;
             if ring.bytes() < bytes {
                 // As much is left to samples, and to the other samplers.

@@ -60,12 +60,12 @@ pub enum UnitOutcome {
 }
 
 impl UnitChange {
-    /// What is compared of it.
+    /// Its quantities: CPUs, and the CPU time of a message.
     pub fn shifts(&self) -> impl Iterator<Item = &Shift> {
         [&self.cpus].into_iter().chain(&self.message_ns)
     }
 
-    /// Returns whether a change of it counts.
+    /// Returns whether one of its quantities has changed.
     pub fn has_changed(&self) -> bool {
         self.shifts().any(|shift| matches!(shift.outcome, UnitOutcome::More | UnitOutcome::Less))
     }
