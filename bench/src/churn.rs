@@ -1,7 +1,8 @@
 //! Thousands of processes a second under `nettoll top`: what it remembers of them has bounds.
 
+use std::fs;
 use std::net::UdpSocket;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -14,12 +15,8 @@ use crate::endure::tool::Tool;
 
 /// Processes a second.
 const RATE: f64 = 5_000.0;
-/// Starts process after process, each of which gives one datagram, and prints how many there were. A child that kills
-/// itself runs no end of the interpreter.
-const CHURN: &str = "use Socket; use Time::HiRes 'time'; socket(S, PF_INET, SOCK_DGRAM, 0); connect(S, sockaddr_in($ARGV[0], INADDR_LOOPBACK));\n\
-    my ($end, $made) = (time + $ARGV[1], 0);\n\
-    while (time < $end) { my $child = fork // next; if (!$child) { send(S, 'x' x 512, 0); kill 9, $$; } waitpid($child, 0); $made++ }\n\
-    print $made;";
+/// The load, in C and linked statically: a small process is made and ends in less time than one of an interpreter.
+const CHURN: &str = include_str!("../churn.c");
 /// Time in which the loads and the first window come up.
 const SETTLE: Duration = Duration::from_secs(12);
 /// Most growth of memory: this share, and this many KiB.
@@ -29,17 +26,20 @@ const GROWTH_KIB: f64 = 2_048.0;
 /// Watches processes that come and go for so many seconds.
 pub fn measure(nettoll: &Path, seconds: u32) -> anyhow::Result<Vec<Row>> {
     let tool = Tool::new(nettoll)?;
+    let folder = tempfile::tempdir().context("make a folder for the load")?;
+    let program = compile(folder.path())?;
     let sink = UdpSocket::bind("127.0.0.1:0").context("bind a socket")?;
     let port = sink.local_addr()?.port();
     let length = SETTLE + Duration::from_secs(seconds.into());
-    let churns = (0..thread::available_parallelism()?.get()).map(|_| churn(port, length)).collect::<anyhow::Result<Vec<Child>>>()?;
+    let churns =
+        (0..thread::available_parallelism()?.get()).map(|_| churn(&program, port, length)).collect::<anyhow::Result<Vec<Child>>>()?;
     let mut top = tool.command(&[], &["top", "-J"]).spawn().context("start nettoll top")?;
     let watched = watch(top.id(), seconds);
     top.kill().and_then(|()| top.wait()).context("end nettoll top")?;
     let mut made = 0;
     for churn in churns {
         let output = churn.wait_with_output().context("wait for the load")?;
-        made += String::from_utf8_lossy(&output.stdout).trim().parse::<u64>().context("perl says how many processes it made")?;
+        made += String::from_utf8_lossy(&output.stdout).trim().parse::<u64>().context("the load says how many processes it made")?;
     }
     let [early, late] = watched?;
     let rate = made as f64 / length.as_secs_f64();
@@ -51,9 +51,18 @@ pub fn measure(nettoll: &Path, seconds: u32) -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-fn churn(port: u16, length: Duration) -> anyhow::Result<Child> {
-    let arguments = ["-e", CHURN, &port.to_string(), &length.as_secs().to_string()];
-    Command::new("perl").args(arguments).stdout(Stdio::piped()).spawn().context("start perl")
+/// Compiles the load into a folder.
+fn compile(folder: &Path) -> anyhow::Result<PathBuf> {
+    let (source, program) = (folder.join("churn.c"), folder.join("churn"));
+    fs::write(&source, CHURN).context("write the load")?;
+    let status = Command::new("cc").args(["-O2", "-Wall", "-static", "-o"]).args([&program, &source]).status().context("start cc")?;
+    anyhow::ensure!(status.success(), "cc does not compile bench/churn.c");
+    Ok(program)
+}
+
+fn churn(program: &Path, port: u16, length: Duration) -> anyhow::Result<Child> {
+    let arguments = [port.to_string(), length.as_secs().to_string()];
+    Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().context("start the load")
 }
 
 /// Memory in KiB at both ends of the time.
