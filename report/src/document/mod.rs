@@ -242,6 +242,8 @@ impl Block {
             Chart::Figure(one) => figure::drawable(one).map(Chart::Figure),
             chart => Some(chart),
         };
+        let mut all: Vec<Chart> = all.into_iter().collect();
+        figure::share_scales(all.iter_mut().filter_map(|chart| if let Chart::Figure(one) = chart { Some(one) } else { None }));
         let all: Vec<Chart> = all.into_iter().filter_map(drawn).collect();
         (!all.is_empty()).then_some(Self::Picture(Picture::Charts(all)))
     }
