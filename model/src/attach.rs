@@ -374,6 +374,9 @@ pub fn frequent(sizes: BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
     sizes
 }
 
+/// Sends that a pattern keeps.
+pub const MOST_SENDS: usize = 16;
+
 /// An exchange on one socket: `receives` calls took `received` bytes, then `sends` gave the
 /// sizes here.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -389,7 +392,7 @@ pub struct Pattern {
     /// Call that gave each piece, where these differ; empty where `call` gave all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// Sizes given, in order; at most 16, the last of which then holds the rest.
+    /// Sizes given, in order; at most [`MOST_SENDS`], the last of which then holds the rest.
     pub sends: Vec<u64>,
     /// Longest time between two neighbouring sends, in ns, over all of these exchanges.
     pub apart: u64,

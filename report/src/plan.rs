@@ -272,7 +272,7 @@ pub fn smallest(found: Option<&Smallest>) -> String {
         );
     };
     format!(
-        "{time} of each cell show a difference of {} here in 4 runs of 5 ({cell}, by {}).",
+        "{time} of each cell find a difference of {} or more here in 4 of 5 runs ({cell}, by {}).",
         percent(*difference),
         plural(*runs as u64, "stored run"),
     )
@@ -412,7 +412,7 @@ fn differences(plan: &Plan) -> Option<String> {
         Some(format!("{} where trials scatter by {}", percent(least), percent(noise)))
     });
     let shown: Vec<String> = shown.collect();
-    (!shown.is_empty()).then(|| format!("Would show, in 4 runs of 5, differences between arms from {}.", shown.join(", ")))
+    (!shown.is_empty()).then(|| format!("Would find, in 4 of 5 runs, a difference between arms of {}, or more.", shown.join(", ")))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::median::median;
 use crate::resample::{self, Resampled};
 
 /// The share of the plateau that is as good as all of it.
-const ENOUGH: f64 = 0.95;
+pub const ENOUGH: f64 = 0.95;
 
 /// The plateau is that of the last points: one in this many.
 const PLATEAU: usize = 4;

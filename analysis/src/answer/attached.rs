@@ -4,7 +4,7 @@ use attribution::{Footing, Receipt};
 
 use super::next::{self, Next};
 use super::notation::{amount, duration, plural, signed, time, time_in, verb};
-use super::receipt::{REACHES, SAMPLES, reach};
+use super::receipt::{REACHES, SAMPLES, reach, wide};
 use super::{Answer, Direction, Grade, Invalid, Part};
 use crate::attached::{Attached, Change, PerSend, State, Verdict, Work};
 use crate::studies::receipt::ReceiptOutcome;
@@ -22,12 +22,13 @@ pub fn attached(attached: &Attached) -> Answer {
         grade = if grade == Grade::Settled { Grade::Rough } else { grade };
         let why = match why {
             PerSend::Client => "it is a client as well".to_owned(),
-            PerSend::Several(sends) => {
+            PerSend::Several(sends) | PerSend::AtLeast(sends) => {
                 let cost = state.cpu.map_or_else(String::new, |cpu| format!(", {}", time(sends * cpu.value)));
-                format!("a request takes {sends:.1} sends{cost}")
+                let bound = if matches!(why, PerSend::AtLeast(_)) { "at least " } else { "" };
+                format!("a request takes {bound}{sends:.1} sends{cost}")
             }
         };
-        reason = format!("{reason}; {why}: count requests by --requests");
+        reason = format!("{why}: count requests by --requests; {reason}");
     }
     let answer = match (state.cpu, &attached.change) {
         (_, Some(change)) => of_change(change, question),
@@ -73,8 +74,9 @@ fn grade(state: &State) -> (Grade, String) {
     };
     let known = format!("CPU within ±{} %", amount(reach));
     match state.footing {
-        None | Some(Footing::Off) if reach <= REACHES[1] => (Grade::Open, format!("{known}; only it and counts can be read")),
-        _ if reach > REACHES[1] => (Grade::Open, known),
+        _ if reach > REACHES[1] => (Grade::Open, format!("{known}; rough needs ±{} %", amount(REACHES[1]))),
+        None => (Grade::Open, format!("where it goes is not known; {known}")),
+        Some(Footing::Off) => (Grade::Open, format!("the rows do not add up, so where it goes is not known; {known}")),
         Some(Footing::TooFew { .. }) if samples < SAMPLES[0] => {
             (Grade::Open, format!("{known}; {} {} too few for rows", plural(samples, "sample"), verb(samples, "is", "are")))
         }
@@ -83,7 +85,7 @@ fn grade(state: &State) -> (Grade, String) {
             format!("{known}; {} {} too few to check the sum of the rows", plural(samples, "sample"), verb(samples, "is", "are")),
         ),
         Some(Footing::NoRecords) => (Grade::Rough, format!("{known}; rows are shares of what was sampled")),
-        _ if reach > REACHES[0] => (Grade::Rough, known),
+        _ if reach > REACHES[0] => (Grade::Rough, wide(&known)),
         _ => (Grade::Settled, format!("{known}; rows add up")),
     }
 }
@@ -115,7 +117,7 @@ fn of_change(change: &Change, question: String) -> Answer {
     };
     let grade = if direction == Direction::Open { Grade::Open } else { Grade::Settled };
     let reason = change.sends.map_or_else(
-        || "judged by the CPU time of a request".to_owned(),
+        || lies(direction, ends, change.threshold),
         |[a, b]| {
             format!("a request takes {a:.1} sends in {baseline}, {b:.1} in {candidate}, and CPU is per send: count requests by --requests")
         },
@@ -124,6 +126,18 @@ fn of_change(change: &Change, question: String) -> Answer {
         Part { subject: candidate.clone(), against: Some(baseline.clone()), metric: None, size: None, value, interval: ends, direction };
     let brief = format!("CPU {} %", signed(value));
     Answer { parts: vec![part], brief, ..Answer::new(question, headline, grade, reason) }
+}
+
+/// Where the interval of a change lies, which is the reason for the grade.
+fn lies(direction: Direction, ends: Option<[f64; 2]>, threshold: f64) -> String {
+    let at = match (direction, ends) {
+        (Direction::Same, _) => format!("lies within ±{} %", amount(threshold)),
+        (Direction::Open, Some([low, high])) if low <= 0.0 && high >= 0.0 => "holds 0".to_owned(),
+        (Direction::Open, Some(_)) => format!("excludes 0, and no change beyond ±{} % is shown", amount(threshold)),
+        (_, Some(_)) => "excludes 0".to_owned(),
+        (_, None) => return "no interval of the CPU time".to_owned(),
+    };
+    format!("the interval of the CPU of a request {at}")
 }
 
 /// The next step: a longer observation.

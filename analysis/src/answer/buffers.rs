@@ -3,6 +3,7 @@
 use model::Bytes;
 use model::plan::{RawPlan, preset};
 use stats::estimate::Estimate;
+use stats::knee::{ENOUGH, NOTCH};
 
 use super::notation::{amount, digits, plural, size};
 use super::sweep::{LEAST_BLOCKS, caveat, ends, too_few};
@@ -50,7 +51,9 @@ pub fn of(analysis: &Analysis) -> Answer {
         (Some((_, cell)), None) => format!("Use {}: {}.", pair(map, cell), reached(cell)),
         (None, _) => format!("No plateau: {} reach {}.", pair(map, fastest(map)), reached(fastest(map))),
     };
-    headline += &chosen.filter(|_| own.is_none()).map_or_else(String::new, |(place, cell)| neighbours(map, place, cell));
+    let alone = chosen.filter(|_| own.is_none());
+    headline += &alone.map_or_else(String::new, |(place, cell)| neighbours(map, place, cell));
+    headline += &alone.filter(|_| !edge).and_then(|(_, cell)| smaller(map, cell)).unwrap_or_default();
     let brief = match chosen {
         Some((_, cell)) if edge => format!("edge of the grid, {}", rate(&cell.goodput_bit_per_s)),
         Some((_, cell)) => format!("{}, {}", pair(map, cell), rate(&cell.goodput_bit_per_s)),
@@ -173,6 +176,31 @@ fn reached(cell: &BufferCell) -> String {
     format!("{}{share}", rate(&cell.goodput_bit_per_s))
 }
 
+/// The pair of fewest bytes that is not larger at either end and reaches the plateau as well, by its median and within
+/// the interval of the pair to use; of too few trials within what is no notch. `None` where there is none.
+fn smaller(map: &BufferMap, cell: &BufferCell) -> Option<String> {
+    let goodput = &cell.goodput_bit_per_s;
+    let (least, within) = match ends(goodput) {
+        Some([low, _]) => (low, "its interval".to_owned()),
+        None => (goodput.value * (1.0 - NOTCH), format!("{} %", amount(NOTCH))),
+    };
+    let least = least.max(map.knee.as_ref()?.plateau_bit_per_s * ENOUGH);
+    let asked = |one: &BufferCell| Some([map.senders[one.sender].asked?.get(), map.receivers[one.receiver].asked?.get()]);
+    let [send, receive] = asked(cell)?;
+    let fits = |one: &&BufferCell| {
+        let is_smaller = asked(one).is_some_and(|[s, r]| s <= send && r <= receive && s + r < send + receive);
+        is_smaller && one.goodput_bit_per_s.value >= least
+    };
+    let found = map.cells.iter().filter(fits).min_by_key(|one| asked(one).map(|[s, r]| s + r))?;
+    let [s, r] = asked(found)?;
+    let (name, verb) = match () {
+        () if s == send => (format!("SO_RCVBUF of {}", size(Bytes::new(r))), "reaches"),
+        () if r == receive => (format!("SO_SNDBUF of {}", size(Bytes::new(s))), "reaches"),
+        () => (sizes(map, found), "reach"),
+    };
+    Some(format!(" {name} {verb} it too, within {within}."))
+}
+
 /// The share of its goodput that the next smaller pair reaches, and the gain of the next larger one.
 fn neighbours(map: &BufferMap, place: usize, cell: &BufferCell) -> String {
     let on = |place: Option<usize>| map.diagonal.get(place?).and_then(|at| map.cells.get(*at));
@@ -180,7 +208,7 @@ fn neighbours(map: &BufferMap, place: usize, cell: &BufferCell) -> String {
     let smaller = on(place.checked_sub(1)).map(|other| format!("{} reach {} % of that", sizes(map, other), amount(of(other))));
     let larger = on(place.checked_add(1)).map(|other| {
         let more = of(other) - 1.0;
-        format!("{} gain {} %", sizes(map, other), if more > 0.0 { amount(more) } else { "0".to_owned() })
+        format!("the next larger gain {} %", if more > 0.0 { amount(more) } else { "0".to_owned() })
     });
     let all: Vec<String> = smaller.into_iter().chain(larger).collect();
     if all.is_empty() { String::new() } else { format!(" {}.", all.join(", ")) }

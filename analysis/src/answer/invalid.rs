@@ -13,6 +13,9 @@ use crate::studies::Analysis;
 /// Names every figure of a result.
 pub const EVERY: &str = "every figure";
 
+/// Stands before the names of cells none of whose figures is to be used.
+pub const OF_CELLS: &str = "figures of ";
+
 /// What is wrong in fewer trials than one in this many leaves the others as they are.
 const RARE: u64 = 10;
 
@@ -68,7 +71,7 @@ fn figure(finding: &Finding, is_fleet: bool) -> Option<String> {
         // Of a fleet a host that is not there is the answer.
         Warning::TrialFailed { .. } if is_fleet => return None,
         Warning::TrialFailed { .. } if finding.is_of_whole_arm => "the arm that failed".to_owned(),
-        Warning::TrialFailed { .. } | Warning::MissingHosts { .. } => format!("figures of {}", finding.cells.join(", ")),
+        Warning::TrialFailed { .. } | Warning::MissingHosts { .. } => format!("{OF_CELLS}{}", finding.cells.join(", ")),
         Warning::Impossible { figure, .. } => figure.clone(),
         Warning::WindowsApart { .. } if lie_apart(&finding.warning) => "rates and times".to_owned(),
         _ => return None,

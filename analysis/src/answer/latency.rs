@@ -84,8 +84,12 @@ fn grade(latency: &Latency, asked: &Percentile) -> (Grade, String) {
     let known = format!("the ends of the p99's interval are a factor of {width:.2} apart");
     match width {
         width if width <= 1.25 && beyond > LEAST_BEYOND => (Grade::Settled, known),
-        width if width <= 2.0 => (Grade::Rough, known),
-        _ => (Grade::Open, known),
+        width if width <= 1.25 => {
+            let beyond = plural(beyond as u64, "round trip");
+            (Grade::Rough, format!("{known}; {beyond} beyond it, settled needs more than {LEAST_BEYOND}"))
+        }
+        width if width <= 2.0 => (Grade::Rough, format!("{known}; settled needs 1.25")),
+        _ => (Grade::Open, format!("{known}; rough needs 2")),
     }
 }
 

@@ -4,7 +4,7 @@ use model::order::Order;
 use model::plan::Factor;
 use stats::estimate::Estimate;
 
-use super::notation::{change, list, message, plural, with_span};
+use super::notation::{amount, change, list, message, plural, with_span};
 use super::sweep::{LEAST_BLOCKS, caveat, ends, too_few};
 use super::{Answer, Direction, Grade, Part, next};
 use crate::metric::Metric;
@@ -132,5 +132,6 @@ fn grade(blocks: u32, ratios: &[Option<Estimate>]) -> (Grade, String) {
         all if all == ratios.len() => Grade::Settled,
         _ => Grade::Rough,
     };
-    (grade, format!("{settled} of {} settled", plural(ratios.len() as u64, "level")))
+    let levels = plural(ratios.len() as u64, "level");
+    (grade, format!("at {settled} of {levels} the interval excludes 0 or lies within ±{} %", amount(SMALL)))
 }

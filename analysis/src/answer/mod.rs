@@ -153,6 +153,15 @@ pub struct Invalid {
     pub remedy: String,
 }
 
+impl Invalid {
+    /// Returns whether it is of every figure of a cell, by its label.
+    pub fn bars_cell(&self, label: &str) -> bool {
+        let cells = self.figure.strip_prefix(invalid::OF_CELLS).unwrap_or_default();
+        // A label may have commas itself.
+        self.figure == invalid::EVERY || format!(", {cells}, ").contains(&format!(", {label}, "))
+    }
+}
+
 /// The exit code that a comparison ends with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Ending {

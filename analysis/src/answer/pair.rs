@@ -406,14 +406,14 @@ impl Pair<'_> {
             FalseAlarm::Untested | FalseAlarm::None => {
                 let names = format!("{baseline} and {candidate} are set alike");
                 let values = plural(blocks as u64, unit(lead.comparison.design));
-                let Some(cpu) = smallest(lead.metric) else { return format!("{names}: {values} {} nothing.", show(blocks)) };
+                let Some(cpu) = smallest(lead.metric) else { return format!("{names}: {values} {} nothing.", find(blocks)) };
                 let time = smallest(Metric::TimePerMessageNs).filter(|_| lead.metric != Metric::TimePerMessageNs);
-                let time = time.map_or_else(String::new, |time| format!(", time from {} %", amount(time)));
+                let time = time.map_or_else(String::new, |time| format!(", of {} % in time", amount(time)));
                 format!(
-                    "{names}: {values} here {} {} differences from {} % on{time} (4 runs of 5).",
-                    show(blocks),
-                    plain(lead.metric),
-                    amount(cpu)
+                    "{names}: in 4 of 5 runs {values} here {} a difference of {} % or more in {}{time}.",
+                    find(blocks),
+                    amount(cpu),
+                    plain(lead.metric)
                 )
             }
         }
@@ -431,14 +431,28 @@ impl Pair<'_> {
         let blocks = || gated.iter().filter_map(|one| one.missing).map(|[blocks, _]| blocks).max();
         match (settled, gated.len()) {
             (0, _) if self.is_shown_by_the_mean(lead) => (Grade::Rough, format!("the mean is settled, no {word} by itself")),
-            (0, _) => (Grade::Open, self.why_open(lead, blocks())),
-            (all, of) if all == of => (Grade::Settled, self.judged_by()),
-            (some, of) => (Grade::Rough, format!("{some} of {of} {word}s settled")),
+            (0, _) => (Grade::Open, self.why_open(lead, &gated, blocks())),
+            (all, of) if all == of => (Grade::Settled, self.intervals(&gated, of)),
+            (_, of) => (Grade::Rough, self.intervals(&gated, of)),
         }
     }
 
-    fn judged_by(&self) -> String {
-        format!("judged by {}", self.gate())
+    /// Where the intervals of what is settled lie, which is the reason for the grade.
+    fn intervals(&self, gated: &[CellChange], of: usize) -> String {
+        let threshold = self.lead().map_or(0.0, |lead| lead.comparison.threshold);
+        let settled: Vec<&CellChange> = gated.iter().filter(|one| one.is_settled()).collect();
+        let (shown, same): (Vec<&CellChange>, Vec<&CellChange>) = settled.iter().copied().partition(|one| one.is_shown());
+        let several = of > 1 && settled.len() != 1;
+        let lie = |one: &str, all: &str| if several && settled.len() < of { all.to_owned() } else { one.to_owned() };
+        let shown = (!shown.is_empty()).then(|| lie("excludes 0", "exclude 0"));
+        let same = (!same.is_empty()).then(|| format!("{} within ±{} %", lie("lies", "lie"), amount(threshold)));
+        let lie: Vec<String> = shown.into_iter().chain(same).collect();
+        let subject = match (settled.len(), of) {
+            (_, 1) => "the interval".to_owned(),
+            (all, of) if all == of => "each interval".to_owned(),
+            (some, of) => format!("{some} of {of} intervals"),
+        };
+        format!("{subject} of {} {}", self.gate(), lie.join(" or "))
     }
 
     /// The metrics that the exit code follows from.
@@ -448,14 +462,21 @@ impl Pair<'_> {
         list(&names)
     }
 
-    fn why_open(&self, lead: &MetricComparison, few: Option<usize>) -> String {
+    fn why_open(&self, lead: &MetricComparison, gated: &[CellChange], few: Option<usize>) -> String {
         let blocks = lead.comparison.cells.iter().filter_map(|judged| judged.ratio).map(|ratio| ratio.n).max().or(few).unwrap_or(0);
         let values = plural(blocks as u64, unit(lead.comparison.design));
-        let missed = self.gated().iter().map(|one| one.smallest).filter(|least| least.is_finite()).fold(0.0, f64::max);
-        match few.is_none() && missed > 0.0 {
-            true => format!("{values} {} differences from {} % on in 4 runs of 5", show(blocks), amount(missed)),
-            false => values,
+        let missed = gated.iter().map(|one| one.smallest).filter(|least| least.is_finite()).fold(0.0, f64::max);
+        if few.is_some() || missed <= 0.0 {
+            return values;
         }
+        let hold = gated.iter().filter_map(|one| one.interval).filter(|[low, high]| *low <= 0.0 && *high >= 0.0).count();
+        let why = match (hold, gated.len()) {
+            (0, _) => format!("no difference shown beyond ±{} %", amount(lead.comparison.threshold)),
+            (_, 1) => "the interval holds 0".to_owned(),
+            (all, of) if all == of => "each interval holds 0".to_owned(),
+            (some, of) => format!("{some} of {of} intervals {} 0", verb(some as u64, "holds", "hold")),
+        };
+        format!("{why}; {values} {} a difference of {} % or more in 4 of 5 runs", find(blocks), amount(missed))
     }
 
     /// The exit code and the verdict that it follows from.
@@ -548,9 +569,9 @@ fn title(metric: Metric) -> &'static str {
     }
 }
 
-/// The verb of what values show.
-const fn show(count: usize) -> &'static str {
-    verb(count as u64, "shows", "show")
+/// The verb of what values find.
+const fn find(count: usize) -> &'static str {
+    verb(count as u64, "finds", "find")
 }
 
 /// The metric in a word.

@@ -26,6 +26,11 @@ pub fn reach(figure: &Figure) -> Option<f64> {
     Some((figure.value - low).max(high - figure.value) / figure.value).filter(|reach| reach.is_finite())
 }
 
+/// The reason of a CPU time whose interval is too wide to be settled.
+pub fn wide(known: &str) -> String {
+    format!("{known}; settled needs ±{} %", amount(REACHES[0]))
+}
+
 /// The grade of receipts by their CPU time, samples and sums.
 pub fn grade(receipts: &[&Receipt], ends: usize) -> (Grade, String) {
     let Some(samples) = receipts.iter().map(|receipt| receipt.sampling.samples).min() else {
@@ -51,13 +56,16 @@ pub fn grade(receipts: &[&Receipt], ends: usize) -> (Grade, String) {
         return (Grade::Rough, format!("{known}; {} without a receipt", plural(missing as u64, "end")));
     }
     match () {
-        () if reach > REACHES[1] => (Grade::Open, known),
+        () if reach.is_infinite() => (Grade::Open, known),
+        () if reach > REACHES[1] => (Grade::Open, format!("{known}; rough needs ±{} %", amount(REACHES[1]))),
         () if footing(|one| one == Footing::Off) => (Grade::Rough, format!("{known}; rows that do not add up are not to be used")),
         () if footing(|one| one == Footing::NoRecords) => {
             (Grade::Rough, format!("{known}; rows are shares of what was sampled, compared with no time"))
         }
-        () if reach > REACHES[0] => (Grade::Rough, known),
-        () if samples < SAMPLES[0] => (Grade::Rough, format!("{known}; {} at an end", plural(samples, "sample"))),
+        () if reach > REACHES[0] => (Grade::Rough, wide(&known)),
+        () if samples < SAMPLES[0] => {
+            (Grade::Rough, format!("{known}; {} at an end, settled needs {}", plural(samples, "sample"), SAMPLES[0]))
+        }
         () => (Grade::Settled, format!("{known}; rows add up")),
     }
 }

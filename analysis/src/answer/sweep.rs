@@ -65,10 +65,16 @@ pub fn grade(blocks: u32, widths: &[Option<f64>], named: &str) -> (Grade, String
         Some(least) if reach(least) == reach(most) => format!("{named} known within ±{} %", reach(most)),
         Some(least) => format!("{named} known within ±{} to ±{} %", reach(least), reach(most)),
     };
+    if missing > 0 {
+        return (if middle <= WIDTHS[1] { Grade::Rough } else { Grade::Open }, within);
+    }
+    let [settled, rough] = WIDTHS.map(reach);
+    let at = if all.len() > 1 { " at the median size" } else { "" };
     match middle {
-        middle if middle <= WIDTHS[0] && most <= WIDTHS[1] => (Grade::Settled, within),
-        middle if middle <= WIDTHS[1] => (Grade::Rough, within),
-        _ => (Grade::Open, within),
+        middle if middle <= WIDTHS[0] && most <= WIDTHS[1] => (Grade::Settled, format!("{within}; ±{settled} %{at} is enough")),
+        middle if middle <= WIDTHS[0] => (Grade::Rough, format!("{within}; settled needs ±{rough} % at every size")),
+        middle if middle <= WIDTHS[1] => (Grade::Rough, format!("{within}; settled needs ±{settled} %{at}")),
+        _ => (Grade::Open, format!("{within}; rough needs ±{rough} %{at}")),
     }
 }
 

@@ -175,7 +175,7 @@ fn headlines_grades_and_exit_codes() {
             ["a", "a#2"],
             (Test::TcpStream, &[1_448]),
             &[(CPU, &[(1.0, -10.0, 12.0, OPEN)]), (TIME, &[(2.0, -15.0, 19.0, Verdict::Inconclusive { smallest: 0.27 })])],
-            "a and a#2 are set alike: 12 blocks here show CPU differences from 17 % on, time from 27 % (4 runs of 5).",
+            "a and a#2 are set alike: in 4 of 5 runs 12 blocks here find a difference of 17 % or more in CPU, of 27 % in time.",
             Open,
             4,
         ),
@@ -254,8 +254,30 @@ fn an_exit_names_the_metric_and_the_size() {
     let mixed =
         answer(["nagle", "nodelay"], (Test::TcpStream, &[64, 1_448]), &[(CPU, &[(184.0, 171.0, 200.0, WORSE), (-7.9, -28.0, 15.0, OPEN)])]);
     assert_eq!(mixed.exit.unwrap().reason, "worse at 64 B (CPU of both ends)");
-    assert_eq!(mixed.reason, "1 of 2 sizes settled");
+    assert_eq!(mixed.reason, "1 of 2 intervals of CPU of both ends excludes 0");
     assert_eq!((mixed.parts.len(), mixed.parts[1].interval.map(|ends| ends.map(|end| (end * 100.0).round()))), (2, Some([-28.0, 15.0])));
+}
+
+/// The reason for a grade is where the intervals lie.
+#[test]
+fn a_grade_says_where_the_intervals_lie() {
+    let reason = |rows: &[Row]| {
+        let sizes: Vec<u64> = (0..rows.len() as u64).map(|place| 64 << place).collect();
+        answer(["a", "b"], (Test::TcpStream, &sizes), &[(CPU, rows)]).reason
+    };
+    let (better, same) = ((-13.0, -20.0, -6.0, BETTER), (0.3, -0.9, 1.6, SAME));
+    let (open, near) = ((-7.9, -28.0, 15.0, OPEN), (-7.5, -15.0, -0.5, OPEN));
+    let power = "12 blocks find a difference of 17 % or more in 4 of 5 runs";
+    assert_eq!(reason(&[better]), "the interval of CPU of both ends excludes 0");
+    assert_eq!(reason(&[same]), "the interval of CPU of both ends lies within ±2 %");
+    assert_eq!(reason(&[better, better]), "each interval of CPU of both ends excludes 0");
+    assert_eq!(reason(&[better, same]), "each interval of CPU of both ends excludes 0 or lies within ±2 %");
+    assert_eq!(reason(&[better, better, open]), "2 of 3 intervals of CPU of both ends exclude 0");
+    assert_eq!(reason(&[better, same, open]), "2 of 3 intervals of CPU of both ends exclude 0 or lie within ±2 %");
+    assert_eq!(reason(&[open]), format!("the interval holds 0; {power}"));
+    assert_eq!(reason(&[open, open]), format!("each interval holds 0; {power}"));
+    assert_eq!(reason(&[open, near]), format!("1 of 2 intervals holds 0; {power}"));
+    assert_eq!(reason(&[near]), format!("no difference shown beyond ±2 %; {power}"));
 }
 
 #[test]
@@ -267,7 +289,15 @@ fn a_sweep_is_graded_by_the_width_of_its_intervals() {
     assert_eq!(grade(9, &[Some(2.5), Some(1.6), Some(9.0)]), Grade::Open);
     assert_eq!(grade(5, &[None, None]), Grade::Open);
     assert_eq!(sweep::grade(3, &[None], "CPU").1, "3 blocks give no interval (6 needed)");
-    assert_eq!(sweep::grade(9, &[Some(1.21), Some(1.44)], "CPU").1, "CPU known within ±10 to ±20 %");
+    assert_eq!(
+        sweep::grade(9, &[Some(1.21), Some(1.44)], "CPU").1,
+        "CPU known within ±10 to ±20 %; settled needs ±12 % at the median size"
+    );
+    assert_eq!(sweep::grade(9, &[Some(1.21)], "CPU").1, "CPU known within ±10 %; ±12 % is enough");
+    assert_eq!(
+        sweep::grade(9, &[Some(1.1), Some(1.1), Some(4.0)], "CPU").1,
+        "CPU known within ±4.9 to ±100 %; settled needs ±41 % at every size"
+    );
 }
 
 /// What is wrong makes its own figure invalid, and no other; width, contention and lost CPU time none.

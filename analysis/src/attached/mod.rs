@@ -43,8 +43,10 @@ pub struct Attached {
 pub enum PerSend {
     /// The program is a client as well: it listens, and sends to servers.
     Client,
-    /// An exchange takes several sends, here their mean; a pattern keeps 16 at most.
+    /// An exchange takes several sends, here their mean.
     Several(f64),
+    /// The same as a lower bound: some exchanges have more sends than a pattern keeps, and the calls do not tell how many.
+    AtLeast(f64),
 }
 
 /// A program in one arm.

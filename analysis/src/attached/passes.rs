@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use attribution::{Figure, ReceiptError, ratio};
-use model::attach::{Attachment, CHILDREN, CallKind, Connection, Look, Messages, Pattern, Sockets, Way, WindowRecord};
+use model::attach::{Attachment, CHILDREN, CallKind, Connection, Look, MOST_SENDS, Messages, Pattern, Sockets, Way, WindowRecord};
 use model::end::CpuTime;
 use model::order::Order;
 use model::profile::{CallCounts, CountTier, Observation};
@@ -49,14 +49,31 @@ pub fn per_send(run: &Attachment, windows: &[&WindowRecord], sockets: Option<&So
     if sockets.is_some_and(is_client_as_well) {
         return Some(PerSend::Client);
     }
-    let answers = windows.iter().filter_map(|window| window.messages.as_ref()).flat_map(|messages| &messages.patterns);
-    let answers = answers.filter(|pattern| pattern.receives > 0 && !pattern.sends.is_empty());
-    let (sends, exchanges) = answers.fold((0.0, 0.0), |(sends, exchanges), pattern| {
+    let messages = || windows.iter().filter_map(|window| window.messages.as_ref());
+    let answers = || messages().flat_map(|one| &one.patterns).filter(|pattern| pattern.receives > 0 && !pattern.sends.is_empty());
+    let (sends, exchanges) = answers().fold((0.0, 0.0), |(sends, exchanges), pattern| {
         let count = pattern.count as f64;
         (sends + count * pattern.sends.len() as f64, exchanges + count)
     });
     let sends = sends / exchanges;
-    (sends > 1.0 + EVEN).then_some(PerSend::Several(sends))
+    let is_cut = answers().any(|pattern| pattern.sends.len() >= MOST_SENDS);
+    match is_cut.then(|| sends_by_calls(messages())) {
+        None => (sends > 1.0 + EVEN).then_some(PerSend::Several(sends)),
+        Some(Some(sends)) => Some(PerSend::Several(sends)),
+        Some(None) => Some(PerSend::AtLeast(sends)),
+    }
+}
+
+/// Sends of an exchange by the calls that were kept; `None` where those of exchanges that a window cuts in two, one at
+/// each edge for each socket, are more than a few of them.
+fn sends_by_calls<'a>(messages: impl Iterator<Item = &'a Messages>) -> Option<f64> {
+    let (mut sends, mut exchanges, mut cut) = (0, 0, 0);
+    for one in messages {
+        sends += one.calls.iter().filter(|kind| kind.way == Way::Out).map(|kind| kind.calls).sum::<u64>();
+        exchanges += one.exchanges;
+        cut += 2 * one.sockets;
+    }
+    (exchanges > 0 && cut as f64 <= EVEN * exchanges as f64).then(|| sends as f64 / exchanges as f64)
 }
 
 /// True of a program that also asks: it listens, and has TCP connections from more ports of its own than it listens
@@ -72,7 +89,7 @@ fn is_client_as_well(sockets: &Sockets) -> bool {
 pub fn uneven(states: [Option<PerSend>; 2]) -> Option<[f64; 2]> {
     let sends = |state| match state {
         None => Some(1.0),
-        Some(PerSend::Several(sends)) => Some(sends),
+        Some(PerSend::Several(sends) | PerSend::AtLeast(sends)) => Some(sends),
         Some(PerSend::Client) => None,
     };
     let [a, b]: [f64; 2] = [sends(states[0])?, sends(states[1])?];

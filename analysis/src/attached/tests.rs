@@ -327,6 +327,26 @@ fn a_request_that_takes_several_sends_is_not_called_a_send() {
     assert!(answer.headline.starts_with("A send costs") && answer.reason.contains("a request takes 2.0 sends"), "{answer:?}");
 }
 
+/// A pattern keeps 16 sends; more of them are counted by calls, unless many exchanges are cut by the edges of a window.
+#[test]
+fn sends_beyond_a_pattern_are_counted_or_called_at_least() {
+    let rules = Rules::builtin().unwrap();
+    let counted = |sockets: u64| {
+        let mut windows = answers_in(16);
+        for messages in windows.iter_mut().filter_map(|one| one.messages.as_mut()) {
+            messages.sockets = sockets;
+            messages.calls.iter_mut().filter(|kind| kind.way == Way::Out).for_each(|kind| kind.calls = 20 * messages.exchanges);
+        }
+        analyse(Attachment { requests: "sends".to_owned(), ..run(&[]) }, &windows, 0, &rules)
+    };
+    let (exact, bound) = (counted(1), counted(REQUESTS));
+    assert_eq!(exact.states[0].per_send, Some(PerSend::Several(20.0)));
+    assert_eq!(bound.states[0].per_send, Some(PerSend::AtLeast(16.0)));
+    let reason = |found: &Attached| crate::answer::attached(found).reason;
+    assert!(reason(&exact).contains("a request takes 20.0 sends"), "{}", reason(&exact));
+    assert!(reason(&bound).contains("a request takes at least 16.0 sends"), "{}", reason(&bound));
+}
+
 #[test]
 fn states_that_answer_in_unequal_numbers_of_sends_have_no_verdict() {
     let rules = Rules::builtin().unwrap();

@@ -396,7 +396,7 @@ fn a_pilot_says_what_ten_seconds_show() -> Result<(), Skip> {
     // The next dry run has it of the stored run.
     let stored = tool.run(&words).done();
     let told = stored.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("10 s of each cell show a difference of") && told.contains("(UDP_RR 64 B, by 1 stored run)."), "{told}");
+    assert!(told.contains("10 s of each cell find a difference of") && told.contains("(UDP_RR 64 B, by 1 stored run)."), "{told}");
     tool.run(&[&words[..], &["--pilot", "--in-turn"]].concat()).refused(2, &["--pilot measures woven arms", "--in-turn says so"]);
     Ok(())
 }

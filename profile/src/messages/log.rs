@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::attach::{CallKind, Messages, Pattern, Totals, Way, frequent};
+use model::attach::{CallKind, MOST_SENDS, Messages, Pattern, Totals, Way, frequent};
 use model::order::Order;
 
 use super::asked::{AT_LEAST, FLAGS, GOES_ON, TOLD};
@@ -16,8 +16,6 @@ pub const IN: u64 = 1;
 const SIZES: usize = 64;
 /// Patterns that are kept.
 const PATTERNS: usize = 32;
-/// Sends of one exchange that are kept apart.
-const SENDS: usize = 16;
 /// The most different patterns that are counted; what comes after them is not.
 const MOST_PATTERNS: usize = 20_000;
 
@@ -278,7 +276,7 @@ fn patterns(events: &[Event]) -> (Vec<Pattern>, u64) {
                     exchange.apart = exchange.apart.max(event.time.saturating_sub(exchange.last));
                 }
                 exchange.last = event.time;
-                match exchange.sends.get_mut(SENDS - 1) {
+                match exchange.sends.get_mut(MOST_SENDS - 1) {
                     Some(rest) => *rest = rest.saturating_add(event.moved()),
                     None => {
                         exchange.sends.push(event.moved());
@@ -322,8 +320,8 @@ fn count(found: &mut HashMap<Key, (u64, u64)>, done: Exchange) {
 #[cfg(test)]
 mod tests {
     use super::super::asked::{AT_LEAST, FLAGS, GOES_ON, TOLD};
-    use super::{Event, IN, OUT, SENDS, summary};
-    use model::attach::{Totals, Way};
+    use super::{Event, IN, OUT, summary};
+    use model::attach::{MOST_SENDS, Totals, Way};
     use proptest::prelude::{any, prop, prop_assert, proptest};
 
     fn event(time: u64, way: Way, call: libc::c_long, result: i32) -> Event {
@@ -435,7 +433,7 @@ mod tests {
             let seen = summary(Totals::default(), 0, events.collect());
             let moved: u64 = all.iter().map(|one| u64::try_from(one.3).unwrap_or(0)).sum();
             prop_assert!(seen.calls.iter().map(|kind| kind.bytes).sum::<u64>() == moved);
-            prop_assert!(seen.patterns.iter().all(|pattern| pattern.sends.len() <= SENDS && pattern.receives > 0));
+            prop_assert!(seen.patterns.iter().all(|pattern| pattern.sends.len() <= MOST_SENDS && pattern.receives > 0));
         }
 
         #[test]

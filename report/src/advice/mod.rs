@@ -121,7 +121,7 @@ fn conclusion(ranking: &Ranking) -> String {
     let ties: Vec<String> = ranking.ways[1..].iter().filter(|way| way.ties).map(name).collect();
     let share = first.of_send.filter(|_| !is_send(first)).map(|share| interval::spelled(&share, number::percent, ""));
     let mut text = match share {
-        Some(share) => format!("{} costs the least CPU: {share} of send", name(first)),
+        Some(share) => format!("{} costs the least CPU: {share} of what send costs", name(first)),
         None => format!("{} costs the least CPU", name(first)),
     };
     if !ties.is_empty() {

@@ -33,6 +33,18 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// The least and the most that was measured in a panel that may be logarithmic; `None` of another.
+    fn range(&self, place: usize) -> Option<[f64; 2]> {
+        let panel = &self.panels[place];
+        let traces = || self.traces.iter().filter(move |trace| trace.panel == place);
+        if panel.scale == Scale::Linear || panel.unit == "%" || !panel.zero || traces().any(|trace| trace.stacked) {
+            return None;
+        }
+        let measured = || traces().filter(|trace| !trace.model).flat_map(|trace| &trace.y).flatten().copied();
+        let [least, most] = [measured().fold(f64::INFINITY, f64::min), measured().fold(0.0, f64::max)];
+        (least > 0.0 && most > 0.0).then_some([least, most])
+    }
+
     /// It has the form of a figure that is repeated.
     pub fn repeats(&self) -> bool {
         self.panels.iter().all(|panel| panel.scale != Scale::Fitting)
@@ -44,20 +56,32 @@ const MOST_SERIES: usize = 4;
 /// Ratio of the highest point to the lowest beyond which a vertical axis is logarithmic.
 const SPAN: f64 = 4.0;
 
+/// Gives panels of one quantity in charts next to each other one kind of scale: where the points of one span much, all are
+/// logarithmic.
+pub fn share_scales<'a>(figures: impl Iterator<Item = &'a mut Figure>) {
+    let mut all: Vec<&mut Figure> = figures.filter(|figure| !figure.repeats()).collect();
+    let spans = |figure: &Figure, place: usize| figure.range(place).is_some_and(|[least, most]| most > SPAN * least);
+    let wide: Vec<(&str, &str)> = all
+        .iter()
+        .flat_map(|figure| {
+            figure.panels.iter().enumerate().filter(|(place, _)| spans(figure, *place)).map(|(_, panel)| (panel.title, panel.unit))
+        })
+        .collect();
+    for panel in all.iter_mut().flat_map(|figure| &mut figure.panels) {
+        panel.log = wide.contains(&(panel.title, panel.unit));
+    }
+}
+
 /// The figure as it is drawn: at most four series, vertical axes that suit their points, ticks at
 /// measured sizes. `None` where there is nothing to see: no point at all, or points above one place of
 /// the horizontal axis.
 pub fn drawable(mut figure: Figure) -> Option<Figure> {
     let repeats = figure.repeats();
     number_series(&mut figure, if repeats { usize::MAX } else { MOST_SERIES });
-    for (place, panel) in figure.panels.iter_mut().enumerate() {
-        let traces = || figure.traces.iter().filter(move |trace| trace.panel == place);
-        if panel.scale == Scale::Linear || panel.unit == "%" || !panel.zero || traces().any(|trace| trace.stacked) {
-            continue;
-        }
-        let measured = || traces().filter(|trace| !trace.model).flat_map(|trace| &trace.y).flatten().copied();
-        let (least, most) = (measured().fold(f64::INFINITY, f64::min), measured().fold(0.0, f64::max));
-        if least > 0.0 && (most > SPAN * least || panel.scale == Scale::Log) {
+    for place in 0..figure.panels.len() {
+        let Some([least, most]) = figure.range(place) else { continue };
+        let panel = &mut figure.panels[place];
+        if most > SPAN * least || panel.log || panel.scale == Scale::Log {
             panel.log_ticks = Some(Ticks::over(least, most, panel.unit));
         }
     }
@@ -156,6 +180,9 @@ pub struct Panel {
     /// The scale of its vertical axis.
     #[serde(skip)]
     pub scale: Scale,
+    /// It is logarithmic because a chart next to it is.
+    #[serde(skip)]
+    pub log: bool,
     /// Points of shares are joined by lines, as others are.
     #[serde(skip_serializing_if = "is_false")]
     pub joined: bool,
@@ -223,7 +250,7 @@ impl SizeAxis {
 impl Panel {
     /// A panel that shows zero unless its points span so much that it is drawn logarithmic.
     pub const fn of(title: &'static str, unit: &'static str) -> Self {
-        Self { title, unit, log_ticks: None, zero: true, scale: Scale::Fitting, joined: false, share: 1.0 }
+        Self { title, unit, log_ticks: None, zero: true, scale: Scale::Fitting, log: false, joined: false, share: 1.0 }
     }
 
     /// Its axis reaches down to 0. One of shares that repeats no figure begins where its points do.
@@ -289,6 +316,9 @@ pub struct Trace {
     /// What the other series of its figure are compared with.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub base: bool,
+    /// Its figures are not to be used, or in doubt: grey and hollow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub barred: bool,
     /// Its points have nothing to do with each other: no line joins them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
@@ -430,7 +460,7 @@ impl Trace {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, Panel, SizeAxis, Trace, drawable, quarters};
+    use super::{Figure, Panel, SizeAxis, Trace, drawable, quarters, share_scales};
 
     fn figure(lines: &[&[(f64, f64)]]) -> Figure {
         let trace = |(series, points): (usize, &&[(f64, f64)])| {
@@ -466,6 +496,20 @@ mod tests {
     fn an_axis_is_logarithmic_beyond_a_factor_of_four() {
         let is_log = |most: f64| drawable(figure(&[&[(1.0, 1e-6), (2.0, most)]])).unwrap().panels[0].log_ticks.is_some();
         assert_eq!([is_log(3.9e-6), is_log(4.1e-6)], [false, true]);
+    }
+
+    #[test]
+    fn charts_next_to_each_other_have_one_kind_of_scale() {
+        let narrow = || figure(&[&[(1.0, 1e-6), (2.0, 2e-6)]]);
+        let wide = || figure(&[&[(1.0, 1e-6), (2.0, 9e-6)]]);
+        let are_log = |mut all: Vec<Figure>| {
+            share_scales(all.iter_mut());
+            all.into_iter().map(|one| drawable(one).unwrap().panels[0].log_ticks.is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(are_log(vec![narrow(), wide()]), [true, true]);
+        assert_eq!(are_log(vec![narrow(), narrow()]), [false, false]);
+        let other = Figure { panels: vec![Panel::of("rate", "bit/s")], ..narrow() };
+        assert_eq!(are_log(vec![other, wide()]), [false, true], "another quantity has its own");
     }
 
     #[test]

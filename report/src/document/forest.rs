@@ -49,4 +49,6 @@ pub enum Tint {
     Same,
     /// Neither is shown.
     Open,
+    /// Not to be used, or in doubt.
+    Barred,
 }

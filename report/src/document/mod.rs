@@ -242,6 +242,8 @@ impl Block {
             Chart::Figure(one) => figure::drawable(one).map(Chart::Figure),
             chart => Some(chart),
         };
+        let mut all: Vec<Chart> = all.into_iter().collect();
+        figure::share_scales(all.iter_mut().filter_map(|chart| if let Chart::Figure(one) = chart { Some(one) } else { None }));
         let all: Vec<Chart> = all.into_iter().filter_map(drawn).collect();
         (!all.is_empty()).then_some(Self::Picture(Picture::Charts(all)))
     }
@@ -442,6 +444,8 @@ pub struct HeatMap {
     pub across: &'static str,
     /// Quantity that rises upwards.
     pub up: &'static str,
+    /// Units of the steps' names and of their details; empty where there are no details.
+    pub units: [&'static str; 2],
     /// Steps to the right.
     pub columns: Vec<Step>,
     /// Steps upwards.
@@ -457,9 +461,11 @@ pub struct HeatMap {
 pub struct Step {
     /// Its shortest name.
     pub name: String,
+    /// The same in another unit; empty where there is none.
+    pub detail: String,
     /// Explanation for readers who point at it.
     pub hint: String,
-    /// Level at which a sink in figures has its row; one that draws has every row.
+    /// Level at which a sink in figures has it; one that draws has every step.
     pub level: Level,
 }
 

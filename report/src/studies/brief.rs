@@ -10,6 +10,7 @@ use model::order::Order;
 
 use super::glance::{MOST_ROWS, NAME, figure, places, unit};
 use super::verdict::{answered, is_series, is_time, p, subjects};
+use super::ways::signs;
 use super::{levels, open_loop, receipt, repetitions};
 use crate::document::{Block, Cell, Column, Head, Kind, Level, Section, Table};
 use crate::interval;
@@ -339,10 +340,13 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
     };
     let heads = std::iter::once(format!("{}, {unit}", head(&series.series)))
         .chain(shown.iter().map(|place| size(series.sizes[*place])))
-        .chain([format!("of {}", base.name())]);
+        .chain([format!("of {}'s", base.name())]);
     let mut table = Table::of_rows(heads.collect::<Vec<String>>(), sorted.iter().map(row).collect(), Kind::Figures);
     let (base, size) = (base.name(), size(series.sizes[last]));
-    let legend = format!("CPU of both ends, median (95 % interval). ? not shown to differ from {base} at {size}{more}");
+    let signs = signs(series, "; ");
+    let legend = format!(
+        "CPU of both ends, median (95 % interval), and in % of what {base} costs at {size}. ? not shown to differ from {base}{signs}{more}."
+    );
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
     Some(Block::At(Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())]))
@@ -363,12 +367,13 @@ fn woven_ways(series: &WaySeries, ways: &[&Way], shown: &[usize], more: &str) ->
         let figures = shown.iter().map(|place| figure(way, *place).into());
         std::iter::once(way.name().into()).chain(figures).collect()
     };
-    let first = format!("{}, % of {}", head(&series.series), base.name());
+    let first = format!("{}, % of {}'s CPU", head(&series.series), base.name());
     let heads = std::iter::once(first).chain(shown.iter().map(|place| size(series.sizes[*place])));
     let mut table = Table::of_rows(heads.collect::<Vec<String>>(), ways.iter().map(row).collect(), Kind::Figures);
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
     let base = base.name();
-    let legend = format!("CPU of both ends as a share of {base} (95 % interval). ? not shown to differ from {base}{more}");
+    let signs = signs(series, "; ");
+    let legend = format!("CPU of both ends in % of what {base} costs (95 % interval). ? not shown to differ from {base}{signs}{more}.");
     Block::At(Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())])
 }

@@ -14,8 +14,9 @@ use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING};
 use crate::words::{capital, list, plural};
 
-/// Rows of a map that are the answer in a terminal.
+/// Rows and columns of a map that are the answer in a terminal.
 const MOST_ROWS: usize = 5;
+const MOST_COLUMNS: usize = 8;
 
 /// Notches that are named there.
 const MOST_NOTCHES: usize = 1;
@@ -36,7 +37,7 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
 fn map(map: &BufferMap, figure: Option<Figure>, is_open: bool) -> Block {
     // One of a diagonal alone has a chart and a table, which say more.
     let whole = map.diagonal.len() < map.cells.len();
-    let mut blocks = if whole { vec![Block::Map(heat_map(map, is_open)), Block::Aside(legend(map).into())] } else { Vec::new() };
+    let mut blocks = if whole { vec![Block::Map(heat_map(map, is_open)), Block::Aside(legend(map, is_open).into())] } else { Vec::new() };
     let figure = Block::figures(figure.into_iter().collect());
     let more = Block::sentences(behind(map, is_open)).map(|all| Block::usual([all]));
     let sentences = Block::sentences(sentences(map, is_open));
@@ -44,7 +45,7 @@ fn map(map: &BufferMap, figure: Option<Figure>, is_open: bool) -> Block {
     // Of a diagonal its table is the map in a terminal.
     let mut diagonal = (!map.diagonal.is_empty()).then(|| cells("The diagonal", map, &map.diagonal));
     if !whole && let Some(mut table) = diagonal.take() {
-        table.row_levels = row_levels(map.diagonal.len(), map.knee.map(|knee| knee.buffer));
+        table.row_levels = levels_of(map.diagonal.len(), MOST_ROWS, map.knee.map(|knee| knee.buffer));
         blocks.extend(Block::folded("The diagonal", [table.into()]));
     }
     let ends = [levels("sender", &map.senders).into(), levels("receiver", &map.receivers).into()];
@@ -85,16 +86,16 @@ fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
         .labelled(label, "Goodput by pair of buffers")
 }
 
-/// Levels of rows of which a terminal has no room for all: some from the first to the last are the answer, and the one
+/// Levels of steps of which a terminal has no room for all: some from the first to the last are the answer, and the one
 /// that is to be used.
-fn row_levels(rows: usize, used: Option<usize>) -> Vec<Level> {
-    let mut shown = places(rows, MOST_ROWS);
+fn levels_of(steps: usize, most: usize, used: Option<usize>) -> Vec<Level> {
+    let mut shown = places(steps, most);
     if let Some(used) = used.filter(|used| !shown.contains(used))
         && let Some(nearest) = shown.iter_mut().min_by_key(|place| place.abs_diff(used))
     {
         *nearest = used;
     }
-    (0..rows).map(|row| if shown.contains(&row) { Level::Answer } else { Level::Usual }).collect()
+    (0..steps).map(|step| if shown.contains(&step) { Level::Answer } else { Level::Usual }).collect()
 }
 
 /// Table of the buffers that one end asked for and got.
@@ -117,11 +118,16 @@ fn is_notch(map: &BufferMap, place: usize) -> bool {
 }
 
 fn heat_map(map: &BufferMap, is_open: bool) -> HeatMap {
-    let step = |level: &BufferLevel, of| Step { name: name(level), hint: format!("asked {}", asked(level)), level: of };
-    let used = map.knee.map(|knee| map.cells[map.diagonal[knee.buffer]].sender);
-    let rows = map.senders.iter().zip(row_levels(map.senders.len(), used)).map(|(level, of)| step(level, of));
+    let used = map.knee.map(|knee| map.diagonal[knee.buffer]);
+    let steps = |levels: &[BufferLevel], most, used: Option<usize>| -> Vec<Step> {
+        let step = |(level, of): (&BufferLevel, Level)| {
+            let bytes = level.asked.filter(|_| level.in_flight.is_some()).map(|asked| number::whole(asked.get()));
+            Step { name: name(level), detail: bytes.unwrap_or_default(), hint: format!("asked {}", asked(level)), level: of }
+        };
+        levels.iter().zip(levels_of(levels.len(), most, used)).map(step).collect()
+    };
     let square = |(place, cell): (usize, &BufferCell)| {
-        let (marked, framed) = (is_notch(map, place), !is_open && map.knee.is_some_and(|knee| map.diagonal[knee.buffer] == place));
+        let (marked, framed) = (is_notch(map, place), used == Some(place));
         let goodput = &cell.goodput_bit_per_s;
         let seen = cell.in_flight.map_or(String::new(), |_| format!(", {} packets seen", packets(cell.in_flight)));
         let hint = format!(
@@ -133,20 +139,26 @@ fn heat_map(map: &BufferMap, is_open: bool) -> HeatMap {
             number::percent(share(map, cell).clamp(0.0, 1.0)),
             share_of(map),
             if marked { "; a notch" } else { "" },
-            if framed { "; the buffer to use" } else { "" },
+            if framed { format!("; {}", framed_as(is_open)) } else { String::new() },
         );
         Square { column: cell.receiver, row: cell.sender, share: share(map, cell), marked, framed, hint }
     };
     HeatMap {
         label: format!("{}: goodput by the sender's and the receiver's buffer. The figures are in the table of every pair.", title(map)),
-        corner: "sender  receiver's buffer, packets; %",
-        across: "receiver's buffer, packets",
-        up: "sender's buffer, packets",
-        columns: map.receivers.iter().map(|level| step(level, Level::Answer)).collect(),
-        rows: rows.collect(),
+        corner: "sender    receiver's buffer; packets and bytes; %",
+        across: "receiver's buffer (SO_RCVBUF)",
+        up: "sender's buffer (SO_SNDBUF)",
+        units: ["packets", "bytes"],
+        columns: steps(&map.receivers, MOST_COLUMNS, used.map(|place| map.cells[place].receiver)),
+        rows: steps(&map.senders, MOST_ROWS, used.map(|place| map.cells[place].sender)),
         squares: map.cells.iter().enumerate().map(square).collect(),
         darkest: 1.0,
     }
+}
+
+/// The pair that has a frame: that of the headline, which an open answer does not advise.
+const fn framed_as(is_open: bool) -> &'static str {
+    if is_open { "the pair of the headline" } else { "the pair to use" }
 }
 
 /// A map's title.
@@ -358,9 +370,10 @@ fn beyond(map: &BufferMap) -> Option<String> {
 }
 
 /// Legend of the map.
-fn legend(map: &BufferMap) -> String {
+fn legend(map: &BufferMap, is_open: bool) -> String {
     let notch = if map.notches.is_empty() { "" } else { "; * is a notch" };
-    format!("Goodput as a share {}, by packets in flight (medians){notch}.", share_of(map))
+    let framed = map.knee.map_or_else(String::new, |_| format!("; framed: {}", framed_as(is_open)));
+    format!("Goodput as a share {}, by packets in flight and bytes asked for (medians){framed}{notch}.", share_of(map))
 }
 
 /// Goodput over packets, with the model and what was published; `None` where no buffer was seen at work.

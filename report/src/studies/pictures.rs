@@ -20,7 +20,7 @@ pub fn pictures(analysis: &Analysis, groups: &[Group]) -> Vec<Block> {
         return Block::charts(verdict::charts_of_arms(analysis, groups)).into_iter().collect();
     }
     if let Some(study) = analysis.ways() {
-        return ways::pictures(study);
+        return ways::pictures(study, analysis);
     }
     let studied = (analysis.levels().map(levels::charts))
         .or_else(|| analysis.repetitions().map(repetitions::charts))

@@ -36,6 +36,9 @@ pub const ORDER: [Layer; 15] = [
 /// Layers that take less of the CPU time of either end share a row.
 const LEAST_SHARE: f64 = 0.01;
 
+/// A kind of work of a smaller share would be named with none.
+const LEAST_NAMED: f64 = 0.0005;
+
 /// A picture that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoPicture(String);
@@ -197,7 +200,9 @@ fn rows(study: &ReceiptStudy, pair: &Pair, places: [usize; 2]) -> Vec<(String, [
 /// A figure next to a bar: with its `±`, or both ends of its interval where they lie far apart.
 fn text(figure: &Figure) -> String {
     match figure.interval {
-        Some([low, high]) if (high - low) > figure.value.abs() => format!("{} to {} ns", figure::ns(low), figure::ns(high)),
+        Some([low, high]) if (high - low) > figure.value.abs() => {
+            format!("{} to {} ns", figure::ns(low), figure::ns(high)).replace('-', "−")
+        }
         _ => with_margin(figure),
     }
 }
@@ -253,7 +258,7 @@ fn kinds(study: &ReceiptStudy, columns: [&Column; 2]) -> Vec<(usize, String, Str
     let one = |(place, category): (usize, &Category)| {
         let rows = receipts.iter().flat_map(|receipt| &receipt.rows.categories).filter(|row| row.key == *category);
         let ns: f64 = rows.map(|row| row.ns.value).sum();
-        (ns > 0.0).then(|| (place, words(*category), figure::share(ns / cpu)))
+        (ns / cpu >= LEAST_NAMED).then(|| (place, words(*category), figure::share(ns / cpu)))
     };
     Category::ALL.iter().enumerate().filter_map(one).collect()
 }

@@ -115,7 +115,8 @@ fn maps_of_buffers_are_drawn_on_every_screen() {
         assert_drawn(&mut page, 2);
         assert_fits(&mut page, screen);
         assert_quiet(&mut page);
-        let squares = "[...document.querySelectorAll('svg.heat rect')].filter(square => square.getBoundingClientRect().width > 20).length";
+        let squares =
+            "[...document.querySelectorAll('svg.heat g rect')].filter(square => square.getBoundingClientRect().width > 20).length";
         assert_eq!(page.evaluate(squares), 17 * 17);
         page.screenshots(&pictures(), name);
     }

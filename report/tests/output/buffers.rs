@@ -23,11 +23,34 @@ fn page() {
     let page = report::html::render(&buffers());
     insta::assert_snapshot!("published_page", section(&page, "published"));
     let map = section(&page, "buffers");
-    assert_eq!(map.matches("<rect ").count(), 17 * 17, "a square a pair");
+    assert_eq!(map.matches("<rect ").count(), 17 * 17 + 1, "a square a pair, and a frame");
     let marked = |class: &str| map.lines().filter(|line| line.starts_with("<rect ") && line.contains(class)).count();
-    assert_eq!((marked("to-use"), marked("notch")), (1, 13));
+    assert_eq!((marked("framed"), marked("notch")), (1, 13));
     assert!(map.contains("href") || !map.contains("<a "), "nothing is linked");
     assert!(!page.contains("<uranus>"), "foreign names are text");
+}
+
+/// A pair with less for the receiver that reaches the plateau as well is named, and the map has packets and bytes.
+#[test]
+fn a_smaller_pair_that_is_enough_is_said() {
+    let mut analysis = buffers();
+    let headline = |analysis: &analysis::result::Analysis| analysis::answer::of(analysis).headline;
+    assert!(!headline(&analysis).contains("it too"), "{}", headline(&analysis));
+    for study in &mut analysis.studies {
+        let analysis::result::StudyResult::Buffers(maps) = study else { continue };
+        for map in maps {
+            map.autotuned = None;
+            let used = map.cells[map.diagonal[6]].goodput_bit_per_s;
+            map.cells.iter_mut().filter(|cell| (cell.sender, cell.receiver) == (6, 4)).for_each(|cell| cell.goodput_bit_per_s = used);
+        }
+    }
+    let said = headline(&analysis);
+    assert!(said.ends_with(" SO_RCVBUF of 8,000 B reaches it too, within its interval."), "{said}");
+    let text = report::terminal::render(&analysis, Style::PLAIN);
+    assert!(text.contains(" 7   7,700") && text.contains(" 8,000 ") && text.contains("[98]"), "{text}");
+    let page = report::html::render(&analysis);
+    let map = section(&page, "buffers");
+    assert!(["7,700</text>", "8,000</text>", "packets</text>", "bytes</text>"].iter().all(|words| map.contains(words)), "{map}");
 }
 
 /// At the edge of a grid no pair is advised, and a model that does not fit is not drawn.
@@ -43,9 +66,10 @@ fn no_advice_stands_next_to_an_open_answer() {
     }
     let page = report::html::render(&edge);
     let map = section(&page, "buffers");
-    for advice in ["Knee: ", "to-use", "the pair to use", "Dotted: the model"] {
+    for advice in ["Knee: ", "the pair to use", "Dotted: the model"] {
         assert!(!map.contains(advice), "{advice}");
     }
+    assert!(map.contains("framed: the pair of the headline"), "{map}");
     assert!(map.contains("The model does not fit and is not drawn.") && page.contains("try larger"), "{map}");
 }
 

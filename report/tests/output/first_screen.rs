@@ -25,6 +25,22 @@ fn words(page: &mut Page) -> u64 {
     page.evaluate(&format!("{text}.split(/\\s+/).filter(word => /\\w/.test(word)).length")).as_u64().unwrap()
 }
 
+/// Lines at sizes of a chart without their name in it.
+const UNNAMED: &str = "[...document.querySelectorAll('svg.chart')].filter(chart => chart.getClientRects().length > 0).flatMap(chart => {
+    const names = [...chart.querySelectorAll('text.landmark')].flatMap(text => text.textContent.replace(' →', '').split(', '));
+    const lines = [...chart.querySelectorAll('path.landmark title')].map(title => title.textContent.startsWith('a page') ? 'page' : title.textContent.slice(0, 3));
+    return lines.filter(line => !names.includes(line)).map(line => chart.getAttribute('aria-label').slice(0, 40) + ': ' + line);
+})";
+
+/// Colours of the picture of a message that stand below its rows, or below the screen that the picture begins on.
+const LATE_COLOURS: &str =
+    "[...document.querySelectorAll('svg.toll')].filter(one => one.getClientRects().length > 0).slice(0, 1).flatMap(toll => {
+    const key = [...toll.querySelectorAll('rect.part[width=\"12\"][height=\"12\"]')].map(one => one.getBoundingClientRect().bottom);
+    const rows = Math.min(...[...toll.querySelectorAll('.mark rect')].map(one => one.getBoundingClientRect().top));
+    const begins = toll.getBoundingClientRect().top < innerHeight;
+    return key.length === 0 ? ['none'] : key.filter(bottom => (begins && bottom > innerHeight) || bottom > rows);
+})";
+
 #[test]
 fn every_page_shows_its_answer_first() {
     if !present() {
@@ -49,6 +65,13 @@ fn every_page_shows_its_answer_first() {
             let texts = unreadable(&mut page, "svg.chart");
             if texts != serde_json::json!([]) {
                 wrong.push(format!("{name} at {}: texts that touch: {texts}", screen.width));
+            }
+            for (fault, found) in
+                [("lines without a name", page.evaluate(UNNAMED)), ("colours that come late", page.evaluate(LATE_COLOURS))]
+            {
+                if found != serde_json::json!([]) {
+                    wrong.push(format!("{name} at {}: {fault}: {found}", screen.width));
+                }
             }
             assert_quiet(&mut page);
             page.screenshots(&pictures(), &format!("first-{name}-{}{}", screen.width, if screen.dark { "-dark" } else { "" }));

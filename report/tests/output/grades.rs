@@ -78,6 +78,19 @@ pub fn at_the_edge() -> Analysis {
     })
 }
 
+/// Parts that do not add up are drawn hollow, with the reason.
+#[test]
+fn parts_that_are_not_to_be_used_are_hollow() {
+    let page = |seen| report::html::document(&report::attached::document(&attached::server(8, seen), &[]));
+    let parts = |text: &str| {
+        let bars = text.split("<svg class=\"chart breakdown").nth(1).and_then(|part| part.split("</svg>").next()).expect("a bar");
+        [bars.matches("\"mark part rest\"").count(), bars.matches("\"mark part a").count()]
+    };
+    let (sound, off) = (page(1.0), page(0.6));
+    assert!(parts(&sound)[1] > 3 && !sound.contains("Do not use the parts"), "{:?}", parts(&sound));
+    assert!(parts(&off)[0] > 3 && parts(&off)[1] == 0 && off.contains("Do not use the parts, drawn hollow"), "{:?}", parts(&off));
+}
+
 /// Rates at which the p99 has an interval of this factor either way; `None`: nothing above it was answered.
 fn latency(times: Option<f64>) -> Analysis {
     let mut analysis = studies::latency();

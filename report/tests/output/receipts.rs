@@ -55,6 +55,19 @@ fn a_receipt_that_does_not_add_up_is_said_first() {
     assert!(!report::html::render(&sound).contains("class=\"invalid\""));
 }
 
+/// Rows that are not to be used have no colours, and the picture says why.
+#[test]
+fn a_picture_of_rows_that_are_not_to_be_used_is_hollow() {
+    let (analysis, _) = red();
+    let page = report::html::render(&analysis);
+    let pictures: Vec<&str> = page.split("<svg class=\"toll").skip(1).map(|part| part.split("</svg>").next().unwrap_or_default()).collect();
+    let key = |picture: &str| picture.contains("width=\"12\" height=\"12\"");
+    let (off, sound): (Vec<&str>, Vec<&str>) = pictures.into_iter().partition(|picture| picture.contains("does not add up"));
+    assert!(!off.is_empty() && !sound.is_empty());
+    assert!(off.iter().all(|picture| picture.split('"').next().is_some_and(|class| class.contains("barred")) && !key(picture)));
+    assert!(sound.iter().all(|picture| !picture.split('"').next().is_some_and(|class| class.contains("barred")) && key(picture)));
+}
+
 /// A proof is said under receipts, in a terminal, in a page and in JSON, where one is kept.
 #[test]
 fn a_proof_is_said_where_one_is_kept() {

@@ -4,10 +4,10 @@ use crate::support::section;
 use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways, ways_cell};
 use analysis::ranking::{Failures, rank};
 use analysis::result::ways::Cheapest;
-use analysis::result::{Analysis, Estimate, Interval, Method, StudyResult};
+use analysis::result::{Analysis, Estimate, Finding, Interval, Method, Metric, StudyResult};
 use model::plan::Unfit;
 use model::trial::Outcome;
-use model::{Api, Bytes, TrialRecord};
+use model::{Api, Bytes, TrialRecord, Warning};
 use report::advice::Advice;
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
@@ -82,12 +82,39 @@ fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
     }
     // A share has an interval, never `9.6% ±11%`, and one that holds 100 % is no saving.
     let answer = analysis::answer::of(&woven_ways(0.096));
-    assert!(answer.headline.contains("9.6 % of send") && !answer.headline.contains('±'), "{}", answer.headline);
+    assert!(answer.headline.contains("9.6 % of what send costs") && !answer.headline.contains('±'), "{}", answer.headline);
     let ranking = page(&alike);
     assert!(ranking.contains("No difference shown between any two: no ranks.") && !ranking.contains("1. send"), "{ranking}");
     assert!(ranking.contains("</tspan> no difference shown"), "{ranking}");
     let apart = page(&woven_ways(0.7));
     assert!(apart.contains("1. gso") && apart.contains("2. send") && !apart.contains("no ranks"), "{apart}");
+}
+
+/// A way that failed at a size is grey, dashed and named there, in the ranking as among the curves; what is lost is said.
+#[test]
+fn a_way_that_is_not_to_be_used_is_drawn_so() {
+    let sound = report::html::render(&ways());
+    assert!(!sound.contains("barred\"") && !sound.contains(": do not use") && !sound.contains("% lost"), "{sound}");
+    let mut analysis = ways();
+    let warning = Warning::TrialFailed { error: "no answer".to_owned() };
+    let label = analysis.cells.iter().find(|found| found.cell == ways_cell(Api::Sendmmsg, 1_460)).expect("a cell").label.clone();
+    analysis.findings.push(Finding {
+        text: "9 of 12 trials failed".to_owned(),
+        remedy: warning.remedy(),
+        warning,
+        trials: 90,
+        cells: vec![label],
+        cell_count: 1,
+        is_of_whole_arm: false,
+    });
+    let lossy = analysis.cells.iter_mut().find(|found| found.cell == ways_cell(Api::Send, 1_460)).expect("a cell");
+    lossy.metrics.insert(Metric::LossShare, Estimate { value: 0.31, interval: None, n: 12 });
+    let page = report::html::render(&analysis);
+    assert_eq!(page.matches("class=\"s barred\"").count(), 2, "one row, on a wide and a narrow screen: {page}");
+    for words in ["sendmmsg ×32\n", "</tspan> do not use", "Grey and dashed: not to be used.", "sendmmsg ×32: do not use", "31\u{a0}% lost"]
+    {
+        assert!(page.contains(words), "{words}: {page}");
+    }
 }
 
 #[test]

@@ -182,30 +182,55 @@ fn block(page: &mut Page, block: &Block) {
     }
 }
 
-/// Width of a square: three digits and a star.
+/// Least width of a square, three digits and a mark, and of one in a frame.
 const SQUARE: usize = 4;
+const FRAMED: usize = 5;
 
 /// Least width of a row's name, with the gap behind it.
 const LEAST_NAME: usize = 8;
 
-/// A heat map in figures, of the rows that a page has, in as many pieces as it takes.
+/// A heat map in figures, of the rows and columns that a page has, in as many pieces as it takes.
 fn map(page: &mut Page, map: &HeatMap) {
     let right = |text: &str, width: usize| format!("{text:>width$}");
-    let name = map.rows.iter().map(|step| step.name.width() + 2).max().unwrap_or(0).max(LEAST_NAME);
-    let room = (page.width().saturating_sub(name) / SQUARE).max(1);
-    for first in (0..map.columns.len()).step_by(room) {
-        let shown = first..map.columns.len().min(first + room);
-        let head = shown.clone().map(|place| right(&map.columns[place].name, SQUARE - 1) + " ").collect::<String>();
-        let row = |(row, level): (usize, &Step)| {
-            let text = |column: usize| match map.squares.iter().find(|square| (square.row, square.column) == (row, column)) {
-                Some(square) => right(&format!("{:.0}", square.share * 100.0), SQUARE - 1) + if square.marked { "*" } else { " " },
-                None => right(NOTHING, SQUARE - 1) + " ",
-            };
-            right(&level.name, name - 2) + "  " + &shown.clone().map(text).collect::<String>()
+    let longest = |steps: &[Step], of: fn(&Step) -> &String| steps.iter().map(|step| of(step).width()).max().unwrap_or(0);
+    let details = [&map.rows, &map.columns].map(|steps| longest(steps, |step| &step.detail));
+    let detail = if details[0] > 0 { details[0] + 2 } else { 0 };
+    let name = (longest(&map.rows, |step| &step.name) + 2 + detail).max(LEAST_NAME);
+    let level = page.level();
+    let shown = |step: &Step| step.level <= level;
+    let columns: Vec<usize> = (0..map.columns.len()).filter(|place| shown(&map.columns[*place])).collect();
+    let widest = columns.iter().map(|place| &map.columns[*place]).map(|step| step.name.width().max(step.detail.width())).max();
+    let is_framed = map.squares.iter().any(|square| square.framed);
+    let square = (if is_framed { FRAMED } else { SQUARE }).max(widest.unwrap_or(0) + 1);
+    let room = (page.width().saturating_sub(name) / square).max(1);
+    for piece in columns.chunks(room) {
+        let head = |of: fn(&Step) -> &String| {
+            let texts = piece.iter().map(|place| right(of(&map.columns[*place]), square - 1) + " ");
+            format!("{:name$}{}", "", texts.collect::<String>())
         };
-        let lines = [map.corner.to_owned(), format!("{:name$}{head}", "")];
-        let rows = map.rows.iter().enumerate().filter(|(_, step)| step.level <= page.level());
-        page.table("", vec![Column::words(9, lines, rows.map(row).collect())]);
+        let row = |(row, level): (usize, &Step)| {
+            let text = |column: &usize| match map.squares.iter().find(|square| (square.row, square.column) == (row, *column)) {
+                Some(found) => {
+                    let figure = format!("{:.0}", found.share * 100.0);
+                    let figure = if found.framed { format!("[{figure}") } else { figure };
+                    let mark = if found.framed {
+                        "]"
+                    } else if found.marked {
+                        "*"
+                    } else {
+                        " "
+                    };
+                    right(&figure, square - 1) + mark
+                }
+                None => right(NOTHING, square - 1) + " ",
+            };
+            let detail = if detail > 0 { right(&level.detail, detail) } else { String::new() };
+            right(&format!("{}{detail}", level.name), name - 2) + "  " + &piece.iter().map(text).collect::<String>()
+        };
+        let lines = [map.corner.to_owned(), head(|step| &step.name)];
+        let rows = map.rows.iter().enumerate().filter(|(_, step)| shown(step)).map(row);
+        let details = (details[1] > 0).then(|| head(|step| &step.detail));
+        page.table("", vec![Column::words(9, lines, details.into_iter().chain(rows).collect())]);
     }
 }
 

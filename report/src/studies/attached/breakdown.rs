@@ -1,7 +1,7 @@
 //! One request as a bar: own code first, then the layers of the kernel by what they take.
 
 use analysis::attached::State;
-use attribution::{Layer, Receipt};
+use attribution::{Footing, Layer, Receipt};
 use model::order::Order;
 
 use crate::document::breakdown::{Breakdown, Share};
@@ -16,14 +16,19 @@ pub const LEAST_SHARE: f64 = 0.03;
 pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {
     let unit = state.unit();
     let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
-    let parts = parts(receipt);
+    let mut parts = parts(receipt);
+    let is_off = receipt.footing() == Footing::Off;
+    if is_off {
+        parts.iter_mut().for_each(|part| part.colour = None);
+    }
+    let barred = if is_off { "Do not use the parts, drawn hollow: they do not add up to it. " } else { "" };
     let sum: f64 = parts.iter().map(|part| part.amount).sum();
     let named: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.figure)).collect();
     let cpu = format!("{} ({} at 95 %)", time(receipt.cpu.value), figure::time_range(&receipt.cpu, time));
     Block::charts([Chart::Breakdown(Breakdown {
         id: format!("parts-{place}"),
         title: format!("One {unit}, by layer"),
-        caption: format!("CPU time of {program} per {unit}: {cpu}. The parts add up to {}.", time(sum)),
+        caption: format!("{barred}CPU time of {program} per {unit}: {cpu}. The parts add up to {}.", time(sum)),
         alt: format!("CPU time of a {unit} of {program}: {}.", named.join(", ")),
         parts,
     })])

@@ -93,7 +93,7 @@ fn map(fleet: &FleetResult, figure: &FleetFigure) -> HeatMap {
     let write = writer(figure.metric);
     let level = |(place, host): (usize, &analysis::result::fleet::FleetHostResult)| {
         let rack = host.rack.as_ref().map_or_else(String::new, |rack| format!(", rack {rack}"));
-        Step { name: (place + 1).to_string(), hint: format!("{}{rack}", host.name), level: Level::Answer }
+        Step { name: (place + 1).to_string(), detail: String::new(), hint: format!("{}{rack}", host.name), level: Level::Answer }
     };
     let named = |square: &Square| {
         let pair = [square.sender, square.receiver];
@@ -116,6 +116,7 @@ fn map(fleet: &FleetResult, figure: &FleetFigure) -> HeatMap {
         corner: "sender  receiver; % worse than usual",
         across: "receiver",
         up: "sender",
+        units: ["", ""],
         columns: fleet.hosts.iter().enumerate().map(level).collect(),
         rows: fleet.hosts.iter().enumerate().map(level).collect(),
         squares: figure.matrix.iter().map(square).collect(),

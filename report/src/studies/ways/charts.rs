@@ -1,7 +1,10 @@
 //! Charts that answer which way is the cheapest: the ranking at one size, the curves, the cheapest by size.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::answer::invalid;
 use analysis::result::ways::{Way, WaySeries};
-use analysis::result::{Estimate, WayStudy};
+use analysis::result::{Analysis, Estimate, Metric, WayStudy};
 use model::order::Order;
 
 use super::conclusion;
@@ -21,20 +24,55 @@ const RANKED_AT: f64 = 1024.0;
 const MOST_SERIES: usize = 2;
 
 /// The charts of each series.
-pub fn pictures(study: &WayStudy) -> Vec<Block> {
-    study.series.iter().take(MOST_SERIES).enumerate().filter_map(|(place, series)| of(place, series)).collect()
+pub fn pictures(study: &WayStudy, analysis: &Analysis) -> Vec<Block> {
+    study.series.iter().take(MOST_SERIES).enumerate().filter_map(|(place, series)| of(place, series, analysis)).collect()
 }
 
-fn of(place: usize, series: &WaySeries) -> Option<Block> {
+fn of(place: usize, series: &WaySeries, analysis: &Analysis) -> Option<Block> {
     let at = ranked_at(series)?;
     let order = by_cost(series, at);
+    let caveats = Caveats::new(series, analysis);
     let charts = [
-        ranking(format!("ranking-{place}"), series, at, &order).map(Chart::Forest),
-        curves(format!("ways-{place}"), series, &order).map(Chart::Figure),
+        ranking(format!("ranking-{place}"), series, at, &order, &caveats).map(Chart::Forest),
+        curves(format!("ways-{place}"), series, &order, &caveats).map(Chart::Figure),
         ribbon(format!("cheapest-{place}"), series, &order).map(Chart::Ribbon),
     ];
     Block::charts(charts.into_iter().flatten())
 }
+
+/// What a reader of a way's figures has to know, by way and size.
+struct Caveats {
+    /// None of them is to be used.
+    barred: BTreeSet<(usize, usize)>,
+    /// Share of its datagrams that did not arrive.
+    lost: BTreeMap<(usize, usize), f64>,
+}
+
+impl Caveats {
+    fn new(series: &WaySeries, analysis: &Analysis) -> Self {
+        let invalid = invalid::of(analysis);
+        let mut all = Self { barred: BTreeSet::new(), lost: BTreeMap::new() };
+        for found in analysis.cells.iter().filter(|found| found.cell.without_way().series().to_string() == series.series) {
+            let cell = &found.cell;
+            let is_way = |way: &Way| (cell.api, cell.receive, cell.batch) == (way.api, way.receive, way.batch);
+            let place = series.ways.iter().position(is_way).zip(series.sizes.iter().position(|size| *size == cell.size));
+            let Some(place) = place else { continue };
+            if invalid.iter().any(|one| one.bars_cell(&found.label)) {
+                all.barred.insert(place);
+            }
+            let lost = found.metrics.get(&Metric::LossShare).filter(|_| found.is_lossy());
+            all.lost.extend(lost.map(|share| (place, share.value)));
+        }
+        all
+    }
+
+    fn is_barred(&self, way: usize) -> bool {
+        self.barred.iter().any(|(of, _)| *of == way)
+    }
+}
+
+/// Says of a figure that it is not to be used.
+const DO_NOT_USE: &str = "do not use";
 
 /// The place of the size that ways are ranked at.
 fn ranked_at(series: &WaySeries) -> Option<usize> {
@@ -59,7 +97,7 @@ fn ends(estimate: &Estimate) -> [f64; 2] {
 /// The ways as shares of the base. The first rank is that of the cheapest way and of those that it is not shown to be
 /// cheaper than, as the answer has them; behind it neighbours whose intervals overlap have one. Where all are of the
 /// first there is no rank.
-fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option<Forest> {
+fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize], caveats: &Caveats) -> Option<Forest> {
     let base = series.ways.first()?.name();
     let mut first_of_rank: Option<(usize, f64)> = None;
     let mut rows = Vec::new();
@@ -78,7 +116,7 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option
         if first_of_rank.is_none_or(|(known, _)| known != rank) {
             first_of_rank = Some((rank, ends(&ratio)[1]));
         }
-        rows.push((rank, change(series, way, *place, at, &ratio)?));
+        rows.push((rank, change(series, way, *place, at, &ratio, caveats)?));
     }
     let are_ranked = rows.iter().any(|(rank, _)| *rank > 1);
     let ranked = |(rank, row): (usize, Change)| match are_ranked {
@@ -93,19 +131,22 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize]) -> Option
         id,
         title: format!("Ranking at {} B, {}", number::whole(series.sizes[at].get()), series.series),
         caption: format!(
-            "CPU of both ends a message, against {base}. {} Hollow: not shown to differ from {base}.{more}",
-            if are_ranked { "One rank: not shown to differ." } else { "No difference shown between any two: no ranks." }
+            "CPU of both ends a message, against {base}. {} Hollow: not shown to differ from {base}.{}{more}{}",
+            if are_ranked { "One rank: not shown to differ." } else { "No difference shown between any two: no ranks." },
+            if rows.iter().any(|row| row.tint == Tint::Barred) { " Grey and dashed: not to be used." } else { "" },
+            super::signs(series, ". "),
         ),
         sides: ["cheaper", "dearer"],
-        axis: format!("over {base}, log scale"),
+        axis: format!("against {base}, log scale"),
         threshold: 0.0,
         rows,
     })
 }
 
-fn change(series: &WaySeries, way: &Way, place: usize, at: usize, ratio: &Estimate) -> Option<Change> {
+fn change(series: &WaySeries, way: &Way, place: usize, at: usize, ratio: &Estimate, caveats: &Caveats) -> Option<Change> {
     let [low, high] = ends(ratio).map(|end| end - 1.0);
     let tint = match (place, ratio.interval) {
+        _ if caveats.barred.contains(&(place, at)) => Tint::Barred,
         (0, _) => Tint::Same,
         (_, Some(_)) if high < 0.0 => Tint::Better,
         (_, Some(_)) if low > 0.0 => Tint::Worse,
@@ -113,23 +154,27 @@ fn change(series: &WaySeries, way: &Way, place: usize, at: usize, ratio: &Estima
     };
     let cost = number::time(way.cost_ns[at]?.value).replace(' ', "\u{a0}");
     let share = match (place, tint) {
+        (_, Tint::Barred) => DO_NOT_USE.to_owned(),
         (0, _) => String::new(),
         (_, Tint::Open) if ratio.interval.is_some() => "no difference shown".to_owned(),
         _ => signed(ratio.value - 1.0),
     };
+    let lost = caveats.lost.get(&(place, at)).map(|share| format!("{} lost", number::percent(*share).replace(' ', "\u{a0}")));
+    let share = [share].into_iter().chain(lost).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
     let interval = if ratio.interval.is_some() { format!("{} to {}", signed(low), signed(high)) } else { "no interval".to_owned() };
     let label = way.name();
+    let barred = if tint == Tint::Barred { format!("\n{DO_NOT_USE}") } else { String::new() };
     let hint = if place == 0 {
-        format!("{label}\n{cost}\nthe base")
+        format!("{label}\n{cost}\nthe base{barred}")
     } else {
-        format!("{label}\n{cost}, {} against {}\n{interval}", signed(ratio.value - 1.0), series.ways[0].name())
+        format!("{label}\n{cost}, {} against {}\n{interval}{barred}", signed(ratio.value - 1.0), series.ways[0].name())
     };
     let interval = ratio.interval.map(|_| [low, high]);
     Some(Change { label, value: ratio.value - 1.0, interval, tint, figure: cost, ends: share, hint })
 }
 
 /// The base and the cheapest ways by size; the table has the others.
-fn curves(id: String, series: &WaySeries, order: &[usize]) -> Option<Figure> {
+fn curves(id: String, series: &WaySeries, order: &[usize], caveats: &Caveats) -> Option<Figure> {
     let label = |size: usize, way: usize| {
         let cheapest = series.cheapest[size].as_ref().is_some_and(|cheapest| cheapest.way == way);
         format!("{} B{}", number::whole(series.sizes[size].get()), if cheapest { ", the cheapest" } else { "" })
@@ -138,7 +183,9 @@ fn curves(id: String, series: &WaySeries, order: &[usize]) -> Option<Figure> {
         let way = &series.ways[*place];
         let points =
             (0..series.sizes.len()).filter_map(|size| Some((series.sizes[size].get() as f64, label(size, *place), way.cost_ns[size]?)));
-        Trace { base: *place == 0, ..Trace::measured(&way.name(), *place, points, 1e-9, number::time) }
+        let barred = caveats.is_barred(*place);
+        let name = if barred { format!("{}: {DO_NOT_USE}", way.name()) } else { way.name() };
+        Trace { base: *place == 0, barred, ..Trace::measured(&name, *place, points, 1e-9, number::time) }
     };
     Some(Figure {
         id: id.into(),

@@ -4,6 +4,18 @@ mod charts;
 
 pub use charts::pictures;
 
+/// Signs in the names of ways, in a clause behind a mark; empty where there are none.
+pub fn signs(series: &WaySeries, mark: &str) -> String {
+    let batch = series.ways.iter().any(|way| way.batch > 1).then_some("×: messages a call");
+    let receive = series.ways.iter().any(|way| way.receive.is_some()).then_some("A → B: sent by A, received by B");
+    let all: Vec<&str> = batch.into_iter().chain(receive).collect();
+    match (all.is_empty(), mark) {
+        (true, _) => String::new(),
+        (false, ". ") => format!(" {}.", all.join("; ")),
+        _ => format!("{mark}{}", all.join("; ")),
+    }
+}
+
 use std::collections::BTreeSet;
 
 use analysis::result::WayStudy;
@@ -37,8 +49,8 @@ fn part(series: &WaySeries) -> Part {
     let shares = |title: String| table(series, &format!("{title}; {SAME} not shown to differ"), share);
     // Ratios of rounds that the ways share are known better than costs.
     let [first, second] = match series.woven {
-        true => [shares(format!("CPU of both ends a message, as a share of {base}")), costs],
-        false => [costs, shares(format!("As a share of {base}"))],
+        true => [shares(format!("CPU of both ends a message, as a share of what {base} costs")), costs],
+        false => [costs, shares(format!("As a share of what {base} costs"))],
     };
     let mut part = Part {
         heading: series.series.clone(),
@@ -134,7 +146,7 @@ pub fn cheapest(series: &WaySeries) -> String {
         let way = &series.ways[cheapest.way];
         let saved = (*first..=*last).filter_map(|size| Some(way.of_base[size]?.value)).fold(f64::INFINITY, f64::min);
         let share = if cheapest.way > 0 && saved.is_finite() {
-            format!(" (from {} of {})", number::percent(saved), series.ways[0].name())
+            format!(" (from {} of what {} costs)", number::percent(saved), series.ways[0].name())
         } else {
             String::new()
         };
@@ -232,11 +244,11 @@ fn bytes(size: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{doubts, sentence};
+    use super::{doubts, sentence, signs};
     use analysis::result::ways::{Change, Crossing, Way, WayDoubt, WaySeries};
     use analysis::result::{Estimate, Interval, Method};
     use analysis::verdict::Shape;
-    use model::{Api, Bytes};
+    use model::{Api, Bytes, Receive};
 
     fn way(api: Api) -> Way {
         Way {
@@ -250,6 +262,24 @@ mod tests {
             line: None,
             in_turn: None,
         }
+    }
+
+    #[test]
+    fn signs_in_names_are_explained_where_they_occur() {
+        let series = |ways: Vec<Way>| WaySeries {
+            series: "UDP_STREAM".to_owned(),
+            woven: true,
+            sizes: Vec::new(),
+            ways,
+            cheapest: Vec::new(),
+            crossings: Vec::new(),
+            doubts: Vec::new(),
+        };
+        assert_eq!(signs(&series(vec![way(Api::Send)]), "; "), "");
+        let received = Way { receive: Some(Receive::Recv), batch: 32, ..way(Api::Gso) };
+        let said = "×: messages a call; A → B: sent by A, received by B";
+        assert_eq!(signs(&series(vec![received.clone()]), "; "), format!("; {said}"));
+        assert_eq!(signs(&series(vec![received]), ". "), format!(" {said}."));
     }
 
     #[test]

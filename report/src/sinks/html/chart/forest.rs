@@ -19,6 +19,7 @@ impl Tint {
             Self::Better => "better",
             Self::Same => "same",
             Self::Open => "open",
+            Self::Barred => "barred",
         }
     }
 }
@@ -127,11 +128,11 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
                 @let y = if in_line { top + row / 2.0 } else { top + 31.0 + line };
                 @let text = if in_line { y + 4.0 } else { top + 15.0 };
                 @if in_line {
-                    text .ty.strong x=(short(names)) y=(short(text)) { (one.label) }
-                    text x=(short(right + APART)) y=(short(text)) { tspan .strong { (one.figure) } " " (one.ends) }
+                    text .ty .strong[is_strong(one)] x=(short(names)) y=(short(text)) { (one.label) }
+                    text x=(short(right + APART)) y=(short(text)) { tspan .strong[is_strong(one)] { (one.figure) } " " (one.ends) }
                 } @else {
-                    text .strong x="0" y=(short(text)) { (shortened(&one.label, width)) }
-                    text .ty x=(short(width)) y=(short(text + line)) { tspan .strong { (one.figure) } " " (one.ends) }
+                    text .strong[is_strong(one)] x="0" y=(short(text)) { (shortened(&one.label, width)) }
+                    text .ty x=(short(width)) y=(short(text + line)) { tspan .strong[is_strong(one)] { (one.figure) } " " (one.ends) }
                 }
                 (change(one, [x(one.value), y], one.interval.map(|ends| ends.map(&x)), one.interval.map(|ends| [log(ends[0]) < low, log(ends[1]) > high])))
             }
@@ -144,6 +145,11 @@ fn svg(forest: &Forest, shape: Shape) -> Markup {
             (alone)
         }
     }
+}
+
+/// Its texts are in ink.
+fn is_strong(one: &Change) -> bool {
+    one.tint != Tint::Barred
 }
 
 fn change(one: &Change, [x, y]: [f64; 2], ends: Option<[f64; 2]>, cut: Option<[bool; 2]>) -> Markup {

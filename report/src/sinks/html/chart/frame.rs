@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 use model::order::Order;
 
-use super::layout::{LETTER, Layout, long};
+use super::layout::{LETTER, Label, Layout, long};
 use super::marks::{colour, short};
+use super::scale::Scale;
 use super::waterfall::wrapped;
 use crate::document::figure::Figure;
 
@@ -22,7 +23,7 @@ pub fn axes(figure: &Figure, layout: &Layout) -> Markup {
             @if let Some(zero) = area.down(0.0).filter(|zero| panel.unit == "%" && (area.top..bottom - 1.0).contains(zero)) {
                 path .axis d={ "M" (short(left)) " " (short(zero)) "H" (short(right)) } {}
             }
-            text .unit x="0" y=(short(area.top - 9.0)) { (panel.title) }
+            text .unit x="0" y=(short(area.top - 9.0)) { (panel.title) @if panel.log_ticks.is_some() { ", log scale" } }
             @for (at, text) in &area.ticks {
                 text .ty x=(short(left - 7.0)) y=(short(bottom - at * area.height + 4.0)) { (text) }
             }
@@ -33,7 +34,9 @@ pub fn axes(figure: &Figure, layout: &Layout) -> Markup {
             text .tx x=(short(at.min(layout.width - half))) y=(short(last + if lower { 30.0 } else { 16.0 })) { (text) }
         }
         @if let Some(sizes) = &figure.sizes {
-            text .title x=(short((left + right) / 2.0)) y=(short(last + 34.0)) { (sizes.title.unwrap_or("message size, B")) }
+            text .title x=(short((left + right) / 2.0)) y=(short(last + 34.0)) {
+                (sizes.title.unwrap_or("message size, B")) @if matches!(layout.x, Scale::Log(..)) && sizes.title.is_none() { ", log scale" }
+            }
         }
     }
 }
@@ -43,13 +46,16 @@ pub fn names(layout: &Layout) -> Markup {
     html! {
         @for label in &layout.labels {
             @let [x, y] = label.at;
-            g .(colour(label.trace)) .hollow[label.trace.hollow] {
+            g .(colour(label.trace)) .hollow[label.trace.hollow] .barred[label.trace.barred] {
                 @if label.above { path .line d={ "M" (short(x - 22.0)) " " (short(y - 4.0)) "h18" } {} }
                 text .name x=(short(x)) y=(short(y)) { (label.trace.name) }
             }
         }
     }
 }
+
+/// Distance of rows of names.
+const ROW: f64 = 14.0;
 
 /// Lines at sizes that a reader knows, each with its name.
 pub fn landmarks(figure: &Figure, layout: &Layout) -> Markup {
@@ -72,16 +78,26 @@ pub fn landmarks(figure: &Figure, layout: &Layout) -> Markup {
     }
     let mut taken: Vec<([f64; 2], usize)> = Vec::new();
     let mut texts = Vec::new();
-    for (at, name) in names {
-        let wide = long(&name, LETTER) + LETTER / 2.0;
-        let fits = at + 4.0 + wide < layout.ends[1];
-        // Left of its line it would seem to name a line that it crosses: its hint names it.
-        if !fits && placed.iter().any(|(other, _)| (at - 4.0 - wide..at - 4.0).contains(other)) {
-            continue;
+    let down = |row: usize| first.top + 11.0 + ROW * row as f64;
+    for (at, mut name) in names {
+        let wide = |name: &str| long(name, LETTER) + LETTER / 2.0;
+        // To the right of the panel there are names of lines.
+        let fits = at + 4.0 + wide(&name) < layout.width;
+        let crosses = |name: &str| placed.iter().any(|(other, _)| (at - 4.0 - wide(name)..at - 4.0).contains(other));
+        if !fits && crosses(&name) {
+            // It would seem to name the line that it crosses.
+            name += " →";
         }
-        let reach = if fits { [at + 4.0, at + 4.0 + wide] } else { [at - 4.0 - wide, at - 4.0] };
+        let reach = if fits { [at + 4.0, at + 4.0 + wide(&name)] } else { [at - 4.0 - wide(&name), at - 4.0] };
+        let is_named = |row: usize| {
+            let near = |label: &Label| !label.above && (label.at[1] - down(row)).abs() < ROW;
+            reach[1] > layout.ends[1] && layout.labels.iter().any(near)
+        };
         let touches = |row: usize| taken.iter().any(|(other, of)| *of == row && reach[0] < other[1] && other[0] < reach[1]);
-        let row = (0..placed.len()).find(|row| !touches(*row)).unwrap_or(0);
+        let is_free = |row: &usize| !touches(*row) && !is_named(*row);
+        let rows = 0..(first.height / ROW) as usize;
+        let clear = rows.clone().filter(is_free).find(|row| !layout.is_crossed(figure, reach, [down(*row) - 11.0, down(*row) + 4.0]));
+        let row = clear.or_else(|| rows.clone().find(is_free)).unwrap_or(0);
         taken.push((reach, row));
         texts.push((if fits { reach[0] } else { reach[1] }, fits, row, name));
     }
@@ -91,7 +107,7 @@ pub fn landmarks(figure: &Figure, layout: &Layout) -> Markup {
             path .landmark d=(lines.collect::<String>()) { title { (mark.hint) } }
         }
         @for (at, fits, row, name) in &texts {
-            text .landmark .ty[!fits] x=(short(*at)) y=(short(first.top + 11.0 + 14.0 * *row as f64)) { (name) }
+            text .landmark .ty[!fits] x=(short(*at)) y=(short(down(*row))) { (name) }
         }
     }
 }

@@ -148,6 +148,9 @@ impl<'a> Layout<'a> {
             panel.ticks = apart(std::mem::take(&mut panel.ticks), |_| 18.0 / panel.height);
         }
         let across = ends[1] - ends[0];
+        // Marks next to each other at the first size and at the last stay within the panel.
+        let beside = beside(figure, &x, across);
+        let x = x.widened(beside / (across - 2.0 * beside).max(1.0));
         let reach = |text: &str| (long(text, LETTER) + 1.5 * LETTER) / across;
         let (ticks, staggered) = match &figure.sizes {
             None => {
@@ -205,6 +208,24 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// Returns whether a line or a mark of the first panel runs through a box.
+    pub fn is_crossed(&self, figure: &Figure, [left, right]: [f64; 2], [top, bottom]: [f64; 2]) -> bool {
+        let traces: Vec<&Trace> = figure.traces.iter().filter(|trace| trace.panel == 0 && !trace.model && !trace.stacked).collect();
+        let (laid, _) = self.points(&traces, 0);
+        let is_through = |from: &Point, to: &Point| {
+            let (least, most) = (from.at[0].max(left), to.at[0].min(right));
+            let long = to.at[0] - from.at[0];
+            let at = |x: f64| from.at[1] + if long > 0.0 { (x - from.at[0]) / long * (to.at[1] - from.at[1]) } else { 0.0 };
+            let ends = [at(least), at(most)];
+            least <= most && ends[0].min(ends[1]) < bottom && ends[0].max(ends[1]) > top
+        };
+        let crosses = |points: &[Point]| match points {
+            [one] => is_through(one, one),
+            several => several.windows(2).any(|pair| is_through(&pair[0], &pair[1])),
+        };
+        laid.iter().any(|(_, points)| crosses(points))
+    }
+
     /// The measured points of a panel, trace by trace, and whether they stand so close that
     /// bands tell more than bars.
     pub fn points<'t>(&self, traces: &[&'t Trace], panel: usize) -> (Vec<(&'t Trace, Vec<Point>)>, bool) {
@@ -249,6 +270,19 @@ impl Area {
     pub fn down(&self, value: f64) -> Option<f64> {
         Some(self.top + (1.0 - self.y.place(value)?) * self.height)
     }
+}
+
+/// Room beyond the first size and the last that marks next to each other take, of a panel so wide.
+fn beside(figure: &Figure, x: &Scale, across: f64) -> f64 {
+    let traces = |panel: usize| figure.traces.iter().filter(move |trace| trace.panel == panel && !trace.model && !trace.stacked);
+    let steps = (0..figure.panels.len()).map(|panel| traces(panel).count()).max().unwrap_or(0).saturating_sub(1) as f64;
+    let mut places: Vec<f64> = figure.traces.iter().flat_map(|trace| sizes(&trace.x)).filter_map(|size| x.place(*size)).collect();
+    places.order_by(f64::total_cmp);
+    places.dedup();
+    let gap = places.windows(2).map(|pair| pair[1] - pair[0]).fold(1.0, f64::min) * across;
+    let (Some(first), Some(last)) = (places.first(), places.last()) else { return 0.0 };
+    let shift = ((APART + 1.0) * steps).min(gap * 0.75) / 2.0;
+    (shift + APART / 2.0 - first.min(1.0 - last) * across).max(0.0)
 }
 
 /// Width of a text of letters so wide: capitals are wider.

@@ -46,7 +46,7 @@ pub fn all(figure: &Figure, layout: &Layout) -> Markup {
 
 fn group(trace: &Trace, content: &Markup) -> Markup {
     let name = (!trace.hover.is_empty()).then_some(&trace.name);
-    html! { g .s .(colour(trace)) .hollow[trace.hollow] data-series=(trace.row()) data-name=[name] { (content) } }
+    html! { g .s .(colour(trace)) .hollow[trace.hollow] .barred[trace.barred] data-series=(trace.row()) data-name=[name] { (content) } }
 }
 
 /// The points of a trace, joined by a line between `boundaries`, if they are.

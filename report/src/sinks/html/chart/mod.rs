@@ -151,6 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn each_boundary_is_named_and_a_logarithmic_axis_says_so() {
+        let mut figure = figure(&["both ends", "sender", "receiver"], |series, size| 1e-6 * (1.0 + series as f64 + size as f64 / 1e3));
+        let mark = |name: &str, at| Landmark { name: name.into(), at, hint: String::new() };
+        figure.sizes.as_mut().unwrap().landmarks = vec![mark("MTU", 1_472.0), mark("page", 4_096.0)];
+        let drawn = drawable(figure).unwrap();
+        for shape in [Shape::Column, Shape::Wide, Shape::Narrow] {
+            let text = svg(&drawn, shape, true).into_string();
+            assert!(text.contains(">MTU</text>") && text.contains(">page</text>"), "{shape:?}: {text}");
+            assert!(text.contains("time, log scale</text>") && text.contains("message size, B, log scale</text>"), "{shape:?}: {text}");
+        }
+        assert!(svg(&drawn, Shape::Column, false).into_string().contains("message size, B</text>"));
+    }
+
+    #[test]
     fn a_line_breaks_at_a_boundary() {
         let mut figure = figure(&["a"], |_, size| if size > 1_472 { 2e-6 } else { 1e-6 });
         let strokes = |figure: &Figure| {

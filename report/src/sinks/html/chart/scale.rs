@@ -46,6 +46,15 @@ impl Scale {
         Self::Linear(low, low.max(most) + 0.06 * length)
     }
 
+    /// The same with such a share of its length more at both ends.
+    pub fn widened(self, share: f64) -> Self {
+        match self {
+            Self::Linear(from, to) => Self::Linear(from - share * (to - from), to + share * (to - from)),
+            Self::Log(from, to) => Self::Log(from / (to / from).powf(share), to * (to / from).powf(share)),
+            names @ Self::Names(_) => names,
+        }
+    }
+
     /// Those ticks that lie on the axis.
     pub fn known(&self, ticks: &Ticks) -> Vec<Tick> {
         let all = ticks.at.iter().zip(&ticks.text).filter_map(|(at, text)| Some((self.place(*at)?, text.clone())));

@@ -29,8 +29,10 @@ const APART: f64 = 7.0;
 const LETTER: f64 = 6.9;
 /// Right end of the rows' names.
 const NAMES: f64 = 150.0;
-const TOP: f64 = 118.0;
-const ROW: f64 = 27.0;
+/// Place of the key of colours, and what stands between it and the rows.
+const KEY: f64 = 80.0;
+const HEADS: f64 = 15.0;
+const ROW: f64 = 26.0;
 const BAR: f64 = 17.0;
 /// Letters of a line of the caption.
 const LINE: usize = 138;
@@ -72,38 +74,41 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
     let time = Scale::Linear(0.0, most.max(1e-3) * 1e-9);
     let x = |ns: f64| start + time.place(ns * 1e-9).unwrap_or(0.0).clamp(-0.05, 1.05) * (stop - start);
     let per_ns = (stop - start) / most.max(1e-3);
-    let bottom = TOP + all.rows.len() as f64 * ROW;
-    let key_rows = kinds(all, bottom + 62.0, [MARGIN, WIDTH - 16.0]);
-    let under = bottom + 62.0 + key_rows.1;
+    // Above the rows: below them a screen may have no room for it.
+    let key = if all.bad.is_empty() { KEY } else { KEY + 20.0 };
+    let (kinds, tall) = kinds(all, key, [MARGIN, WIDTH - 16.0]);
+    let top = key + tall + HEADS;
+    let bottom = top + all.rows.len() as f64 * ROW;
+    let under = bottom + 62.0;
     let caption: Vec<String> = all.caption.iter().flat_map(|text| wrapped(text, LINE)).collect();
     let height = under + 18.0 * caption.len() as f64 + 12.0;
     let label = format!("{} {} {}", all.subject, all.whole, all.bad);
-    let y = |row: usize| TOP + row as f64 * ROW;
+    let y = |row: usize| top + row as f64 * ROW;
     let ticks = time.round((stop - start) * 0.6, "s");
     html! {
-        svg .toll .off[held.is_some_and(|(_, shown)| !shown)] data-axis=[held.map(|(name, _)| name)] xmlns=[held.is_none().then_some("http://www.w3.org/2000/svg")] viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } width=(short(WIDTH)) height=(short(height))
+        svg .toll .barred[!all.bad.is_empty()] .off[held.is_some_and(|(_, shown)| !shown)] data-axis=[held.map(|(name, _)| name)] xmlns=[held.is_none().then_some("http://www.w3.org/2000/svg")] viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } width=(short(WIDTH)) height=(short(height))
             role="img" aria-label=(label.trim()) {
             title { (all.heading) }
             @if held.is_none() { style { (PreEscaped(STYLE)) } }
             rect .paper x=".5" y=".5" width=(short(WIDTH - 1.0)) height=(short(height - 1.0)) rx="8" {}
-            text .heading x="22" y="38" { (all.heading) }
-            text .before.faint x=(short(WIDTH - 22.0)) y="38" { (all.subject) }
-            text .faint x="22" y="61" { (all.whole) }
-            @if !all.bad.is_empty() { text .bad x="22" y="81" { (all.bad) } }
+            text .heading x="22" y="32" { (all.heading) }
+            text .before.faint x=(short(WIDTH - 22.0)) y="32" { (all.subject) }
+            text .faint x="22" y="53" { (all.whole) }
+            @if !all.bad.is_empty() { text .bad x="22" y="74" { (all.bad) } }
             @for (place, (name, whole)) in all.ends.iter().enumerate() {
-                text .end .before[place == 1] x=(short([start, stop][place])) y=(short(TOP - 14.0)) { (name) " " tspan .faint { (whole) } }
+                text .end .before[place == 1] x=(short([start, stop][place])) y=(short(top - 14.0)) { (name) " " tspan .faint { (whole) } }
             }
-            path .lines d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(start + at * (stop - start)), short(TOP), short(bottom))).collect::<String>()) {}
+            path .lines d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(start + at * (stop - start)), short(top), short(bottom))).collect::<String>()) {}
             path .lines d=((0..=all.rows.len()).map(|row| format!("M22 {}H{}", short(y(row)), short(WIDTH - 22.0))).collect::<String>()) {}
             @for (row, (name, _)) in all.rows.iter().enumerate() { text .before x=(short(NAMES)) y=(short(y(row) + ROW / 2.0 + 4.5)) { (name) } }
             @for (place, end) in ends.iter().enumerate() {
-                path .step d=(steps(end, place, &x)) {}
+                path .step d=(steps(end, place, &x, &y)) {}
                 g data-series=(place) { @for (row, from, one) in end { (bar(one, [x(*from), x(from + one.ns)], y(*row), place, per_ns)) } }
             }
             path .axis d={ "M" (short(start)) " " (short(bottom)) "H" (short(stop)) } {}
             @for (at, text) in &ticks { text .within.faint.small x=(short(start + at * (stop - start))) y=(short(bottom + 17.0)) { (text) } }
             text .within.faint.small x=(short((start + stop) / 2.0)) y=(short(bottom + 34.0)) { (all.axis) }
-            (key_rows.0)
+            (kinds)
             @for (place, line) in caption.iter().enumerate() {
                 text .faint.small x="22" y=(short(under + 18.0 * place as f64 + 8.0)) { (line) }
             }
@@ -133,16 +138,17 @@ pub fn narrow(all: &Waterfall, (name, shown): (&str, bool)) -> Markup {
     let time = Scale::Linear(0.0, most * 1e-9);
     let x = |ns: f64| start + (ns / most).clamp(0.0, 1.0) * (stop - start);
     let bad = wrapped(&all.bad, LINE);
-    let top = 58.0 + 16.0 * bad.len() as f64;
+    let key = 62.0 + 16.0 * bad.len() as f64;
+    let (kinds, tall) = kinds(all, key, [4.0, WIDTH]);
+    let top = if tall > 0.0 { key + tall - 12.0 } else { key - 4.0 };
     let bottom = top + all.rows.len() as f64 * ROW;
     let y = |row: usize| top + row as f64 * ROW;
     let ticks = apart(time.round((stop - start) * 0.8, "s"), |text| (wide(text) + 8.0) / (stop - start));
-    let (kinds, tall) = kinds(all, bottom + 56.0, [4.0, WIDTH - 4.0]);
     let caption: Vec<String> = all.caption.iter().flat_map(|text| wrapped(text, LINE)).collect();
-    let under = bottom + 56.0 + tall;
+    let under = bottom + 56.0;
     let height = under + 16.0 * caption.len() as f64 + 4.0;
     html! {
-        svg .toll.narrow .off[!shown] data-axis=(name) viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } role="img"
+        svg .toll.narrow .barred[!all.bad.is_empty()] .off[!shown] data-axis=(name) viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } role="img"
             aria-label=(format!("{} {} {}", all.subject, all.whole, all.bad).trim()) {
             title { (all.heading) }
             rect .paper x=".5" y=".5" width=(short(WIDTH - 1.0)) height=(short(height - 1.0)) rx="8" {}
@@ -213,8 +219,8 @@ fn stack(bar: &Bar, [left, right]: [f64; 2], top: f64, height: f64) -> Markup {
 }
 
 /// Dotted lines from the end of a bar to the beginning of the next.
-fn steps(end: &[Placed], place: usize, x: &impl Fn(f64) -> f64) -> String {
-    let middle = |row: usize| TOP + row as f64 * ROW + ROW / 2.0;
+fn steps(end: &[Placed], place: usize, x: &impl Fn(f64) -> f64, y: &impl Fn(usize) -> f64) -> String {
+    let middle = |row: usize| y(row) + ROW / 2.0;
     let half = if place == 0 { BAR / 2.0 } else { -BAR / 2.0 };
     let line = |pair: &[Placed]| {
         let ((row, from, bar), (next, ..)) = (pair[0], pair[1]);
@@ -259,13 +265,14 @@ fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, per_ns: f64) -> Ma
     }
 }
 
-/// The kinds of work with their colours, in as many rows as it takes; and their height.
+/// The kinds of work with their colours, in as many rows as it takes; and their height. Rows that are not to be used have
+/// no colours.
 fn kinds(all: &Waterfall, top: f64, [left, right]: [f64; 2]) -> (Markup, f64) {
-    const LETTER: f64 = 6.9;
+    const LETTER: f64 = 7.5;
     let (mut x, mut y) = (left, top);
     let mut places = Vec::new();
-    for (colour, name, share) in &all.kinds {
-        let width = 42.0 + (name.chars().count() + share.chars().count()) as f64 * LETTER;
+    for (colour, name, share) in all.kinds.iter().filter(|_| all.bad.is_empty()) {
+        let width = 28.0 + (name.chars().count() + share.chars().count()) as f64 * LETTER;
         if x > left && x + width > right {
             (x, y) = (left, y + 21.0);
         }
@@ -273,12 +280,13 @@ fn kinds(all: &Waterfall, top: f64, [left, right]: [f64; 2]) -> (Markup, f64) {
         x += width;
     }
     let drawn = html! {
-        @for (colour, name, share, x, y) in places {
-            rect .part.{ "k" (colour) } x=(short(x)) y=(short(y - 10.0)) width="12" height="12" rx="2" {}
-            text .small x=(short(x + 18.0)) y=(short(y + 0.5)) { (name) " " tspan .faint { (share) } }
+        @for (colour, name, share, x, y) in &places {
+            rect .part.{ "k" (colour) } x=(short(*x)) y=(short(*y - 10.0)) width="12" height="12" rx="2" {}
+            text .small x=(short(*x + 18.0)) y=(short(*y + 0.5)) { (name) " " tspan .faint { (share) } }
         }
     };
-    (drawn, y - top + 28.0)
+    let tall = if places.is_empty() { 0.0 } else { y - top + 28.0 };
+    (drawn, tall)
 }
 
 /// Lines of at most so many letters.
