@@ -470,11 +470,12 @@ impl Pair<'_> {
             return values;
         }
         let hold = gated.iter().filter_map(|one| one.interval).filter(|[low, high]| *low <= 0.0 && *high >= 0.0).count();
+        let gate = self.gate();
         let why = match (hold, gated.len()) {
             (0, _) => format!("no difference shown beyond ±{} %", amount(lead.comparison.threshold)),
-            (_, 1) => "the interval holds 0".to_owned(),
-            (all, of) if all == of => "each interval holds 0".to_owned(),
-            (some, of) => format!("{some} of {of} intervals {} 0", verb(some as u64, "holds", "hold")),
+            (_, 1) => format!("the interval of {gate} holds 0"),
+            (all, of) if all == of => format!("each interval of {gate} holds 0"),
+            (some, of) => format!("{some} of {of} intervals of {gate} {} 0", verb(some as u64, "holds", "hold")),
         };
         format!("{why}; {values} {} a difference of {} % or more in 4 of 5 runs", find(blocks), amount(missed))
     }

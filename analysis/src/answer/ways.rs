@@ -98,15 +98,15 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     Some(if least == most { most } else { format!("{least} to {most}") })
 }
 
-/// What a stretch costs of the base: `20 to 23 % of what send costs`, at one size with its interval; `None` of the base.
+/// What a stretch saves of the base's cost: `77 to 80 % less than send`, at one size with its interval; `None` of the base.
 fn share(series: &WaySeries, stretch: &Stretch) -> Option<String> {
     let (way, base) = (&series.ways[stretch.way], series.ways[0].name());
     let shares = || (stretch.first..=stretch.last).filter_map(|place| way.of_base.get(place)?.as_ref());
-    let share = range(shares().map(|found| found.value), amount).filter(|_| stretch.way > 0)?;
+    let saved = range(shares().map(|found| 1.0 - found.value), amount).filter(|_| stretch.way > 0)?;
     Some(match (shares().count(), shares().find_map(ends)) {
         (1, Some([low, high])) if low <= 1.0 && high >= 1.0 => format!("not shown to differ from {base}"),
-        (1, Some([low, high])) => format!("{share} % of what {base} costs ({}–{})", amount(low), amount(high)),
-        _ => format!("{share} % of what {base} costs"),
+        (1, Some([low, high])) => format!("{saved} % less than {base} ({}–{})", amount(1.0 - high), amount(1.0 - low)),
+        _ => format!("{saved} % less than {base}"),
     })
 }
 

@@ -7,9 +7,10 @@ use model::order::Order;
 use crate::document::breakdown::{Breakdown, Share};
 use crate::document::{Block, Chart};
 use crate::number::{percent, time};
+use crate::studies::attached::tables::MOST_LAYERS;
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 
-/// Parts that take less of the CPU time share one.
+/// Remainders of the CPU time that are no layer are shown from this share on.
 pub const LEAST_SHARE: f64 = 0.03;
 
 /// The bar of a receipt; none where nothing was sampled.
@@ -40,10 +41,10 @@ fn parts(receipt: &Receipt) -> Vec<Share> {
         let figure = time(ns).replace(' ', "\u{a0}");
         Share { name, amount: ns, figure, share: percent(ns / cpu).replace(' ', "\u{a0}"), colour }
     };
-    let layers = || receipt.rows.layers.iter().filter(|row| row.ns.value.is_finite() && row.ns.value > 0.0);
-    let (own, mut kernel): (Vec<_>, Vec<_>) = layers().partition(|row| row.key == Layer::User);
-    kernel.order_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
-    let (large, small): (Vec<_>, Vec<_>) = kernel.into_iter().partition(|row| row.ns.value >= LEAST_SHARE * cpu);
+    let mut layers: Vec<_> = receipt.rows.layers.iter().filter(|row| row.ns.value.is_finite() && row.ns.value > 0.0).collect();
+    layers.order_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
+    let small = layers.split_off(layers.len().min(MOST_LAYERS));
+    let (own, large): (Vec<_>, Vec<_>) = layers.into_iter().partition(|row| row.key == Layer::User);
     let place = |layer: Layer| Layer::ALL.iter().position(|known| *known == layer);
     let name = |layer: Layer| if layer == Layer::User { "own code".to_owned() } else { layer.to_string() };
     let named = own.into_iter().chain(large).map(|row| part(name(row.key), row.ns.value, place(row.key)));

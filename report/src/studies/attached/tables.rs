@@ -13,8 +13,8 @@ use crate::studies::glance::{short, within};
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 use crate::words::{list, plural};
 
-/// Layers that are the answer; the others are one row.
-const MOST_LAYERS: usize = 6;
+/// Layers that are the answer, in the chart and in the table; the others are one row.
+pub(super) const MOST_LAYERS: usize = 6;
 
 /// Routines that are shown at all.
 const ROUTINES: usize = 60;
