@@ -62,7 +62,7 @@ audit: ## Check licences, sources and known vulnerabilities of the dependencies,
 	@cargo deny --all-features check
 	@cargo deny --manifest-path fuzz/Cargo.toml check bans sources
 
-release: ## Build an archive with program, man pages, completions, systemd unit, for hosts with glibc 2.17 or later
+release: ## Build an archive with programs, man pages, completions, systemd units, for hosts with glibc 2.17 or later
 	@scripts/setup.sh release $(TARGET)
 	@scripts/release.sh $(TARGET) tar
 

@@ -124,8 +124,8 @@ pack_tar() {
     install -D -m 644 -t "$stage/share/bash-completion/completions" "$made/completions/nettoll"
     install -D -m 644 -t "$stage/share/zsh/site-functions" "$made/completions/_nettoll"
     install -D -m 644 -t "$stage/share/fish/vendor_completions.d" "$made/completions/nettoll.fish"
-    install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service
-    install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md packaging/exact.conf
+    install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service packaging/nettoll-top.service
+    install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md packaging/exact.conf packaging/grafana/nettoll-top.json
     install -D -m 644 -t "$stage/share/doc/nettoll/LICENSES" LICENSES/*.txt
     sbom cli nettoll "" >"$stage/share/doc/nettoll/nettoll.cdx.json"
     sbom stacks nettoll-stacks runtimes >"$stage/share/doc/nettoll/nettoll-stacks.cdx.json"
