@@ -23,7 +23,7 @@ shift
 [ $# -gt 0 ] || set -- bookworm trixie
 
 # Files that pages or the law ask for.
-FILES="nettoll-agent.service nettoll-top.service nettoll-top.json exact.conf"
+FILES="nettoll-agent.service nettoll-top.service nettoll-top.json exact.conf NOTICES.gz"
 # Seconds that the making of a root, and a command in it, may take.
 MAKE=900 RUN=300
 root=/media/root
