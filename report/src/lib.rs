@@ -20,6 +20,7 @@ pub mod doctor;
 pub mod html;
 pub mod oneshot;
 pub mod plan;
+pub mod preview;
 pub mod proof;
 pub mod show;
 pub mod terminal;
@@ -29,7 +30,7 @@ pub use assembly::arms_as_markdown;
 pub use document::Document;
 pub use sinks::{benchstat, csv, events, json, markdown};
 pub use studies::setup::settings as plan_settings;
-pub use studies::{attached, history, microscope, papers, receipt, reference, toll, verdict, workload};
+pub use studies::{attached, history, microscope, papers, receipt, reference, verdict, workload};
 
 // What the outputs share.
 mod assembly;

@@ -89,11 +89,11 @@ fn pairs(study: &ReceiptStudy) -> Vec<Pair<'_>> {
     pairs
 }
 
-/// The picture of one message as a file of its own: of the size asked for, else of the usual one.
+/// The data of a picture of one message: of the size asked for, else of the usual one.
 ///
 /// # Errors
 /// A run without receipts, or without one of that size; the message names the remedy.
-pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPicture> {
+pub(crate) fn one(analysis: &Analysis, size: Option<Bytes>) -> Result<Waterfall, NoPicture> {
     const REMEDY: &str = "`nettoll study receipt` makes a run with receipts";
     let id = &analysis.run.id;
     let study =
@@ -113,8 +113,7 @@ pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPic
         let known: Vec<String> = sizes.iter().map(|size| number::whole(size.get())).collect();
         return Err(NoPicture(format!("{id} has no receipt of that size; ask for one of {} B", known.join(", "))));
     };
-    let all = of(analysis, study, pair, size).ok_or_else(|| NoPicture(format!("{id} has no receipt of that size")))?;
-    Ok(crate::sinks::html::picture_alone(&all))
+    of(analysis, study, pair, size).ok_or_else(|| NoPicture(format!("{id} has no receipt of that size")))
 }
 
 /// The pictures with which a report of receipts begins; `None` where no series has both ends.
