@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test test-services test-guests lines bench endure build install man book audit release deb check-deb figures
+.PHONY: help study test expected test-services test-guests lines bench endure build install man book audit release deb check-deb figures
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -19,6 +19,10 @@ study: ## Install what is missing, build, run the study `quick`, say where its r
 test: ## Install what is missing, then check format and lints and run every test
 	@scripts/setup.sh test
 	@scripts/test.sh
+
+expected: ## Write what tests expect of output and docs/ again, as it is now, and list the files that changed
+	@scripts/setup.sh test
+	@scripts/expected.sh
 
 test-services: ## Test with a real sshd, a Slurm of four nodes and attached servers, unpacked below the target directory, runtimes as ends, and advice against mended servers
 	@scripts/setup.sh test
@@ -58,7 +62,7 @@ audit: ## Check licences, sources and known vulnerabilities of the dependencies,
 	@cargo deny --all-features check
 	@cargo deny --manifest-path fuzz/Cargo.toml check bans sources
 
-release: ## Build an archive with program, man pages, completions, systemd unit, for hosts with glibc 2.17 or later
+release: ## Build an archive with programs, man pages, completions, systemd units, for hosts with glibc 2.17 or later
 	@scripts/setup.sh release $(TARGET)
 	@scripts/release.sh $(TARGET) tar
 

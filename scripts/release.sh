@@ -113,6 +113,8 @@ sbom() { # FOLDER PACKAGE FEATURES
     find . -name "$file.json" -delete
 }
 
+notices() { scripts/notices.sh nettoll nettoll-stacks/runtimes; }
+
 pack_tar() {
     local name stage
     name=nettoll-$version-$(uname -m)-linux
@@ -124,9 +126,10 @@ pack_tar() {
     install -D -m 644 -t "$stage/share/bash-completion/completions" "$made/completions/nettoll"
     install -D -m 644 -t "$stage/share/zsh/site-functions" "$made/completions/_nettoll"
     install -D -m 644 -t "$stage/share/fish/vendor_completions.d" "$made/completions/nettoll.fish"
-    install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service
-    install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md packaging/exact.conf
+    install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service packaging/nettoll-top.service
+    install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md packaging/exact.conf packaging/grafana/nettoll-top.json
     install -D -m 644 -t "$stage/share/doc/nettoll/LICENSES" LICENSES/*.txt
+    notices >"$stage/share/doc/nettoll/NOTICES"
     sbom cli nettoll "" >"$stage/share/doc/nettoll/nettoll.cdx.json"
     sbom stacks nettoll-stacks runtimes >"$stage/share/doc/nettoll/nettoll-stacks.cdx.json"
     needs >"$stage/share/doc/nettoll/NEEDS"
@@ -145,6 +148,7 @@ pack_deb() {
         printf ' -- The nettoll authors <nettoll@localhost>  %s\n' "$(date -uR -d "@$SOURCE_DATE_EPOCH")"
     } | gzip -9n >"$made/changelog.gz"
     gzip -9n "$made"/man/*.1
+    notices | gzip -9n >"$made/NOTICES.gz"
     CARGO_TARGET_DIR=$target cargo deb --quiet --locked --no-build --strip --target "$triple" --package nettoll --output "$dist"
     find "$dist" -name "nettoll_${version}_*.deb"
 }

@@ -22,6 +22,8 @@ package=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- bookworm trixie
 
+# Files that pages or the law ask for.
+FILES="nettoll-agent.service nettoll-top.service nettoll-top.json exact.conf NOTICES.gz"
 # Seconds that the making of a root, and a command in it, may take.
 MAKE=900 RUN=300
 root=/media/root
@@ -48,6 +50,12 @@ check() { # SUITE
     cp "$package" "$root/nettoll.deb"
     inside dpkg --install /nettoll.deb
     rm "$root/nettoll.deb"
+    for file in $FILES; do
+        inside dpkg -L nettoll | grep -q "/$file$" || {
+            echo "roots: $1: the package has no $file" >&2
+            return 1
+        }
+    done
     inside nettoll doctor
     inside sh -c 'cd /tmp && nettoll study quick && nettoll report'
     rm -r "$root/tmp/runs"

@@ -31,12 +31,6 @@ build() {
     ! grep -qE '^warning: `.*generated [0-9]+ warning' "$scratch/build"
 }
 
-# Lines of a crate's folder and a program that tests it.
-programs() {
-    cargo test --locked --workspace --no-run --message-format json 2>/dev/null |
-        sed -n 's|.*"manifest_path":"\([^"]*\)/Cargo.toml".*"test":true},"features".*"executable":"\([^"]*\)".*|\1 \2|p'
-}
-
 # Output is not captured: a test that skips itself says so there and nowhere else.
 # One program after the other, since some measure.
 run_programs() { # reads lines of programs

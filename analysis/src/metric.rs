@@ -94,14 +94,21 @@ pub struct Source<'a> {
 
 /// A row of the metric table.
 struct Row {
+    /// The key in JSON, CSV and `--gate`; it ends with the unit.
     name: &'static str,
     unit: Unit,
+    /// `None` for a figure that is neither better nor worse when it grows.
     better: Option<Direction>,
     absent: Exclusion,
+    /// The interval of possible values: beyond it a figure is not used.
     bound: Bound,
+    /// The row's comment, for help and docs.
     meaning: &'static str,
+    /// The heading of a chart or of a row.
     title: &'static str,
+    /// The heading of a column where there is space.
     head: &'static str,
+    /// The same in two lines, for a terminal.
     column: [&'static str; 2],
     value: fn(&Source) -> Option<f64>,
 }

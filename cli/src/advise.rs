@@ -278,7 +278,7 @@ fn advise(path: &Path, args: &AdviseArgs, mixed: &Mixed) -> Result<Exit, Failure
             format!("{} has no stream that went several ways: measure them with `nettoll study ways`, or leave out RUN", path.display());
         return Err(Failure::misuse(why));
     }
-    // The cost of a mix is measured, and not reckoned from that of single sizes.
+    // The cost of a mix is measured, not computed from that of single sizes.
     if let Some(Workload { name, .. }) = &mixed.workload
         && let Some(other) = rankings.iter().find(|ranking| ranking.workload.as_ref() != Some(name))
     {

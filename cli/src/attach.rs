@@ -190,27 +190,15 @@ impl Planned {
 pub fn preview(planned: &Planned, json: bool) -> Result<(), Failure> {
     let Planned { target, named, time, window, switched, requests } = planned;
     let preview = lab::attach::preview(target, *time, *window, *switched)?;
-    let processes = preview.processes.len();
-    if json {
-        let value = serde_json::json!({
-            "target": named,
-            "program": preview.program,
-            "processes": preview.processes,
-            "threads": preview.threads,
-            "window_ns": preview.window.get(),
-            "requests": requests.to_string(),
-        });
-        output::write(&::report::json::pretty(&value))?;
-        return Ok(());
-    }
-    output::write(&format!(
-        "{} ({named}): {processes} process{}, {} thread{}; windows of {}, requests by {requests}. Nothing was observed.",
-        preview.program,
-        if processes == 1 { "" } else { "es" },
-        preview.threads,
-        if preview.threads == 1 { "" } else { "s" },
-        preview.window,
-    ))?;
+    let preview = ::report::preview::Attachment {
+        target: named,
+        program: &preview.program,
+        processes: &preview.processes,
+        threads: preview.threads,
+        window: preview.window,
+        requests: requests.to_string(),
+    };
+    output::write(&if json { preview.json() } else { preview.text() })?;
     Ok(())
 }
 

@@ -38,7 +38,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     }
     let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate());
     if let Some(place) = &args.picture {
-        let picture = report::toll::picture(&collect(&path, rules.as_ref())?.finish(), args.size)?;
+        let picture = report::html::picture(&collect(&path, rules.as_ref())?.finish(), args.size)?;
         output::page(place, &picture)?;
         output::write(&format!("Picture: {}", place.display()))?;
         return Ok(Exit::Done);

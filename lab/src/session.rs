@@ -236,7 +236,7 @@ impl Session {
         let known = session.is_one_machine();
         session.share_cpus(plan, offered.clone(), known)?;
         session.in_turn(listener, |session| session.settle(plan, offered, known))?;
-        session.reckon_interrupts();
+        session.share_interrupts();
         let spots = session.blind_spots();
         session.warnings.extend(spots);
         Ok(session)

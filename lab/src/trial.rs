@@ -419,7 +419,9 @@ impl Trial<'_> {
     fn address(&mut self, role: Role) -> Result<SocketAddr, HostError> {
         let family = self.spec.cell.family;
         let found = self.place(role).address(family);
-        found.ok_or_else(|| self.host(role).endpoint_error(format!("it has no address of {family}, for which the plan had no cell")))
+        found.ok_or_else(|| {
+            self.host(role).endpoint_error(format!("it has no address of {family}, since the plan had no cell of that family"))
+        })
     }
 
     fn task(&mut self, role: Role) -> Result<Task, HostError> {

@@ -12,6 +12,7 @@
 //! proofs                 how far receipts found known costs here
 //! ```
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::Duration;
 
+use model::Bytes;
 use model::order::Order;
 use nix::fcntl::{Flock, FlockArg};
 
@@ -41,6 +43,13 @@ pub struct CacheEntry {
     pub bytes: u64,
     /// Seconds since it was used last.
     pub idle_s: u64,
+}
+
+impl fmt::Display for CacheEntry {
+    fn fmt(&self, text: &mut fmt::Formatter) -> fmt::Result {
+        let Self { kind, name, bytes, idle_s } = self;
+        write!(text, "{kind:<9} {name:<44} {:>8}, last used {} min ago", Bytes::new(*bytes).to_string(), idle_s / 60)
+    }
 }
 
 /// A folder in progress that could not be locked is changed when a boot or a download begins, each of which

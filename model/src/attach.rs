@@ -89,6 +89,16 @@ pub struct Attachment {
     pub refused: Vec<Refusal>,
 }
 
+/// The source of requests that counts the sends of the program.
+pub const SENDS: &str = "sends";
+
+impl Attachment {
+    /// True where the program's sends are its requests.
+    pub fn counts_sends(&self) -> bool {
+        self.requests == SENDS
+    }
+}
+
 /// One window: a line of `windows.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WindowRecord {

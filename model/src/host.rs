@@ -50,7 +50,7 @@ pub struct HostFacts {
     /// on this host before the run.
     pub loop_overhead_ns: f64,
     /// CPU time billed for a wake-up before the thread runs, by a probe before the run; `None` where perf events
-    /// are refused or there is one CPU, and in records of older versions.
+    /// are refused or there is one CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeups: Option<Wakeups>,
     /// Sysctls of the network stack, as the host's namespace has them.

@@ -22,14 +22,11 @@ pub struct Recording {
     pub tool: String,
     /// The machine's name; empty where it could not be read.
     pub host: String,
-    /// Its kernel release; empty in recordings of older versions, as are the next two.
-    #[serde(default)]
+    /// Its kernel release; empty where it could not be read, as are the next two.
     pub kernel: String,
     /// Its CPU model.
-    #[serde(default)]
     pub cpu_model: String,
     /// Its hardware in words.
-    #[serde(default)]
     pub machine: String,
 }
 

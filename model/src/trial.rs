@@ -130,7 +130,7 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Box<Observed>>,
     /// What one wake-up of the sender and of the receiver is billed before the end runs, by the probe of its host;
-    /// `None` where that is not known, and in records of older versions.
+    /// `None` where that is not known.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub wakeups: [Option<WakeupCost>; 2],
     /// The machines of the end that is several, each by itself; empty where each end is on one.

@@ -2,12 +2,14 @@
 
 use analysis::result::Analysis;
 use attribution::exact::Timed;
+use model::Bytes;
 
-use crate::studies::microscope;
 use crate::studies::receipt::{self, Flames};
+use crate::studies::{microscope, toll};
 use crate::{assembly, csv, json, sinks};
 
 pub use crate::sinks::html::render as document;
+pub use crate::studies::toll::NoPicture;
 
 /// The whole page, without flame graphs.
 pub fn render(analysis: &Analysis) -> String {
@@ -25,4 +27,12 @@ pub fn render_timed(analysis: &Analysis, flames: &Flames, timed: &[Timed]) -> St
     document.sections.extend(microscope::timed_section(timed));
     document.data = vec![("analysis", receipt::held::json(analysis)), ("csv", json::compact(&csv::render(analysis)))];
     sinks::html::render(&document)
+}
+
+/// The picture of one message as a file of its own: of the size asked for, else of the usual one.
+///
+/// # Errors
+/// A run without receipts, or without one of that size; the message names the remedy.
+pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPicture> {
+    toll::one(analysis, size).map(|one| sinks::html::picture_alone(&one))
 }

@@ -15,14 +15,12 @@
 
 // What a user asks for.
 pub mod advice;
-pub mod benchstat;
 pub mod columns;
-pub mod csv;
 pub mod doctor;
-pub mod events;
 pub mod html;
 pub mod oneshot;
 pub mod plan;
+pub mod preview;
 pub mod proof;
 pub mod show;
 pub mod terminal;
@@ -30,9 +28,9 @@ pub mod top;
 
 pub use assembly::arms_as_markdown;
 pub use document::Document;
-pub use sinks::{json, markdown};
+pub use sinks::{benchstat, csv, events, json, markdown};
 pub use studies::setup::settings as plan_settings;
-pub use studies::{attached, history, microscope, papers, receipt, reference, toll, verdict, workload};
+pub use studies::{attached, history, microscope, papers, receipt, reference, verdict, workload};
 
 // What the outputs share.
 mod assembly;

@@ -152,7 +152,7 @@ mod tests {
         assert_eq!((alike.p(0.0), alike.p(1.0)), (0.0, 1.0));
     }
 
-    /// Of equal sets it rejects no more than it says, however few they are.
+    /// It rejects equal sets no more often than it states, even sets of two values.
     #[test]
     fn few_values_are_seldom_told_apart_by_chance() {
         let mut random = generator(17);

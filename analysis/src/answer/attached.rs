@@ -158,7 +158,7 @@ fn longer(attached: &Attached, state: &State) -> Next {
     // `pid 4711`, `unit nginx`, `cgroup /x`; of a command its words are not kept.
     match run.target.split_once(' ').filter(|(kind, _)| ["pid", "unit", "cgroup"].contains(kind)) {
         Some((kind, name)) => {
-            let requests = if run.requests == "sends" { String::new() } else { format!(" --requests {}", next::quoted(&run.requests)) };
+            let requests = if run.counts_sends() { String::new() } else { format!(" --requests {}", next::quoted(&run.requests)) };
             Next::command("narrow it", format!("nettoll attach --{kind} {}{requests} -t {time_of_all}s", next::quoted(name)), Some(wanted))
         }
         None => Next::advice(format!("To narrow it, observe the command again for -t {time_of_all}s.")),

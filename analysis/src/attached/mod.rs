@@ -417,7 +417,7 @@ fn notes(run: &Attachment, windows: &[&WindowRecord], receipt: Option<&Receipt>)
             "This kernel takes interrupt time out of process clocks: the CPU time of a request lacks what interrupts took.".to_owned(),
         );
     }
-    if run.requests == "sends" {
+    if run.counts_sends() {
         notes.push(
             "A counter of socket calls is on in every window, since requests are counted by it: its time is in the figures.".to_owned(),
         );

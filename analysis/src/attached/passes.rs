@@ -33,7 +33,7 @@ pub fn uncounted(run: &Attachment, windows: &[&WindowRecord]) -> bool {
 
 /// The same where their sends are the requests.
 pub fn unseen(run: &Attachment, windows: &[&WindowRecord]) -> bool {
-    run.requests == "sends" && uncounted(run, windows)
+    run.counts_sends() && uncounted(run, windows)
 }
 
 /// Distance from one send an exchange, or between two programs, that is none: calls at the edges of a window are of
@@ -43,7 +43,7 @@ const EVEN: f64 = 0.05;
 /// Why the sends of a program that was observed by them are no requests; `None` where they are, or where another
 /// source counts requests.
 pub fn per_send(run: &Attachment, windows: &[&WindowRecord], sockets: Option<&Sockets>) -> Option<PerSend> {
-    if run.requests != "sends" {
+    if !run.counts_sends() {
         return None;
     }
     if sockets.is_some_and(is_client_as_well) {
@@ -174,9 +174,9 @@ pub fn absent(run: &Attachment, windows: &[&WindowRecord], error: &ReceiptError)
         return "requests could not be counted meanwhile; the doubts say why".to_owned();
     }
     if windows.iter().all(|window| requests(window).is_none()) {
-        return match run.requests.as_str() {
-            "sends" => "the program sent nothing meanwhile; load it, or count requests by another source (--requests)".to_owned(),
-            source => format!("{source} counted no request meanwhile; load the program, or count by another source (--requests)"),
+        return match run.counts_sends() {
+            true => "the program sent nothing meanwhile; load it, or count requests by another source (--requests)".to_owned(),
+            false => format!("{} counted no request meanwhile; load the program, or count by another source (--requests)", run.requests),
         };
     }
     if windows.iter().all(|window| window.profile.is_none()) {

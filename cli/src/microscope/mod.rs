@@ -15,14 +15,14 @@ use std::thread;
 
 use anyhow::Context;
 use attribution::exact::Measured;
-use microscope::cache::{Cache, CacheEntry};
+use microscope::cache::Cache;
 use microscope::emulator::Emulator;
 use microscope::kernel::Kernel;
 use microscope::program::Program;
 use microscope::scenario::{self, Scenario};
 use microscope::{Counting, Failed, Request, measure};
-use model::Bytes;
 use report::microscope::Detail;
+use report::preview::Cached;
 
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
@@ -104,23 +104,10 @@ fn list_cache(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
         Some(most) => cache.prune(most.get())?,
         None => Vec::new(),
     };
-    let held = cache.held();
-    if args.json {
-        let value = serde_json::json!({ "directory": cache.root(), "held": held, "dropped": dropped });
-        output::write(&report::json::pretty(&value))?;
-        return Ok(Exit::Done);
-    }
-    let mut text = String::new();
-    dropped.iter().for_each(|one| text += &format!("dropped {}\n", line(one)));
-    held.iter().for_each(|one| text += &format!("{}\n", line(one)));
-    let all: u64 = held.iter().map(|one| one.bytes).sum();
-    text += &format!("{} in {}", Bytes::new(all), cache.root().display());
-    output::write(&text)?;
+    let all = Cached { directory: cache.root(), held: cache.held(), dropped };
+    let bytes = all.held.iter().map(|one| one.bytes).sum();
+    output::write(&if args.json { all.json() } else { all.text(bytes) })?;
     Ok(Exit::Done)
-}
-
-fn line(one: &CacheEntry) -> String {
-    format!("{:<9} {:<44} {:>8}, last used {} min ago", one.kind, one.name, Bytes::new(one.bytes).to_string(), one.idle_s / 60)
 }
 
 /// Writes `KERNEL.MESSAGE.folded` for each message.

@@ -4,6 +4,7 @@ use microscope::cache::Cache;
 use microscope::duration::{Estimate, estimate};
 use microscope::kernel;
 use microscope::scenario::{Session, sessions};
+use report::preview::{Boots, Seconds};
 
 use super::{timed, wanted};
 use crate::args::{MicroscopeArgs, Task};
@@ -54,24 +55,8 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let boots = sessions.len() as u64 * words.len() as u64 * seeds;
     let each = each(Some(cache), &sessions, args);
     let all = each.seconds.start() * boots..=each.seconds.end() * boots;
-    if args.json {
-        let seconds = serde_json::json!({ "least": all.start(), "most": (!each.at_least).then_some(all.end()), "timed_boots": each.boots });
-        let value = serde_json::json!({ "kernels": kernels, "messages": messages, "boots": boots, "seconds": seconds });
-        output::write(&report::json::pretty(&value))?;
-        return Ok(Exit::Done);
-    }
-    let range = if each.at_least { format!("{} s or more", all.start()) } else { format!("{} to {} s", all.start(), all.end()) };
-    let source = match each.boots {
-        0 => "no boot was timed here yet".to_owned(),
-        1 => "by the one that was timed here".to_owned(),
-        boots => format!("by the last {boots} that were timed here"),
-    };
-    let text = format!(
-        "{}\nmessages: {}, {} of each\nboots: {boots}, {range} of one core's time ({source}), and one more for the symbols of each new kernel",
-        kernels.join("\n"),
-        messages.join(", "),
-        args.messages,
-    );
-    output::write(&text)?;
+    let seconds = Seconds { range: all, at_least: each.at_least, timed_boots: each.boots };
+    let planned = Boots { kernels, messages, boots, seconds };
+    output::write(&if args.json { planned.json() } else { planned.text(args.messages) })?;
     Ok(Exit::Done)
 }

@@ -23,6 +23,7 @@ crate::claims!(
     actionlint_finds_nothing,
     files_of_both_forges_fit_the_schemas_of_the_forges,
     the_workflows_are_sound,
+    nettoll_comes_onto_a_runner_as_a_variable_says,
     what_a_gate_cannot_do_is_refused,
 );
 
@@ -30,12 +31,13 @@ fn ci(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/ci").join(name)
 }
 
-/// A directory with the tool in `bin`, and the path that has it first.
+/// A directory with the tool in `bin`, and the path that has it first, then stand-ins.
 fn installed() -> (Tool, String) {
     let tool = Tool::new();
     fs::create_dir(tool.path().join("bin")).unwrap();
     std::os::unix::fs::symlink(tool::program(), tool.path().join("bin/nettoll")).unwrap();
-    let path = format!("{}:{}", tool.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let [bin, stand_ins] = ["bin", STAND_INS].map(|name| tool.path().join(name));
+    let path = format!("{}:{}:{}", bin.display(), stand_ins.display(), std::env::var("PATH").unwrap());
     (tool, path)
 }
 
@@ -93,7 +95,9 @@ fn repository(tool: &Tool) -> PathBuf {
     fs::write(place.join("endpoint.c"), slowed).unwrap();
     fs::write(place.join("Makefile"), "endpoint: endpoint.c spins\n\tcc -O2 -DSPINS=$$(cat spins) -o endpoint endpoint.c\n").unwrap();
     fs::create_dir_all(place.join("packaging/ci")).unwrap();
-    fs::copy(ci("gate-arms.sh"), place.join("packaging/ci/gate-arms.sh")).unwrap();
+    for script in ["gate-arms.sh", "install.sh"] {
+        fs::copy(ci(script), place.join("packaging/ci").join(script)).unwrap();
+    }
     fs::write(place.join(".gitignore"), "endpoint\nnettoll-gate\nbaseline\ncandidate\n").unwrap();
     place
 }
@@ -111,18 +115,31 @@ fn commit(place: &Path, spins: u32) {
     git(place, &["commit", "-q", "--allow-empty", "-m", &format!("{spins} spins")]);
 }
 
-/// Puts a stand-in for a program into the path.
+/// Folder of stand-ins for programs.
+const STAND_INS: &str = "stand-ins";
+
+/// Makes a stand-in for a program.
 fn stand_in(tool: &Tool, name: &str, script: &str) {
-    tool.write(&format!("bin/{name}"), script);
+    fs::create_dir_all(tool.path().join(STAND_INS)).unwrap();
+    tool.write(&format!("{STAND_INS}/{name}"), script);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(tool.path().join("bin").join(name), mode).unwrap();
+    fs::set_permissions(tool.path().join(STAND_INS).join(name), mode).unwrap();
 }
 
-/// Runs the steps of the gate's workflow in a checkout, with the study's length fit for a test. After a step that fails, those run
-/// that always do.
-fn run_gate(tool: &Tool, path: &str, place: &Path) -> Answer {
+/// Packs the program as a release does.
+fn released(tool: &Tool) -> PathBuf {
+    const PACK: &str = "mkdir -p nettoll-1-linux/bin; ln -sf \"$NETTOLL\" nettoll-1-linux/bin/nettoll; tar -ch nettoll-1-linux | gzip -1 >nettoll-1-linux.tar.gz";
+    tool.script(&[], PACK).done();
+    tool.path().join("nettoll-1-linux.tar.gz")
+}
+
+/// Runs the steps of the gate's workflow in a checkout, on a runner without nettoll, with the study's length fit for a test. After a
+/// step that fails, those run that always do.
+fn run_gate(tool: &Tool, place: &Path) -> Answer {
     let workflow = fs::read_to_string(ci("nettoll-gate.yml")).unwrap();
     stand_in(tool, "gh", GH);
+    let mut path = format!("{}:{}", tool.path().join(STAND_INS).display(), std::env::var("PATH").unwrap());
+    let (archive, added) = (released(tool), tool.path().join("added"));
     fs::write(place.join("comments.json"), "[]").unwrap();
     let mut said = Answer { code: Some(0), stdout: String::new(), stderr: String::new() };
     for step in all_steps(&workflow) {
@@ -141,13 +158,19 @@ fn run_gate(tool: &Tool, path: &str, place: &Path) -> Answer {
             "" => {
                 let script = step["run"].replace("--size 64,1472", "--size 64 --receive recv -t 5s");
                 let mut shell = tool.other(Path::new("bash"));
-                shell.args(["-e", "-o", "pipefail", "-c", &script]).current_dir(place).env("PATH", path);
+                shell.args(["-e", "-o", "pipefail", "-c", &script]).current_dir(place).env("PATH", &path);
+                shell.env("NETTOLL_INSTALL", &archive).env("RUNNER_TEMP", tool.path()).env("GITHUB_PATH", &added);
                 shell.env("GITHUB_STEP_SUMMARY", "summary.md").env("GITHUB_BASE_REF", "main");
                 shell.env("GITHUB_REPOSITORY", "a/b").env("NUMBER", "7");
                 shell.env("BUILD", "make -s").env("ARM", "api=exec:{}/endpoint").env("THRESHOLD", "20%");
                 let answer = Answer::from(shell.output().unwrap());
                 (said.stdout, said.stderr) = (said.stdout + &answer.stdout, said.stderr + &answer.stderr);
                 said.code = if said.code == Some(0) { answer.code } else { said.code };
+                // Later steps have the directories of this file in front.
+                for directory in fs::read_to_string(&added).unwrap_or_default().lines() {
+                    path = format!("{directory}:{path}");
+                }
+                let _ = fs::remove_file(&added);
             }
             other => panic!("an action that the stand-in does not know: {other}"),
         }
@@ -157,14 +180,14 @@ fn run_gate(tool: &Tool, path: &str, place: &Path) -> Answer {
 
 fn a_slower_version_fails_the_workflow_of_its_pull_request() -> Result<(), Skip> {
     need_programs(&["bash", "git", "make", "cc", "jq"])?;
-    let (tool, path) = installed();
+    let tool = Tool::new();
     let place = repository(&tool);
     git(&place, &["init", "-q"]);
     commit(&place, 0);
     // What a checkout of a pull request has: the target as it is there, and the branch.
     git(&place, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
     commit(&place, 20_000);
-    let slower = run_gate(&tool, &path, &place);
+    let slower = run_gate(&tool, &place);
     assert_eq!(slower.code, Some(3), "{slower:?}");
     assert!(slower.stdout.contains("::error::worse than the base"), "{slower:?}");
     let kept = |name: &str| fs::read_to_string(place.join("nettoll-gate").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -196,7 +219,7 @@ fn an_equal_version_and_two_settings_are_not_worse() -> Result<(), Skip> {
     commit(&place, 20_000);
     git(&place, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
     commit(&place, 0);
-    let faster = run_gate(&tool, &path, &place);
+    let faster = run_gate(&tool, &place);
     assert!(matches!(faster.code, Some(0)), "{faster:?}");
     // An earlier call's directory is replaced.
     assert_eq!(fs::read_dir(place.join("nettoll-gate/runs")).unwrap().count(), 1);
@@ -303,6 +326,50 @@ fn a_comment_of_the_gate_alone_is_replaced() -> Result<(), Skip> {
     assert!(first.contains("--method POST repos/a/b/issues/7/comments -F body=@nettoll-gate/comment.md"), "{first}");
     let second = calls(&format!("[{other},{quoted},{own},{other}]"));
     assert!(second.contains("--method PATCH repos/a/b/issues/comments/3 ") && !second.contains("POST"), "{second}");
+    Ok(())
+}
+
+/// A stand-in for cargo: it notes its words and installs the program.
+const CARGO: &str = r#"#!/bin/bash
+echo "$*" >words
+while [ "$1" != --root ]; do shift; done
+mkdir -p "$2/bin"
+ln -s "$NETTOLL" "$2/bin/nettoll"
+"#;
+
+fn nettoll_comes_onto_a_runner_as_a_variable_says() -> Result<(), Skip> {
+    need_programs(&["bash", "curl", "dpkg-deb", "sha256sum"])?;
+    let (tool, path) = installed();
+    stand_in(&tool, "cargo", CARGO);
+    let archive = released(&tool);
+    let install = |into: &str, from: &str, sum: &str| {
+        let mut script = tool.other(&ci("install.sh"));
+        // Without the directory that has nettoll.
+        script.arg(into).env("PATH", path.split_once(':').unwrap().1).env("NETTOLL_INSTALL", from).env("NETTOLL_SHA256", sum);
+        Answer::from(script.output().unwrap())
+    };
+    let runs = |into: &str, from: &str, sum: &str| {
+        let printed = install(into, from, sum).done().stdout;
+        assert!(Path::new(printed.trim_end()).join("nettoll").exists() && printed.starts_with(tool.path().to_str().unwrap()), "{printed}");
+    };
+    let sum = tool.script(&[], "sha256sum nettoll-1-linux.tar.gz").done().stdout;
+    let sum = sum.split(' ').next().unwrap();
+    runs("a", archive.to_str().unwrap(), sum);
+    runs("b", &format!("file://{}", archive.display()), "");
+    tool.script(&[], "mkdir -p package/DEBIAN package/usr/bin; cp \"$NETTOLL\" package/usr/bin/nettoll").done();
+    tool.write("package/DEBIAN/control", "Package: nettoll\nVersion: 1\nArchitecture: all\nMaintainer: a <a@localhost>\nDescription: a\n");
+    tool.script(&[], "dpkg-deb -Znone --build package nettoll_1_all.deb").done();
+    runs("c", "nettoll_1_all.deb", "");
+    runs("d", "git+https://forge/a/nettoll#v1", "");
+    let words = fs::read_to_string(tool.path().join("words")).unwrap();
+    assert!(words.starts_with("install ") && words.ends_with(" --git https://forge/a/nettoll --tag v1 nettoll\n"), "{words}");
+    // What is there already is taken.
+    let there = Answer::from(tool.other(&ci("install.sh")).arg("e").env("PATH", &path).output().unwrap()).done();
+    assert_eq!(there.stdout.trim_end(), tool.path().join("bin").to_str().unwrap());
+    install("f", "", "").refused(1, &["set the variable NETTOLL_INSTALL"]);
+    install("g", "https://forge/a/nettoll", "").refused(1, &["it is 'https://forge/a/nettoll'"]);
+    install("h", archive.to_str().unwrap(), &"0".repeat(64)).refused(1, &["has not the checksum NETTOLL_SHA256"]);
+    install("i", "file:///missing.tar.gz", "").refused(1, &["file:///missing.tar.gz cannot be fetched"]);
     Ok(())
 }
 
@@ -444,6 +511,8 @@ fn run_baseline(tool: &Tool, path: &str, place: &Path, push: Push) -> Answer {
                 shell.args(["-e", "-o", "pipefail", "-c", &script]).current_dir(place).env("PATH", path);
                 shell
                     .env("GITHUB_STEP_SUMMARY", tool.path().join("summary.md"))
+                    .env("GITHUB_PATH", tool.path().join("added"))
+                    .env("RUNNER_TEMP", tool.path())
                     .env("RUNS", "3")
                     .env("GATE", "sender-cpu")
                     .env("THRESHOLD", "20%");

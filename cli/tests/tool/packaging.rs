@@ -19,6 +19,7 @@ crate::claims!(
     each_shell_completes_commands_presets_and_runs,
     the_synopsis_of_a_page_is_the_usage,
     every_file_has_a_licence,
+    the_notices_have_every_linked_package,
     every_shell_can_read_its_completions,
     no_package_needs_a_newer_rust_than_the_pages_say,
     a_directory_that_cannot_be_written_is_named,
@@ -340,6 +341,30 @@ fn every_file_has_a_licence() -> Result<(), Skip> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let lint = std::process::Command::new(python).args(["-m", "reuse", "--root", root, "lint", "--lines"]).output().unwrap();
     assert!(lint.status.success(), "{}", String::from_utf8_lossy(&lint.stdout));
+    Ok(())
+}
+
+/// What a release says of the packages that it is linked from, made of the sources that cargo has.
+fn the_notices_have_every_linked_package() -> Result<(), Skip> {
+    need_programs(&["bash", "cargo"])?;
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/notices.sh");
+    let made = || {
+        let said = std::process::Command::new(&script).arg("nettoll").env("CARGO_NET_OFFLINE", "true").output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8(said.stdout).unwrap()
+    };
+    let text = made();
+    let list = text.split("\n\n").nth(1).unwrap();
+    let of_texts: std::collections::BTreeSet<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("== ")).flat_map(|line| line.split(", ")).collect();
+    for line in list.lines() {
+        let [name, version, _] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap();
+        assert!(of_texts.contains(&*format!("{name} {version}")), "{line}");
+    }
+    assert!(of_texts.len() > 100 && of_texts.len() == list.lines().count(), "{} of {}", of_texts.len(), list.lines().count());
+    let lacking = text.matches("No text of a licence is in the package").count();
+    assert!(lacking < 5 && text.matches("Permission is hereby granted").count() > 30, "{lacking}");
+    assert_eq!(text, made(), "the same text each time");
     Ok(())
 }
 

@@ -128,7 +128,7 @@ impl Guard {
 
     fn end(&mut self) {
         self.commands = None;
-        // Of one that hangs, the journal tells whoever comes next.
+        // If it hangs, the next nettoll finds its changes in the journal.
         process::end(&mut self.process, LAST);
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use model::Nanos;
-use model::attach::OwnCount;
+use model::attach::{OwnCount, SENDS};
 
 use super::AttachError;
 use sys::process::ending;
@@ -54,7 +54,7 @@ impl FromStr for Source {
             _ => Err(format!("'{address}' is no address: write HOST:PORT")),
         };
         match text.split_once(':') {
-            None if text == "sends" => Ok(Self::Sends),
+            None if text == SENDS => Ok(Self::Sends),
             Some(("redis", rest)) => Ok(Self::Redis(address(rest)?)),
             Some(("memcached", rest)) => Ok(Self::Memcached(address(rest)?)),
             Some(("log", rest)) if !rest.is_empty() => Ok(Self::Log(rest.into())),
@@ -69,7 +69,7 @@ impl FromStr for Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Sends => f.write_str("sends"),
+            Self::Sends => f.write_str(SENDS),
             Self::Redis(address) => write!(f, "redis:{address}"),
             Self::Memcached(address) => write!(f, "memcached:{address}"),
             Self::Log(path) => write!(f, "log:{}", path.display()),

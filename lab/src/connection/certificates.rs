@@ -8,6 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose, SanType, date_time_ymd,
@@ -60,8 +62,8 @@ pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) ->
     let (controller, controller_key) = leaf("nettoll controller", ExtendedKeyUsagePurpose::ClientAuth, Vec::new())?;
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|answer| no_file(directory, &answer))?;
     let contents = [
-        ("ca.pem", authority.pem()),
-        ("ca.key", authority.key().serialize_pem()),
+        ("ca.pem", pem("CERTIFICATE", authority.der())),
+        ("ca.key", pem("PRIVATE KEY", &authority.key().serialize_der())),
         ("agent.pem", agent),
         ("agent.key", agent_key),
         ("controller.pem", controller),
@@ -97,7 +99,14 @@ fn leaf(
     params.extended_key_usages = vec![purpose];
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, authority)?;
-    Ok((certificate.pem(), key.serialize_pem()))
+    Ok((pem("CERTIFICATE", certificate.der()), pem("PRIVATE KEY", &key.serialize_der())))
+}
+
+/// The textual form of RFC 7468: lines of 64 characters between two marks.
+fn pem(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let lines: String = (0..text.len()).step_by(64).map(|at| format!("{}\n", &text[at..text.len().min(at + 64)])).collect();
+    format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
 }
 
 fn named(name: &str, now: SystemTime) -> CertificateParams {

@@ -94,7 +94,7 @@ impl Session {
         if self.is_one_machine() {
             self.part();
         }
-        self.reckon_interrupts();
+        self.share_interrupts();
         Ok(())
     }
 
@@ -131,7 +131,7 @@ impl Session {
                 }
             }
         }
-        self.reckon_interrupts();
+        self.share_interrupts();
         Ok(before)
     }
 
@@ -144,8 +144,8 @@ impl Session {
         self.places = before;
     }
 
-    /// The interrupt time of a CPU that both ends share is neither's.
-    pub(super) fn reckon_interrupts(&mut self) {
+    /// Gives each end the interrupt time of its CPUs; that of a CPU of both belongs to neither.
+    pub(super) fn share_interrupts(&mut self) {
         let shared = self.is_one_machine() && overlap(&self.places.each_ref().map(|place| place.cpus.clone()));
         for (place, facts) in self.places.iter_mut().zip(&self.facts) {
             place.irq_time_subtracted = facts.irq_time_subtracted == Some(true) && !shared;

@@ -64,7 +64,7 @@ impl Session {
             let device = session.places[0].ways.first().map_or_else(String::new, |way| way.device.clone());
             session.warnings.push(Warning::SameMachine { device });
         }
-        session.reckon_interrupts();
+        session.share_interrupts();
         let spots = session.blind_spots();
         session.warnings.extend(spots);
         Ok(session)

@@ -1,5 +1,5 @@
-//! One trial of a study in its arm: its session brought to the state that the arm
-//! wants, the trial run, and what came of it put down.
+//! One trial of a study in its arm: brings its session to the state of the arm, runs the trial
+//! and records the outcome.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -115,7 +115,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Returns what either end says next next to its progress, which is passed on.
+    /// Returns the next message of either end. Progress is passed on and is none of them.
     pub fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, EndpointMessage), TrialError> {
         loop {
             let now = Instant::now();

@@ -16,6 +16,8 @@ pub struct Table {
     pub caption: String,
     /// A word that the page's style goes by; empty: none.
     pub style: &'static str,
+    /// The style has a form of its own for a narrow screen.
+    pub has_narrow_style: bool,
     /// Its columns.
     pub columns: Vec<Column>,
     /// Rows that begin a group, with its name, in rising order.

@@ -16,11 +16,26 @@ pub struct Waterfall {
     /// Name and whole of each end.
     pub ends: [(String, String); 2],
     /// The rows from the top of the stack to its bottom, each with the sender's bar and the receiver's.
-    pub rows: Vec<(String, [Option<Bar>; 2])>,
+    pub rows: Vec<(RowName, [Option<Bar>; 2])>,
     /// Names of the kinds of work, each with its place among colours, and how much it takes.
     pub kinds: Vec<(usize, String, String)>,
     /// What it was measured on, and how to read it.
     pub caption: Vec<String>,
+}
+
+/// The name of a row.
+#[derive(Debug, Clone, Default)]
+pub struct RowName {
+    /// In full.
+    pub whole: String,
+    /// Where room is short; `None`: in full.
+    pub short: Option<&'static str>,
+}
+
+impl From<String> for RowName {
+    fn from(whole: String) -> Self {
+        Self { whole, short: None }
+    }
 }
 
 /// The time of one layer at one end.

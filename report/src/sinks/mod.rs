@@ -1,5 +1,8 @@
-//! Forms of a document, a file each.
+//! Forms of output, a file each: of a document, and of values alone (CSV, benchstat, events).
 
+pub mod benchstat;
+pub mod csv;
+pub mod events;
 pub mod html;
 pub mod json;
 pub mod markdown;

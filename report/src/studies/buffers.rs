@@ -107,7 +107,7 @@ fn levels(end: &str, levels: &[BufferLevel]) -> Table {
         .figures(("At the end", 7, ["at the", "end"]), |level| told(level.got))
         .column_if(end == "receiver", ("Window offered", 6, ["window", "offered"]), Kind::Figures, |level| packets(level.window))
         .figures(("Packets seen", 9, ["packets", "seen"]), |level| packets(level.in_flight))
-        .figures(("Most ever", 8, ["most", "ever"]), |level| level.most_in_flight.map(|most| number::whole(most.into())))
+        .figures(("Most packets", 8, ["most", "packets"]), |level| level.most_in_flight.map(|most| number::whole(most.into())))
         .figures(("Looks", 2, ["", "looks"]), |level| number::whole(level.looks))
         .table()
         .labelled(format!("The {end}'s buffer"), format!("{asked_by}, set, got, and seen"))

@@ -9,7 +9,7 @@ use model::{Bytes, Role, Test};
 
 use super::receipt::{figure, tables};
 use super::run;
-use crate::document::waterfall::{Bar, Waterfall};
+use crate::document::waterfall::{Bar, RowName, Waterfall};
 use crate::document::{Block, Picture, Section, Waterfalls};
 use crate::words::{list, plural};
 use crate::{clock, number};
@@ -92,11 +92,11 @@ fn pairs(study: &ReceiptStudy) -> Vec<Pair<'_>> {
     pairs
 }
 
-/// The picture of one message as a file of its own: of the size asked for, else of the usual one.
+/// The data of a picture of one message: of the size asked for, else of the usual one.
 ///
 /// # Errors
 /// A run without receipts, or without one of that size; the message names the remedy.
-pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPicture> {
+pub(crate) fn one(analysis: &Analysis, size: Option<Bytes>) -> Result<Waterfall, NoPicture> {
     const REMEDY: &str = "`nettoll study receipt` makes a run with receipts";
     let id = &analysis.run.id;
     let study =
@@ -116,8 +116,7 @@ pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPic
         let known: Vec<String> = sizes.iter().map(|size| number::whole(size.get())).collect();
         return Err(NoPicture(format!("{id} has no receipt of that size; ask for one of {} B", known.join(", "))));
     };
-    let all = of(analysis, study, pair, size).ok_or_else(|| NoPicture(format!("{id} has no receipt of that size")))?;
-    Ok(crate::sinks::html::picture_alone(&all))
+    of(analysis, study, pair, size).ok_or_else(|| NoPicture(format!("{id} has no receipt of that size")))
 }
 
 /// The pictures with which a report of receipts begins; `None` where no series has both ends.
@@ -167,31 +166,31 @@ fn with_margin(figure: &Figure) -> String {
     format!("{} {}", number::time(figure.value), figure::plus_minus(figure))
 }
 
-fn rows(study: &ReceiptStudy, pair: &Pair, places: [usize; 2]) -> Vec<(String, [Option<Bar>; 2])> {
+fn rows(study: &ReceiptStudy, pair: &Pair, places: [usize; 2]) -> Vec<(RowName, [Option<Bar>; 2])> {
     let share = |end: usize, layer: Layer| {
         let row = pair.ends[end].layers.rows.iter().find(|row| row.key == layer);
         row.map_or(0.0, |row| row.cells[places[end]].share)
     };
     let large = |layer: &Layer| share(0, *layer).max(share(1, *layer)) >= LEAST_SHARE;
     let bars = |layer: Layer| [0, 1].map(|end| bar(study, pair.ends[end], places[end], layer));
-    let mut rows: Vec<(String, [Option<Bar>; 2])> =
-        ORDER.iter().filter(|layer| large(layer)).map(|layer| (layer.to_string(), bars(*layer))).collect();
+    let mut rows: Vec<(RowName, [Option<Bar>; 2])> =
+        ORDER.iter().filter(|layer| large(layer)).map(|layer| (layer.to_string().into(), bars(*layer))).collect();
     let small: Vec<Layer> = ORDER.into_iter().filter(|layer| !large(layer) && share(0, *layer) + share(1, *layer) > 0.0).collect();
     if !small.is_empty() {
-        rows.push((plural(small.len() as u64, "small layer"), [0, 1].map(|end| sum(study, pair.ends[end], places[end], &small))));
+        rows.push((plural(small.len() as u64, "small layer").into(), [0, 1].map(|end| sum(study, pair.ends[end], places[end], &small))));
     }
-    let rest = |name: &str, end: usize| {
-        let column = &pair.ends[end].columns[places[end]];
-        let ns = if name == figure::BILLED { column.charged } else { column.unsampled };
-        let ns = ns.filter(|ns| ns.value.is_finite())?;
+    let rest = |name: &str, of: fn(&Column) -> Option<Figure>, end: usize| {
+        let ns = of(&pair.ends[end].columns[places[end]]).filter(|ns| ns.value.is_finite())?;
         let hint = format!("{name} · {}\n{}\n{} ns", pair.ends[end].role, with_margin(&ns), figure::time_range(&ns, figure::ns));
         Some(Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: text(&ns), hint })
     };
-    let unsampled = pair.ends.iter().any(|end| tables::shows_unsampled(end)).then_some(figure::UNSAMPLED);
-    for name in unsampled.into_iter().chain([figure::BILLED]) {
-        let ends = [0, 1].map(|end| rest(name, end));
+    let unsampled: (_, _, fn(&Column) -> _) = (figure::UNSAMPLED, figure::UNSAMPLED_SHORT, |column| column.unsampled);
+    let billed: (_, _, fn(&Column) -> _) = (figure::BILLED, figure::BILLED_SHORT, |column| column.charged);
+    let shown = pair.ends.iter().any(|end| tables::shows_unsampled(end)).then_some(unsampled);
+    for (name, short, of) in shown.into_iter().chain([billed]) {
+        let ends = [0, 1].map(|end| rest(name, of, end));
         if ends.iter().any(Option::is_some) {
-            rows.push((name.to_owned(), ends));
+            rows.push((RowName { whole: name.to_owned(), short: Some(short) }, ends));
         }
     }
     rows

@@ -5,10 +5,10 @@ use analysis::top::{Cpus, LEAST_PARTS, Recorded, RecordingsCompared, Series, Shi
 use model::recording::{RecordedWindow, Recording};
 use serde_json::json;
 
-use crate::csv::{Field, Sheet};
 use crate::document::figure::{Figure, Panel, Trace};
 use crate::document::{Block, Document, Masthead, Rows, Section, Tone};
 use crate::number::{NOTHING, change, count, percent, time, whole};
+use crate::sinks::csv::{Field, Sheet};
 use crate::sinks::json;
 use crate::words::plural;
 use crate::{clock, origin};

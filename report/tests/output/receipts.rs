@@ -199,7 +199,7 @@ fn the_page_holds_tables_stacks_and_flame_graphs() {
 #[test]
 fn the_toll_of_one_message_is_a_picture_that_stands_alone() {
     let analysis = receipts();
-    let picture = report::toll::picture(&analysis, None).unwrap();
+    let picture = report::html::picture(&analysis, None).unwrap();
     // A datagram that one frame carries, of the sizes that were measured.
     assert!(picture.starts_with("<svg") && picture.contains("UDP_STREAM · 1,448 B"), "{}", &picture[..400]);
     for words in ["Linux 6.12", "AMD EPYC", "intervals at 95 %", "billed before it ran", "data movement", "sender", "receiver", "±"] {
@@ -208,12 +208,12 @@ fn the_toll_of_one_message_is_a_picture_that_stands_alone() {
     for foreign in ["<script", "var(", "href", "url(", "@import", "NaN"] {
         assert!(!picture.contains(foreign), "{foreign}");
     }
-    assert!(report::toll::picture(&analysis, Some(model::Bytes::new(16_384))).unwrap().contains("UDP_STREAM · 16,384 B"));
-    let refused = |size| report::toll::picture(&analysis, Some(model::Bytes::new(size))).unwrap_err().to_string();
+    assert!(report::html::picture(&analysis, Some(model::Bytes::new(16_384))).unwrap().contains("UDP_STREAM · 16,384 B"));
+    let refused = |size| report::html::picture(&analysis, Some(model::Bytes::new(size))).unwrap_err().to_string();
     assert!(refused(100).ends_with("ask for one of 1, 1,448, 1,473, 16,384 B"), "{}", refused(100));
-    let without = report::toll::picture(&support::small(), None).unwrap_err().to_string();
+    let without = report::html::picture(&support::small(), None).unwrap_err().to_string();
     assert!(without.contains("no receipts") && without.contains("nettoll study receipt") && without.lines().count() <= 3, "{without}");
-    assert_eq!(picture, report::toll::picture(&receipts(), None).unwrap(), "the same each time");
+    assert_eq!(picture, report::html::picture(&receipts(), None).unwrap(), "the same each time");
 }
 
 #[test]

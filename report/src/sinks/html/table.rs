@@ -126,8 +126,7 @@ fn width<'a>(style: &str, columns: impl Iterator<Item = &'a Column>, narrow: boo
 
 /// Form of a table in this room on a narrow screen.
 fn form(table: &Table, style: &str, room: f64) -> Form {
-    // Claims have cards of their own.
-    if style.contains("claims") {
+    if table.has_narrow_style {
         return Form::Whole;
     }
     let answer = table.columns.iter().filter(|column| column.level == Level::Answer);

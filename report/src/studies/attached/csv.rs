@@ -3,7 +3,7 @@
 use analysis::attached::{Attached, State};
 use attribution::{Figure, Row};
 
-use crate::csv::{Field, Sheet};
+use crate::sinks::csv::{Field, Sheet};
 use crate::studies::receipt::figure::{BILLED, UNSAMPLED};
 
 /// Columns, in order.

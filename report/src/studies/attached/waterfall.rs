@@ -3,10 +3,10 @@
 use analysis::attached::State;
 use attribution::{Context, Direction, Footing, Layer, Path, Receipt, Row};
 
-use crate::document::waterfall::{Bar, Waterfall};
+use crate::document::waterfall::{Bar, RowName, Waterfall};
 use crate::document::{Block, Picture, Waterfalls};
 use crate::number::{percent, time};
-use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
+use crate::studies::receipt::figure::{self, BILLED, BILLED_SHORT, UNSAMPLED, UNSAMPLED_SHORT};
 use crate::studies::toll::ORDER;
 
 /// Layers that take less of the CPU time share a row.
@@ -53,22 +53,27 @@ fn sum(rows: &[&Row<Path>]) -> f64 {
     rows.iter().map(|row| row.ns.value).sum()
 }
 
-fn rows(receipt: &Receipt) -> Vec<(String, [Option<Bar>; 2])> {
+fn rows(receipt: &Receipt) -> Vec<(RowName, [Option<Bar>; 2])> {
     let share = |layer: Layer| receipt.rows.layers.iter().find(|row| row.key == layer).map_or(0.0, |row| row.share.value);
     let bars = |name: &str, of: &dyn Fn(Layer) -> bool| [false, true].map(|takes| bar(receipt, name, &paths(receipt, takes, of)));
     let large = ORDER.iter().filter(|layer| share(**layer) >= LEAST_SHARE);
-    let mut rows: Vec<(String, [Option<Bar>; 2])> = large.map(|one| (one.to_string(), bars(one.name(), &|layer| layer == *one))).collect();
+    let mut rows: Vec<(RowName, [Option<Bar>; 2])> =
+        large.map(|one| (one.to_string().into(), bars(one.name(), &|layer| layer == *one))).collect();
     let small = |layer: Layer| share(layer) > 0.0 && share(layer) < LEAST_SHARE;
     if Layer::ALL.iter().any(|layer| small(*layer)) {
-        rows.push(("small layers".to_owned(), bars("small layers", &small)));
+        rows.push(("small layers".to_owned().into(), bars("small layers", &small)));
     }
-    for (name, ns) in [(UNSAMPLED, receipt.off_cpu.unsampled), (BILLED, receipt.off_cpu.charged)] {
-        let Some(ns) = ns.filter(|ns| ns.value.is_finite() && (name == BILLED || ns.value >= LEAST_SHARE * receipt.cpu.value)) else {
+    let off_cpu = &receipt.off_cpu;
+    for (name, short, ns, least) in [
+        (UNSAMPLED, UNSAMPLED_SHORT, off_cpu.unsampled, LEAST_SHARE * receipt.cpu.value),
+        (BILLED, BILLED_SHORT, off_cpu.charged, f64::MIN),
+    ] {
+        let Some(ns) = ns.filter(|ns| ns.value.is_finite() && ns.value >= least) else {
             continue;
         };
         let hint = format!("{name}\n{}", with_margin(&ns));
         let bar = Bar { ns: ns.value, interval: ns.interval, parts: Vec::new(), text: with_margin(&ns), hint };
-        rows.push((name.to_owned(), [Some(bar), None]));
+        rows.push((RowName { whole: name.to_owned(), short: Some(short) }, [Some(bar), None]));
     }
     rows
 }

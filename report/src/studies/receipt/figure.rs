@@ -9,6 +9,9 @@ use crate::number;
 
 /// Name of the CPU time that no sample shows.
 pub const UNSAMPLED: &str = "on a CPU, unsampled";
+/// Both names where room is short.
+pub const UNSAMPLED_SHORT: &str = "unsampled";
+pub const BILLED_SHORT: &str = "billed";
 /// Name of the cost of sampling.
 pub const SAMPLED: &str = "CPU sampled / not";
 

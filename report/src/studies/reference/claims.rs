@@ -86,6 +86,7 @@ pub fn table(groups: &[(Text, Vec<&Statement>)], places: &Places) -> Table {
         .table()
         .labelled("Claims", "Claims of the papers, ruled by their own tables")
         .styled("every claims");
+    table.has_narrow_style = true;
     // Sentences: a terminal has no room for them, and prints them with their figures.
     table.columns.iter_mut().for_each(|column| column.level = Level::Everything);
     let mut start = 0;

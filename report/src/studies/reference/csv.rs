@@ -2,7 +2,7 @@
 
 use literature::ReferenceAnalysis;
 
-use crate::csv::{CSV_FORMAT, Field, Sheet, unit};
+use crate::sinks::csv::{CSV_FORMAT, Field, Sheet, unit};
 
 /// Returns one row for each size and metric of each series.
 pub fn render(analysis: &ReferenceAnalysis) -> String {

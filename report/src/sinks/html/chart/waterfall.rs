@@ -13,7 +13,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::marks::short;
 use super::scale::{Scale, apart};
-use crate::document::waterfall::{Bar, Waterfall};
+use crate::document::waterfall::{Bar, RowName, Waterfall};
 
 /// Styles of the picture.
 const STYLE: &str = include_str!("../../../../assets/toll.css");
@@ -100,7 +100,7 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
             }
             path .lines d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(start + at * (stop - start)), short(top), short(bottom))).collect::<String>()) {}
             path .lines d=((0..=all.rows.len()).map(|row| format!("M22 {}H{}", short(y(row)), short(WIDTH - 22.0))).collect::<String>()) {}
-            @for (row, (name, _)) in all.rows.iter().enumerate() { text .before x=(short(NAMES)) y=(short(y(row) + ROW / 2.0 + 4.5)) { (name) } }
+            @for (row, (name, _)) in all.rows.iter().enumerate() { text .before x=(short(NAMES)) y=(short(y(row) + ROW / 2.0 + 4.5)) { (name.whole) } }
             @for (place, end) in ends.iter().enumerate() {
                 path .step d=(steps(end, place, &x, &y)) {}
                 g data-series=(place) { @for (row, from, one) in end { (bar(one, [x(*from), x(from + one.ns)], y(*row), place, per_ns)) } }
@@ -188,12 +188,8 @@ pub fn narrow(all: &Waterfall, (name, shown): (&str, bool)) -> Markup {
 }
 
 /// A row's name where room is short.
-fn short_name(name: &str) -> &str {
-    match name {
-        "billed before it ran" => "billed",
-        "on a CPU, unsampled" => "unsampled",
-        name => name,
-    }
+fn short_name(name: &RowName) -> &str {
+    name.short.unwrap_or(&name.whole)
 }
 
 /// The coloured parts of a bar.
@@ -305,7 +301,7 @@ pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{NAMES, WIDTH, narrow, placed, svg, width};
-    use crate::document::waterfall::{Bar, Waterfall};
+    use crate::document::waterfall::{Bar, RowName, Waterfall};
 
     fn bar(ns: f64) -> Option<Bar> {
         let (parts, interval) = (vec![(2, "data-movement".to_owned(), ns)], Some([ns - 1.0, ns + 1.0]));
@@ -315,9 +311,9 @@ mod tests {
     #[test]
     fn the_message_goes_down_and_up_again() {
         let rows = vec![
-            ("user".to_owned(), [bar(10.0), bar(20.0)]),
-            ("tcp".to_owned(), [bar(30.0), None]),
-            ("driver".to_owned(), [bar(5.0), bar(40.0)]),
+            ("user".to_owned().into(), [bar(10.0), bar(20.0)]),
+            ("tcp".to_owned().into(), [bar(30.0), None]),
+            ("driver".to_owned().into(), [bar(5.0), bar(40.0)]),
         ];
         let all = Waterfall { rows, ..Waterfall::default() };
         let begins = placed(&all).map(|end| end.iter().map(|(row, from, _)| (*row, *from)).collect::<Vec<_>>());
@@ -328,7 +324,7 @@ mod tests {
     fn wide_intervals_and_long_figures_stay_in_the_picture() {
         let wide =
             |ns: f64, far: f64| Bar { interval: Some([ns - far, ns + far]), text: "-12,345 to 1,234,567 ns".into(), ..bar(ns).unwrap() };
-        let rows = [1.0, 100.0, 1e4, 1e9].map(|far| (String::new(), [Some(wide(200.0, far)), Some(wide(300.0, far))]));
+        let rows = [1.0, 100.0, 1e4, 1e9].map(|far| (RowName::default(), [Some(wide(200.0, far)), Some(wide(300.0, far))]));
         let text = svg(&Waterfall { rows: rows.to_vec(), ..Waterfall::default() }, None).into_string();
         let number = |text: &str| text.split(['"', ' ', 'H', 'v', 'l', 'M']).next().and_then(|digits| digits.parse::<f64>().ok()).unwrap();
         let mut figures = 0;
@@ -349,7 +345,7 @@ mod tests {
         let evil = "</text><script>alert(1)</script>";
         let all = Waterfall {
             subject: evil.into(),
-            rows: vec![(evil.into(), [bar(3.0), bar(-2.0)])],
+            rows: vec![(evil.to_owned().into(), [bar(3.0), bar(-2.0)])],
             caption: vec![evil.into()],
             ..Waterfall::default()
         };

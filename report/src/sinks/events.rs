@@ -12,7 +12,7 @@ use model::woven::Slice;
 use model::{Pass, Plan, Run, TrialRecord, Warning};
 use serde::Serialize;
 
-use crate::json::{compact, for_terminal};
+use super::json::{compact, for_terminal};
 
 /// Version of the lines, which the first one has.
 pub const EVENTS_FORMAT: u32 = 1;

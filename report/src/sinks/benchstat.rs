@@ -10,7 +10,7 @@ use model::host::HostFacts;
 use model::plan::{Factor, Link};
 use model::{Bytes, Cell, Run, Test};
 
-use crate::csv::{PIECE, level};
+use super::csv::{PIECE, level};
 use crate::origin;
 
 /// Metrics of a line besides the time.
