@@ -33,6 +33,8 @@ pub struct Bucket {
     pub units: Vec<String>,
     /// Messages; `None` where they were not counted in this stretch.
     pub messages: Option<Messages>,
+    /// Packets that sockets dropped; `None` where no two lists of sockets were read.
+    pub drops: Option<Drops>,
     /// Cost of watching.
     pub own: OwnCost,
 }
@@ -129,6 +131,15 @@ pub struct ProcessMessages {
     pub messages: [u64; 2],
     /// Their bytes.
     pub bytes: [u64; 2],
+}
+
+/// Packets that the kernel dropped at sockets, such as those for which a receive buffer had no room.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// Time between the two lists of sockets.
+    pub counted: Nanos,
+    /// By owner of the socket, where there were any.
+    pub owners: Vec<(Owner, u64)>,
 }
 
 /// Cost of watching in a stretch.

@@ -149,6 +149,7 @@ mod tests {
             bytes: messages.map(|[messages, size]| [rate(messages * size), rate(0.0)]),
             wait_ns: None,
             connections: None,
+            drops: None,
             parts: parts.iter().map(|(layer, category, cpus)| ((*layer, *category), *cpus)).collect::<BTreeMap<_, _>>(),
         }
     }

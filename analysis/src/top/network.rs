@@ -141,6 +141,37 @@ impl Fate {
     }
 }
 
+/// Functions in which the kernel enables softirqs again, and so runs those that are pending.
+const ENABLE: [&str; 2] = ["__local_bh_enable_ip", "do_softirq"];
+/// The function that receives packets which a CPU queued: its own, or another's (RPS).
+const BACKLOG: &str = "process_backlog";
+
+/// Where a softirq's packet comes from, as far as a chain shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// The interrupted task has just sent it: the softirq runs at the end of its transmission.
+    OwnSend,
+    /// A queue, which another CPU or an earlier send filled.
+    Queue,
+    /// A network card, or it is no packet.
+    Other,
+}
+
+impl Origin {
+    /// By the functions of a chain, the innermost first.
+    fn of<'a>(functions: impl Iterator<Item = &'a str> + Clone) -> Self {
+        // The older of two names of the softirq's function calls the newer.
+        let around = functions.clone().skip_while(|name| !SOFTIRQ.contains(name)).skip_while(|name| SOFTIRQ.contains(name));
+        let is_interrupt = |name: &&str| name.contains("irq_exit") || name.starts_with("sysvec_") || *name == "run_ksoftirqd";
+        let mut task = around.take_while(|name| !is_interrupt(name)).skip_while(|name| !ENABLE.contains(name));
+        if task.any(|name| TRANSMIT.contains(&name)) {
+            return Self::OwnSend;
+        }
+        let mut inner = functions.take_while(|name| !SOFTIRQ.contains(name));
+        if inner.any(|name| name == BACKLOG) { Self::Queue } else { Self::Other }
+    }
+}
+
 /// The part that a chain plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
@@ -153,6 +184,8 @@ pub struct Part {
     pub in_softirq: bool,
     /// Where its packet goes, in a softirq.
     pub fate: Fate,
+    /// Where it comes from, likewise.
+    pub origin: Origin,
     /// It is on its way into a system call or out, so that its chain does not say whose.
     pub crosses: bool,
 }
@@ -209,9 +242,9 @@ impl<'r> Parts<'r> {
         let of_layer = self.classifier.named_layers(&frames).into_iter().flatten().any(|layer| LAYERS.contains(&layer));
         let network = !chain.user && (of_layer || names().any(is_socket_call));
         let in_softirq = names().any(|name| SOFTIRQ.contains(&name));
-        let fate = Fate::of(names());
+        let (fate, origin) = (Fate::of(names()), Origin::of(names()));
         let crosses = !chain.user && !network && attributes.context == Context::Process && attributes.layer == Layer::Syscall;
-        let part = Part { attributes, network, in_softirq, fate, crosses };
+        let part = Part { attributes, network, in_softirq, fate, origin, crosses };
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
@@ -230,7 +263,7 @@ mod tests {
     use attribution::{Context, Layer, Rules};
     use model::top::{Bucket, Chain};
 
-    use super::{Fate, Part, Parts};
+    use super::{Fate, Origin, Part, Parts};
 
     /// The part of a chain, the innermost function first.
     fn part(frames: &str) -> Part {
@@ -301,6 +334,38 @@ mod tests {
             Fate::Other
         );
         assert_eq!(part(&format!("net_rx_action handle_softirqs {sender}")).fate, Fate::Received);
+    }
+
+    #[test]
+    fn who_sends_a_packet_shows_where_its_softirq_ends_the_transmission() {
+        let received = "udp_rcv ip_local_deliver ip_rcv process_backlog __napi_poll net_rx_action handle_softirqs";
+        let sent = "__dev_queue_xmit ip_finish_output2 ip_output udp_send_skb udp_sendmsg __sys_sendto";
+        for (chain, origin) in [
+            (format!("{received} do_softirq __local_bh_enable_ip {sent}"), Origin::OwnSend),
+            // As 5.10 has it.
+            (
+                format!(
+                    "ip_rcv process_backlog net_rx_action __do_softirq asm_call_irq_on_stack do_softirq_own_stack do_softirq __local_bh_enable_ip {sent}"
+                ),
+                Origin::OwnSend,
+            ),
+            // Steering, at the end of the send.
+            (
+                format!("net_rps_action_and_irq_enable.isra.0 net_rx_action handle_softirqs do_softirq.part.0 __local_bh_enable_ip {sent}"),
+                Origin::OwnSend,
+            ),
+            // An interrupt in a send, and softirqs that another lock let wait.
+            (format!("{received} __irq_exit_rcu sysvec_call_function_single {sent}"), Origin::Queue),
+            (format!("{received} do_softirq __local_bh_enable_ip release_sock udp_recvmsg __sys_recvfrom"), Origin::Queue),
+            (format!("{received} run_ksoftirqd smpboot_thread_fn kthread"), Origin::Queue),
+            (
+                format!("napi_gro_receive virtnet_poll __napi_poll net_rx_action handle_softirqs irq_exit_rcu common_interrupt {sent}"),
+                Origin::Other,
+            ),
+            (sent.to_owned(), Origin::Other),
+        ] {
+            assert_eq!(part(&chain).origin, origin, "{chain}");
+        }
     }
 
     #[test]

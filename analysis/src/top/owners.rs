@@ -5,6 +5,19 @@ use std::collections::BTreeMap;
 use super::share::share_out;
 use super::tally::{Ownership, Party, Work};
 
+/// Samples of one kind of work, of one owner.
+#[derive(Debug, Clone, Copy)]
+pub struct Owned {
+    /// The work.
+    pub work: Work,
+    /// Its owner.
+    pub owner: Party,
+    /// Number of samples.
+    pub samples: u64,
+    /// True where the owner was not found in the samples.
+    pub shared: bool,
+}
+
 /// The softirqs of a machine, by what they show of their owners: those that show little are shared out like the others.
 #[derive(Debug, Clone, Default)]
 pub struct Owners {
@@ -81,6 +94,7 @@ mod tests {
     use attribution::{Category, Layer};
 
     use super::Owners;
+    use crate::top::network::Origin;
     use crate::top::tally::{Ownership, Party, Work};
 
     #[test]
@@ -90,6 +104,7 @@ mod tests {
             cpu,
             ran_in: Party::Kernel,
             owner,
+            origin: Origin::Other,
             softirq: true,
             layer: Layer::Netdev,
             category: Category::OperatingSystem,

@@ -44,6 +44,8 @@ pub struct Snapshot {
     /// By the process in whose time the network's work ran (view "interrupted"): rows of processes, each with its unit
     /// and without messages, which are not those that the work was for; then the other rows.
     pub interrupted: Vec<Row>,
+    /// The most softirq work that one unit makes another bear, where it is beyond chance.
+    pub cause: Option<Cause>,
     /// CPU by CPU.
     pub per_cpu: Vec<CpuRow>,
     /// Cost of watching.
@@ -154,6 +156,8 @@ pub struct Row {
     pub messages: Option<[Rate; 2]>,
     /// Their bytes a second, likewise.
     pub bytes: Option<[Rate; 2]>,
+    /// Packets a second that the kernel dropped at its sockets; `None` where that was not counted.
+    pub drops: Option<f64>,
     /// Mean wait of its processes for a CPU, per arrival there, in ns; `None` where it was not read.
     pub wait_ns: Option<f64>,
     /// TCP connections of its processes that were met in samples; `None` where sockets were not read.
@@ -207,8 +211,36 @@ pub struct CpuRow {
     pub ksoftirqd: f64,
     /// All work, likewise.
     pub busy: f64,
-    /// The unit (its path) or row that most of its network work was for, where there was any.
-    pub mostly: Option<String>,
+    /// The unit (its path) or row that most of its softirq work of the network was for, where there was any.
+    pub softirq_for: Option<String>,
+}
+
+/// Softirq work that packets of one unit cause elsewhere. Units are paths; the receiver may be another row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cause {
+    /// The unit in whose sends the softirqs begin; `None` where the packets are not of this machine, or no chain shows
+    /// their sender.
+    pub sender: Option<String>,
+    /// The unit or row that the packets are for.
+    pub receiver: String,
+    /// The work; without a sender that in the interrupted unit's time.
+    #[serde(flatten)]
+    pub all: Cpus,
+    /// The CPU with most of it.
+    pub cpu: u32,
+    /// The unit in whose time most of that ran which was neither in the sender's nor the receiver's, where it is beyond
+    /// chance.
+    pub interrupted: Option<Interrupted>,
+}
+
+/// A unit that others' softirqs interrupt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Interrupted {
+    /// Its path.
+    pub unit: String,
+    /// The softirq work in its time.
+    #[serde(flatten)]
+    pub all: Cpus,
 }
 
 /// Cost of watching, in CPUs.

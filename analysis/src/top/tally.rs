@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use attribution::{Category, Context, Layer};
 use model::top::{Bucket, CpuTime, Owner, Task};
 
-use super::network::{Fate, Part, Parts};
+use super::network::{Fate, Origin, Part, Parts};
 use super::share::share_out;
 
 /// A unit's place among the paths that were met.
@@ -54,6 +54,8 @@ pub struct Work {
     pub ran_in: Party,
     /// Its owner.
     pub owner: Ownership,
+    /// Where its packet comes from.
+    pub origin: Origin,
     /// True in softirqs and hard interrupts.
     pub softirq: bool,
     /// Its layer.
@@ -139,6 +141,8 @@ pub struct Tally {
     pub processes: BTreeMap<u32, ProcessTally>,
     /// Time for which messages were counted, in ns, and those of each party.
     pub messages: Option<(u64, BTreeMap<Party, MessageTally>)>,
+    /// Time between two lists of sockets, in ns, and the packets that each party's sockets dropped in it.
+    pub drops: Option<(u64, BTreeMap<Party, u64>)>,
     /// Cost of watching: reader, samples, hooks, in ns.
     pub own: [u64; 3],
 }
@@ -157,7 +161,8 @@ impl Tally {
             let of_network = share_out(*crossings, &[kernel.network, kernel.all.saturating_sub(kernel.network)])[0];
             let party = Party::Process(*pid, self.processes.get(pid).and_then(|process| process.unit));
             let (layer, category) = (Layer::Syscall, Category::OperatingSystem);
-            let one = Work { cpu: *cpu, ran_in: party, owner: Ownership::Known(party), softirq: false, layer, category };
+            let one =
+                Work { cpu: *cpu, ran_in: party, owner: Ownership::Known(party), origin: Origin::Other, softirq: false, layer, category };
             (of_network > 0).then_some((one, of_network))
         })
     }
@@ -194,7 +199,7 @@ impl Tally {
             let Some(part) = roles.get(sample.chain as usize) else { continue };
             let ksoftirqd = |pid: u32| tally.processes.get(&pid).is_some_and(|process| process.name.starts_with("ksoftirqd/"));
             let in_ksoftirqd = matches!(sample.task, Task::Kernel(pid) if ksoftirqd(pid));
-            let Part { attributes, network, in_softirq, fate, crosses } = *part;
+            let Part { attributes, network, in_softirq, fate, origin, crosses } = *part;
             let in_task = attributes.context == Context::Process;
             let on = tally.on_cpu.entry(sample.cpu).or_default();
             on.made += 1;
@@ -234,7 +239,8 @@ impl Tally {
                 (Fate::Delivered | Fate::Other, Some(found)) => Ownership::Known(owner(found, &tally.processes)),
                 (Fate::Delivered, None) => Ownership::Local,
             };
-            let work = Work { cpu: sample.cpu, ran_in, owner, softirq: !in_task, layer: attributes.layer, category: attributes.category };
+            let (layer, category) = (attributes.layer, attributes.category);
+            let work = Work { cpu: sample.cpu, ran_in, owner, origin, softirq: !in_task, layer, category };
             *tally.work.entry(work).or_default() += 1;
         }
         tally.messages = bucket.messages.as_ref().map(|counted| {
@@ -247,6 +253,13 @@ impl Tally {
                 }
             }
             (counted.counted.get(), by_party)
+        });
+        tally.drops = bucket.drops.as_ref().map(|drops| {
+            let mut by_party: BTreeMap<Party, u64> = BTreeMap::new();
+            for (of, packets) in &drops.owners {
+                *by_party.entry(owner(*of, &tally.processes)).or_default() += packets;
+            }
+            (drops.counted.get(), by_party)
         });
         tally
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use attribution::Rules;
-use model::top::{Bucket, Chain, CpuTime, Messages, OwnCost, Owner, Process, ProcessMessages, Sample, Task};
+use model::top::{Bucket, Chain, CpuTime, Drops, Messages, OwnCost, Owner, Process, ProcessMessages, Sample, Task};
 use model::{Nanos, Refusal};
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
@@ -113,6 +113,63 @@ fn softirqs_go_to_the_sockets_owner_and_not_to_the_task_that_they_interrupted() 
     assert_eq!((server.connections, found.interrupted[0].connections), (Some(3), Some(3)));
 }
 
+/// Softirqs at the end of a send, in which a queue is received or handed to another CPU.
+fn sent(inner: &str) -> String {
+    format!("{inner} net_rx_action handle_softirqs do_softirq __local_bh_enable_ip __dev_queue_xmit ip_output {SEND}")
+}
+
+const DELIVERED: &str = "udp_queue_rcv_skb udp_rcv ip_local_deliver ip_rcv process_backlog __napi_poll";
+
+#[test]
+fn a_sender_causes_the_softirqs_at_the_end_of_its_sends_and_its_packets_work_on_other_cpus() {
+    let server = owner(10, 0);
+    let own = sent(DELIVERED);
+    let made = Made::new().with(30, 0, Task::Process(20), &own, server, None).with(9, 0, Task::Process(10), &own, server, None).with(
+        40,
+        1,
+        Task::Process(20),
+        RECEIVE,
+        owner(20, 1),
+        None,
+    );
+    let cause = made.snapshot().cause.unwrap();
+    assert_eq!((cause.sender.as_deref(), cause.receiver.as_str(), cause.cpu, &cause.interrupted), (Some("/b"), "/a", 0, &None));
+    assert!((cause.all.cpus - 0.3).abs() < 1e-9 && (cause.all.high - cause.all.cpus - 0.099).abs() < 1e-3, "{cause:?}");
+    // A third unit's CPU receives packets that two units hand over, 3 to 1.
+    let handed = sent("net_rps_action_and_irq_enable");
+    let irq = format!("{DELIVERED} net_rx_action handle_softirqs __irq_exit_rcu sysvec_call_function_single");
+    let mut made = Made::new();
+    made.bucket.units.push("/c".to_owned());
+    made.bucket.processes.insert(40, named("other", Some(2)));
+    let made = made.with(30, 0, Task::Process(20), &handed, None, None).with(10, 0, Task::Process(10), &handed, None, None).with(
+        80,
+        1,
+        Task::Process(40),
+        &irq,
+        server,
+        None,
+    );
+    let cause = made.snapshot().cause.unwrap();
+    let interrupted = cause.interrupted.unwrap();
+    assert_eq!((cause.sender.as_deref(), cause.receiver.as_str(), cause.cpu, interrupted.unit.as_str()), (Some("/b"), "/a", 1, "/c"));
+    assert!((cause.all.cpus - 0.9).abs() < 1e-9 && (interrupted.all.cpus - 0.6).abs() < 1e-9, "{:?}", cause.all);
+    // All of it was shared out, by owner or by sender.
+    assert!(cause.all.high - cause.all.cpus > 0.45);
+}
+
+#[test]
+fn without_a_sender_the_unit_that_is_interrupted_is_named_and_chance_is_not() {
+    let card = "udp_queue_rcv_skb udp_rcv ip_local_deliver ip_rcv napi_gro_receive virtnet_poll net_rx_action handle_softirqs irq_exit_rcu common_interrupt";
+    let made =
+        |count| Made::new().with(count, 0, Task::Process(20), card, owner(10, 0), None).with(20, 1, Task::Idle, card, owner(10, 0), None);
+    let cause = made(25).snapshot().cause.unwrap();
+    assert_eq!((cause.sender, cause.receiver.as_str(), cause.all.cpus), (None, "/a", 0.25));
+    assert_eq!(cause.interrupted.map(|other| (other.unit, other.all.cpus)), Some(("/b".to_owned(), 0.25)));
+    assert_eq!(made(3).snapshot().cause, None);
+    let cpus = made(25).with(90, 0, Task::Process(20), SEND, None, None).snapshot().per_cpu;
+    assert_eq!([cpus[0].softirq_for.as_deref(), cpus[1].softirq_for.as_deref()], [Some("/a"); 2]);
+}
+
 #[test]
 fn the_rest_of_a_cpu_is_shared_out_as_its_owners_were_met() {
     let one = |process, unit| owner(process, unit);
@@ -204,6 +261,21 @@ fn messages_are_scaled_and_their_scatter_is_their_error() {
     let all = Bucket { messages: Some(Messages { counted: Nanos::from_millis(1_000), ..counted(90).messages.unwrap() }), ..counted(90) };
     assert_eq!(row(&snapshot(&[all.clone(), all]).units, "/b").messages.unwrap()[0].half, 0.0);
     assert_eq!(row(&Made::new().with(1, 0, Task::Process(20), SEND, None, None).snapshot().units, "/b").messages, None);
+}
+
+#[test]
+fn drops_are_rates_over_the_time_for_which_they_were_counted() {
+    let dropped = |packets| {
+        let owners = vec![(owner(10, 0).unwrap(), packets), (Owner { process: None, unit: Some(0) }, 10)];
+        Bucket {
+            drops: Some(Drops { counted: Nanos::from_millis(500), owners }),
+            ..Made::new().with(1, 0, Task::Process(20), SEND, None, None).bucket
+        }
+    };
+    let found = snapshot(&[dropped(20), Made::new().bucket, dropped(0)]);
+    assert_eq!([row(&found.units, "/a").drops, row(&found.units, "/b").drops], [Some(40.0), Some(0.0)]);
+    assert_eq!([row(&found.processes, "server").drops, row(&found.interrupted, "client").drops], [Some(20.0), None]);
+    assert_eq!(row(&Made::new().with(1, 0, Task::Process(20), SEND, None, None).snapshot().units, "/b").drops, None);
 }
 
 #[test]

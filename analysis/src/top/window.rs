@@ -7,10 +7,11 @@ use model::Refusal;
 use model::order::{Gather, Order};
 use model::top::{Bucket, CpuTime};
 
+use super::cause::{Count, causes};
 use super::counters::Counters;
 use super::network::Parts;
-use super::owners::{Owners, shares};
-use super::snapshot::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
+use super::owners::{Owned, Owners, shares};
+use super::snapshot::{Cause, CpuRow, Cpus, FORMAT, Interrupted, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 use super::tally::{MessageTally, OnCpu, Ownership, Party, ProcessTally, Tally, Unit, Work};
 
 /// Stretches of a window: with one of about a second, 10 s.
@@ -104,16 +105,6 @@ struct Window<'a> {
     processes: BTreeMap<u32, ProcessTally>,
     /// Samples of work with an owner each, as shared out.
     owned: Vec<Owned>,
-}
-
-/// Samples of one kind of work, of one owner.
-#[derive(Debug, Clone, Copy)]
-struct Owned {
-    work: Work,
-    owner: Party,
-    samples: u64,
-    /// True where the owner was not found in the samples.
-    shared: bool,
 }
 
 impl<'a> Window<'a> {
@@ -224,6 +215,7 @@ impl<'a> Window<'a> {
             units: self.rows(|one| one.owner, Party::in_units, units),
             processes: self.rows(|one| one.owner, |party| party, units),
             interrupted: self.interrupted(units),
+            cause: self.cause(units),
             per_cpu: self.per_cpu(units),
             own: Own { reader: own(0), samples: own(1), hooks: own(2) },
             refused: refused.iter().map(Refusal::to_string).collect(),
@@ -234,7 +226,7 @@ impl<'a> Window<'a> {
     fn interrupted(&self, units: &[String]) -> Vec<Row> {
         let mut rows = self.rows(|one| one.work.ran_in, |party| party, units);
         rows.retain(|row| row.samples > 0);
-        rows.iter_mut().for_each(|row| (row.messages, row.bytes) = (None, None));
+        rows.iter_mut().for_each(|row| (row.messages, row.bytes, row.drops) = (None, None, None));
         rows
     }
 
@@ -281,7 +273,7 @@ impl<'a> Window<'a> {
     }
 
     /// Rows of a table: of each sample's party, as `row_of` has it, and of the messages' parties.
-    fn rows(&self, party: impl Fn(&Owned) -> Party, row_of: impl Fn(Party) -> Party, units: &[String]) -> Vec<Row> {
+    fn rows(&self, party: impl Fn(&Owned) -> Party, row_of: impl Fn(Party) -> Party + Copy, units: &[String]) -> Vec<Row> {
         let mut rows: BTreeMap<Party, RowTally> = BTreeMap::new();
         for one in &self.owned {
             let party = party(one);
@@ -303,6 +295,10 @@ impl<'a> Window<'a> {
             }
         }
         for party in messages.keys() {
+            rows.entry(*party).or_default();
+        }
+        let (drops_counted, drops) = self.drops(row_of);
+        for party in drops.keys() {
             rows.entry(*party).or_default();
         }
         let windows = self.tallies.iter().filter(|tally| tally.messages.is_some()).count();
@@ -346,6 +342,7 @@ impl<'a> Window<'a> {
                 busy: self.cpus(busy),
                 messages: rates(|one| one.messages),
                 bytes: rates(|one| one.bytes),
+                drops: (drops_counted > 0).then(|| drops.get(&party).copied().unwrap_or_default() as f64 / drops_counted as f64 * 1e9),
                 wait_ns: (arrivals > 0).then(|| wait as f64 / arrivals as f64),
                 connections: connections.get(&party).copied(),
                 parts: tally.parts.iter().map(|(part, samples)| (*part, self.cpus(*samples))).collect(),
@@ -356,6 +353,16 @@ impl<'a> Window<'a> {
             named(b).cmp(&named(a)).then(b.samples.cmp(&a.samples)).then_with(|| a.name.cmp(&b.name)).then(a.pid.cmp(&b.pid))
         });
         made
+    }
+
+    /// Time for which drops were counted, in ns, and those of each row.
+    fn drops(&self, row_of: impl Fn(Party) -> Party) -> (u64, BTreeMap<Party, u64>) {
+        let (mut counted, mut drops) = (0_u64, BTreeMap::new());
+        for (time, by_party) in self.tallies.iter().filter_map(|tally| tally.drops.as_ref()) {
+            counted = counted.saturating_add(*time);
+            by_party.iter().for_each(|(party, packets)| *drops.entry(row_of(*party)).or_default() += packets);
+        }
+        (counted, drops)
     }
 
     fn label(&self, party: Party, units: &[String]) -> (RowKind, String, Option<u32>, Option<String>) {
@@ -377,6 +384,21 @@ impl<'a> Window<'a> {
         }
     }
 
+    /// The largest cause that is beyond chance.
+    fn cause(&self, units: &[String]) -> Option<Cause> {
+        let beyond_chance = |count: Count| {
+            let all = self.interval(count.samples.round() as u64, count.shared.round() as u64);
+            (all.low > 0.0).then_some(all)
+        };
+        let name = |party| self.label(party, units).1;
+        causes(&self.owned).into_iter().find_map(|(pair, tally)| {
+            let interrupted =
+                tally.interrupted().and_then(|(unit, count)| Some(Interrupted { unit: name(unit), all: beyond_chance(count)? }));
+            let all = beyond_chance(tally.all)?;
+            Some(Cause { sender: pair.sender.map(name), receiver: name(pair.receiver), all, cpu: tally.cpu(), interrupted })
+        })
+    }
+
     fn per_cpu(&self, units: &[String]) -> Vec<CpuRow> {
         let online: BTreeSet<u32> = self.tallies.back().map(|tally| tally.cpus.keys().copied().into_set()).unwrap_or_default();
         let mut by_cpu: BTreeMap<u32, Vec<&Owned>> = BTreeMap::new();
@@ -384,7 +406,8 @@ impl<'a> Window<'a> {
         let row = |cpu: u32| {
             let here = || by_cpu.get(&cpu).into_iter().flatten();
             let mut by_party: BTreeMap<Party, u64> = BTreeMap::new();
-            here().for_each(|one| *by_party.entry(one.owner.in_units()).or_default() += one.samples);
+            let softirqs = here().filter(|one| one.work.softirq);
+            softirqs.for_each(|one| *by_party.entry(one.owner.in_units()).or_default() += one.samples);
             let most = by_party.into_iter().max_by_key(|(_, samples)| *samples).map(|(party, _)| self.label(party, units).1);
             let on = self.on_cpu.get(&cpu).copied().unwrap_or_default();
             if self.worth == 0.0 {
@@ -394,7 +417,7 @@ impl<'a> Window<'a> {
                 };
                 let busy = counted(|time| time.all.get().saturating_sub(time.idle.get() + time.steal.get()));
                 let softirq = counted(|time| time.softirq.get());
-                return CpuRow { cpu, network: 0.0, softirq, ksoftirqd: 0.0, busy, mostly: None };
+                return CpuRow { cpu, network: 0.0, softirq, ksoftirqd: 0.0, busy, softirq_for: None };
             }
             CpuRow {
                 cpu,
@@ -402,7 +425,7 @@ impl<'a> Window<'a> {
                 softirq: self.cpus(here().filter(|one| one.work.softirq).map(|one| one.samples).sum()),
                 ksoftirqd: self.cpus(on.ksoftirqd),
                 busy: self.cpus(on.made - on.idle),
-                mostly: most,
+                softirq_for: most,
             }
         };
         online.into_iter().map(row).collect()

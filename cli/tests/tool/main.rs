@@ -92,6 +92,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("stored_runs", stored_runs::ALL),
     ("top", top::ALL),
     ("top::agreement", top::agreement::ALL),
+    ("top::causes", top::causes::ALL),
     ("top::networks", top::networks::ALL),
     ("top::large", top::large::ALL),
     ("top::recordings", top::recordings::ALL),

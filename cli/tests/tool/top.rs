@@ -1,6 +1,7 @@
 //! The machine's toll, live: what `nettoll top` says of traffic that a test makes.
 
 pub mod agreement;
+pub mod causes;
 pub mod large;
 pub mod networks;
 pub mod recordings;

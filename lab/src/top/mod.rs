@@ -191,6 +191,11 @@ impl Watcher {
             let socket_call = mark.and_then(|mark| self.owners.in_socket_call(mark));
             bucket.samples.push(Sample { cpu: sample.cpu, task, chain: sample.chain, socket_call, owner });
         }
+        bucket.drops = self.owners.drops(&active, &mut self.units).map(|mut drops| {
+            drops.owners.iter_mut().filter(|_| !first).for_each(|(owner, _)| owner.process = None);
+            pids.extend(drops.owners.iter().filter_map(|(owner, _)| owner.process));
+            drops
+        });
         bucket.processes = self.tasks.read(&pids, &mut self.units);
         // Ids of holders are those of the first namespace.
         for (pid, process) in bucket.processes.iter_mut().filter(|_| first) {

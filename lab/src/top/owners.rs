@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use model::Refusal;
-use model::top::Owner;
+use model::order::Gather;
+use model::top::{Drops, Owner};
+use model::{Nanos, Refusal};
 use nix::libc;
 use profile::machine::MachineSample;
 use profile::owners::{Mark, SampleMarks, Socket, Sockets};
@@ -26,6 +27,7 @@ pub struct Owners {
     marks: Option<SampleMarks>,
     sockets: Option<Sockets>,
     held: HeldSockets,
+    dropped: DroppedPackets,
     read: Option<Instant>,
     /// True where a sample has met a socket that is not in the list.
     unknown: bool,
@@ -41,6 +43,30 @@ struct HeldSockets {
     descriptors: HashSet<(u32, u32)>,
     /// TCP connections by process: each is counted for the lowest that holds it.
     connections: HashMap<u32, u32>,
+}
+
+/// Packets that sockets dropped between the last two lists.
+#[derive(Debug, Default)]
+struct DroppedPackets {
+    /// Counters of the last list, by address and inode: the address of one that was closed is given to another.
+    counters: BTreeMap<(u64, u64), u32>,
+    /// Time between the lists, and the sockets with drops.
+    since: Option<(Duration, Vec<(Socket, u64)>)>,
+}
+
+impl DroppedPackets {
+    /// Takes another list, of sockets with inode and counter, which was read so long after the last one.
+    fn add(&mut self, held: &[(Socket, u64, u32)], after: Option<Duration>) {
+        let counters = held.iter().map(|(socket, inode, drops)| ((socket.address, *inode), *drops)).into_map();
+        let before = std::mem::replace(&mut self.counters, counters);
+        let mut counted = HashSet::new();
+        let dropped = held.iter().filter(|(socket, ..)| counted.insert(socket.address)).filter_map(|(socket, inode, drops)| {
+            let drops = drops.wrapping_sub(before.get(&(socket.address, *inode)).copied().unwrap_or(0));
+            (drops > 0).then_some((*socket, u64::from(drops)))
+        });
+        let dropped = dropped.collect();
+        self.since = after.map(|after| (after, dropped));
+    }
 }
 
 /// `TCP_ESTABLISHED`.
@@ -115,11 +141,18 @@ impl Owners {
         self.unknown |= taken.iter().any(met);
         let due = if self.unknown { SOONEST } else { AGE };
         if self.read.is_none_or(|read| read.elapsed() >= due) {
-            self.read = Some(Instant::now());
+            let after = self.read.replace(Instant::now()).map(|read| read.elapsed());
             self.unknown = false;
             match self.sockets.as_ref().map(Sockets::held) {
-                Some(Ok(held)) => self.held = HeldSockets::of(held.iter().map(|one| (one.process, one.descriptor, one.socket))),
-                Some(Err(refusal)) => note(refusal),
+                Some(Ok(held)) => {
+                    self.held = HeldSockets::of(held.iter().map(|one| (one.process, one.descriptor, one.socket)));
+                    let counters: Vec<_> = held.iter().map(|one| (one.socket, one.inode, one.drops)).collect();
+                    self.dropped.add(&counters, after);
+                }
+                Some(Err(refusal)) => {
+                    self.dropped = DroppedPackets::default();
+                    note(refusal);
+                }
                 None => {}
             }
         }
@@ -129,6 +162,13 @@ impl Owners {
     /// The TCP connections of a process, by the last list of sockets; `None` where there is none.
     pub fn connections(&self, process: u32) -> Option<u32> {
         self.sockets.as_ref().map(|_| self.held.connections.get(&process).copied().unwrap_or_default())
+    }
+
+    /// The packets that sockets dropped between the last two lists, once.
+    pub fn drops(&mut self, active: &BTreeSet<u32>, units: &mut Units) -> Option<Drops> {
+        let (after, dropped) = self.dropped.since.take()?;
+        let owners = dropped.iter().map(|(socket, drops)| (self.owner(socket, active, units), *drops)).collect();
+        Some(Drops { counted: Nanos::from(after), owners })
     }
 
     /// The owner of a socket; `active` are the processes that are in samples.
@@ -218,12 +258,13 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::time::Duration;
 
     use nix::libc;
     use profile::machine::MachineSample;
     use profile::owners::{Call, Mark, Socket};
 
-    use super::{HeldSockets, Marks, Owners};
+    use super::{DroppedPackets, HeldSockets, Marks, Owners};
 
     fn mark(cpu: u32, time: u64) -> Mark {
         Mark { time, cpu, process: 7, thread: 7, cgroup: 0, call: None, socket: None, name: [0; 16] }
@@ -251,6 +292,28 @@ mod tests {
         assert_eq!(held.process(0xff, &BTreeSet::from([12])), Some(12));
         assert_eq!(held.process(0xff, &BTreeSet::new()), Some(10));
         assert_eq!(held.process(0xfe, &BTreeSet::new()), None);
+    }
+
+    #[test]
+    fn drops_are_those_between_two_lists_and_another_socket_at_the_same_address_has_its_own() {
+        let held = |address, inode, drops| {
+            let socket = Socket { address, family: 2, protocol: 17, cgroup: 0, namespace: 0, state: 7 };
+            (socket, inode, drops)
+        };
+        let mut dropped = DroppedPackets::default();
+        let mut between = |list: &[(Socket, u64, u32)], after| {
+            dropped.add(list, after);
+            dropped
+                .since
+                .take()
+                .map(|(after, sockets)| (after, sockets.iter().map(|(socket, drops)| (socket.address, *drops)).collect::<Vec<_>>()))
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(between(&[held(1, 11, u32::MAX), held(2, 12, 5)], None), None);
+        // Two descriptors of one socket; a counter that wraps; a socket that is closed, and one that is opened.
+        let list = [held(1, 11, 2), held(1, 11, 2), held(2, 13, 1), held(3, 14, 0)];
+        assert_eq!(between(&list, Some(second)), Some((second, vec![(1, 3), (2, 1)])));
+        assert_eq!(between(&list, Some(second)), Some((second, vec![])));
     }
 
     #[test]

@@ -26,6 +26,7 @@ testkit::claims!(
     streams_over_other_protocols_are_whole_on_old_and_new_kernels,
     a_receipt_is_made_on_old_and_new_kernels,
     a_receipt_counts_each_datagram_once,
+    top_shows_a_window_on_every_kernel,
 );
 
 /// Series of the table, the oldest first: the oldest and the newest that have packages, and
@@ -117,7 +118,7 @@ fn boot_all() -> Result<Guests, String> {
 }
 
 fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> Ran {
-    let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned())];
+    let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned()), ("top", "/nettoll top --once -J -t 1s".to_owned())];
     let plans = PLANS.map(|(name, rest)| (name, format!("{name}.toml"), plan(name, rest)));
     if studied {
         commands.extend(plans.iter().map(|(name, file, _)| (*name, format!("/nettoll study --plan /{file} -J"))));
@@ -148,10 +149,35 @@ fn checks(series: &str, ran: &Ran) -> Vec<Check> {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{series}: {error}: {text}"))
 }
 
+/// The window that `top` shows.
+fn window(series: &str, ran: &Ran) -> Value {
+    let text = wrote(series, ran, "top");
+    let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{series}: {text}"));
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{series}: {error}: {text}"))
+}
+
 fn quick_can_run_on_every_kernel() -> Result<(), Skip> {
     for (series, ran) in guests()? {
         // doctor fails where it cannot.
         assert!(!checks(series, ran).is_empty(), "{series}");
+    }
+    Ok(())
+}
+
+/// What a kernel lacks is refused with the release that has it, and the rest is shown.
+fn top_shows_a_window_on_every_kernel() -> Result<(), Skip> {
+    for (series, ran) in guests()? {
+        let found = window(series, ran);
+        let refused = found["refused"].to_string();
+        println!("{series}: {} of {} samples, refused {refused}", found["samples"]["made"], found["samples"]["due"]);
+        assert!(found["network"].is_object() && found["samples"]["made"].as_u64().unwrap() > 0, "{series}: {found}");
+        let older = |than: [u32; 2]| {
+            let mut numbers = series.split('.').map(|number| number.parse::<u32>().unwrap());
+            [numbers.next().unwrap(), numbers.next().unwrap()] < than
+        };
+        for (lacking, since) in [("Use Linux 5.15", [5, 15]), ("Use Linux 6.3", [6, 3])] {
+            assert_eq!(refused.contains(lacking), older(since), "{series}: {refused}");
+        }
     }
     Ok(())
 }

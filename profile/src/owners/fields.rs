@@ -125,7 +125,7 @@ pub fn emit_zeros(asm: &mut Assembler, at: i16, size: i16) {
 }
 
 /// Reads a number of `size` bytes to the stack's place `at`, as one of 64 bits.
-fn emit_number(asm: &mut Assembler, at: i16, size: i32, from: Reg, offset: i16) {
+pub fn emit_number(asm: &mut Assembler, at: i16, size: i32, from: Reg, offset: i16) {
     asm.read_kernel(at, size, from, offset);
     match size {
         1 => asm.load_byte(Reg::R1, Reg::R10, at),

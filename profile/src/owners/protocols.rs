@@ -97,7 +97,7 @@ mod tests {
 
     fn held(address: u64, creator: u64) -> SocketHolder {
         let socket = Socket { address, family: 2, protocol: 6, cgroup: 0, namespace: 0, state: 7 };
-        SocketHolder { process: 1, descriptor: 3, inode: 4, socket, creator }
+        SocketHolder { process: 1, descriptor: 3, inode: 4, socket, drops: 0, creator }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use bpf::asm::{Assembler, Helper, Reg, Test};
 use bpf::{Program, ProgramKind};
 
-use super::fields::{Fields, Socket, emit_zeros, member, numbers};
+use super::fields::{Fields, Socket, emit_number, emit_zeros, member, numbers};
 use crate::probe::btf;
 use crate::system::read_limited;
 use model::Refusal;
@@ -11,11 +11,13 @@ use sys::refused_call;
 
 const MECHANISM: &str = "sockets of every process";
 
-/// The most that are read: 112 MB.
+/// The most that are read: 109 MB.
 const MOST: u64 = 1 << 20;
 
-/// Bytes of a record: process, descriptor, inode, protocol, socket.
-const SIZE: i16 = 32 + Socket::SIZE;
+/// Bytes of a record: process, descriptor, inode, protocol, socket, three counters of drops.
+const SIZE: i16 = DROPS + 24;
+/// Place of the counters in it.
+const DROPS: i16 = 32 + Socket::SIZE;
 
 /// A socket and a process that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct SocketHolder {
     pub inode: u64,
     /// The socket.
     pub socket: Socket,
+    /// Packets that the kernel dropped at the socket since it was made, modulo 2^32.
+    pub drops: u32,
     /// Address of the functions of the protocol that it was made with.
     pub(super) creator: u64,
 }
@@ -35,11 +39,12 @@ pub struct SocketHolder {
 impl SocketHolder {
     /// Reads what the program in the kernel wrote; `None` of anything else.
     fn parse(bytes: &[u8]) -> Option<Self> {
+        let drops = numbers(bytes.get(DROPS as usize..SIZE as usize)?).fold(0, |sum: u32, drops| sum.wrapping_add(drops as u32));
         let mut numbers = numbers(bytes);
         let mut next = || numbers.next();
         let (process, descriptor, inode, creator) = (next()?, next()?, next()?, next()?);
         let socket = Socket::parse(bytes.get(32..)?)?;
-        Some(Self { process: process as u32, descriptor: descriptor as u32, inode, socket, creator })
+        Some(Self { process: process as u32, descriptor: descriptor as u32, inode, socket, drops, creator })
     }
 }
 
@@ -96,11 +101,16 @@ struct Places {
     mode: i16,
     number: i16,
     socket: i16,
+    drops: Option<i16>,
+    /// Since Linux 6.18 UDP has two counters elsewhere.
+    more_drops: Option<[i16; 3]>,
 }
 
 impl Places {
     fn find(types: &[u8]) -> Result<Self, Refusal> {
         let at = |names| member(types, names, MECHANISM);
+        let maybe = |names| at(names).ok();
+        let counters = maybe(["numa_drop_counters", "drops0"]).zip(maybe(["numa_drop_counters", "drops1"]));
         Ok(Self {
             process: at(["task_struct", "tgid"])?,
             inode: at(["file", "f_inode"])?,
@@ -108,6 +118,8 @@ impl Places {
             mode: at(["inode", "i_mode"])?,
             number: at(["inode", "i_ino"])?,
             socket: at(["socket", "sk"])?,
+            drops: maybe(["sock", "sk_drops"]),
+            more_drops: maybe(["sock", "sk_drop_counters"]).zip(counters).map(|(place, (first, second))| [place, first, second]),
         })
     }
 }
@@ -149,6 +161,16 @@ fn program(places: &Places, fields: Fields) -> Vec<[u8; 8]> {
     asm.jump(Test::Equal(Reg::R9, 0), done);
     asm.read_kernel(AT + 24, 8, Reg::R9, fields.creator);
     fields.emit(&mut asm, Reg::R9, AT + 32);
+    if let Some(drops) = places.drops {
+        emit_number(&mut asm, AT + DROPS, 4, Reg::R9, drops);
+    }
+    if let Some([counters, first, second]) = places.more_drops {
+        asm.read_kernel(AT + DROPS + 8, 8, Reg::R9, counters);
+        asm.load(Reg::R8, Reg::R10, AT + DROPS + 8);
+        // Both are 0 where there are no counters: nothing can be read there.
+        emit_number(&mut asm, AT + DROPS + 8, 4, Reg::R8, first);
+        emit_number(&mut asm, AT + DROPS + 16, 4, Reg::R8, second);
+    }
     asm.load(Reg::R1, Reg::R6, META);
     asm.load(Reg::R1, Reg::R1, 0);
     asm.stack_address(Reg::R2, i32::from(AT));
@@ -167,9 +189,9 @@ mod tests {
     #[test]
     fn a_row_without_a_socket_is_none() {
         assert_eq!(SocketHolder::parse(&[0; SIZE as usize]), None);
-        let bytes: Vec<u8> = (1..=10_u64).flat_map(u64::to_ne_bytes).collect();
+        let bytes: Vec<u8> = (1..=13_u64).flat_map(u64::to_ne_bytes).collect();
         let held = SocketHolder::parse(&bytes).unwrap();
-        assert_eq!((held.process, held.descriptor, held.inode, held.creator, held.socket.address), (1, 2, 3, 4, 5));
+        assert_eq!((held.process, held.descriptor, held.inode, held.creator, held.socket.address, held.drops), (1, 2, 3, 4, 5, 36));
     }
 
     proptest! {

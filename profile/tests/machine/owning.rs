@@ -25,6 +25,8 @@ use crate::observed::Observed;
 const ROUNDS: u64 = 300_000;
 /// Datagrams of the first pair for each one of the second.
 const MORE: u64 = 4;
+/// Datagrams that no receive buffer of the usual size has room for.
+const FLOOD: u32 = 10_000;
 /// Sockets of a process that has many.
 const MANY: u16 = 10_000;
 /// The longest recording.
@@ -51,6 +53,16 @@ pub fn of_a_socket() -> Result<(), Skip> {
     assert_eq!(found.descriptor, socket.as_raw_fd() as u32);
     assert_eq!((found.socket.family, found.socket.protocol), (libc::AF_INET as u16, libc::IPPROTO_UDP as u16));
     assert_eq!(u64::from(found.socket.namespace), namespace("net"));
+    // More than its buffer has room for: each datagram is received or counted as dropped.
+    let address = socket.local_addr().unwrap();
+    socket.set_nonblocking(true).unwrap();
+    (0..FLOOD).for_each(|_| _ = socket.send_to(&[0; 1_000], address).unwrap());
+    // A thread of the kernel may deliver the last of them.
+    thread::sleep(Duration::from_millis(200));
+    let dropped = sockets.held()?.iter().find(|held| held.inode == inode).map_or(0, |held| held.drops);
+    let received = (0..FLOOD).take_while(|_| socket.recv(&mut [0; 1_000]).is_ok()).count() as u32;
+    println!("{received} datagrams received, {dropped} dropped");
+    assert!(dropped > 0 && received + dropped == FLOOD, "{received} + {dropped} of {FLOOD}");
     drop(socket);
     assert!(sockets.held()?.iter().all(|held| held.inode != inode), "it is closed");
     Ok(())

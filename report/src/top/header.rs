@@ -4,17 +4,18 @@ use analysis::answer::notation::digits;
 use analysis::top::{Network, Snapshot};
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{cpus, cpus_of, sum};
+use super::columns::{cpus, cpus_of, reach, sum};
 use super::line::{Line, Role, cut, flow, paragraph, right};
+use super::rows::{dearest, short, tail};
 use super::view::View;
-use crate::number::{percent, whole};
+use crate::number::{count, percent, tight, whole};
 
 /// Lines that a header may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// The window and the network's part.
     Least,
-    /// With the bar of busy and idle time.
+    /// With the unit that makes others bear softirqs, and the bar of busy and idle time.
     Bar,
     /// With layers, kinds of work and checks.
     All,
@@ -24,6 +25,8 @@ pub enum Depth {
 const KEYS: &str = "h help  q quit";
 /// Columns of the names of lines of parts.
 const NAME: usize = 7;
+/// Columns of a unit's name.
+const MOST_NAME: usize = 30;
 /// The narrowest bar that says something.
 const LEAST_BAR: usize = 10;
 
@@ -36,11 +39,13 @@ pub fn header(snapshot: &Snapshot, view: &View, width: usize, depth: Depth, keys
     };
     lines.extend(leading(snapshot, network, width));
     if depth >= Depth::Bar {
+        lines.extend(cause(snapshot, width));
         lines.extend(bar(snapshot, network, width));
     }
     if depth == Depth::All {
         lines.extend(parts("layer", network.layer.iter().map(|(layer, cpus)| (layer.name(), *cpus)), width));
         lines.extend(parts("work", network.category.iter().map(|(category, cpus)| (category.name(), *cpus)), width));
+        lines.extend(drops(snapshot, width));
         lines.extend(checks(snapshot, network, width));
     }
     lines
@@ -110,6 +115,28 @@ fn leading(snapshot: &Snapshot, network: &Network, width: usize) -> Vec<Line> {
         .unwrap_or_else(|| flow(items(String::new(), sum(own.all())), width))
 }
 
+/// The unit that makes another bear the most softirqs, with as much of the rest as has room; empty where none does.
+fn cause(snapshot: &Snapshot, width: usize) -> Vec<Line> {
+    let Some(cause) = &snapshot.cause else { return Vec::new() };
+    let names = short(snapshot.units.iter().map(|row| row.name.as_str()));
+    let name = |path: &str| cut(names.get(path).copied().unwrap_or_else(|| tail(path, 1)), MOST_NAME);
+    let figure = format!("{} ±{} CPUs", cpus(cause.all.cpus), cpus(reach(&cause.all)));
+    let receiver = name(&cause.receiver);
+    let interrupted = cause.interrupted.as_ref().map(|other| (name(&other.unit), cpus(other.all.cpus)));
+    let (least, rest) = match (&cause.sender, interrupted) {
+        (Some(sender), interrupted) => {
+            let rest = interrupted.map(|(unit, cpus)| format!("; {cpus} of it interrupts {unit}"));
+            (format!("{} causes {figure} of softirqs for {receiver}", name(sender)), rest.unwrap_or_default())
+        }
+        (None, Some((unit, _))) => (format!("Softirqs for {receiver} interrupt {unit}: {figure}"), String::new()),
+        (None, None) => return Vec::new(),
+    };
+    let cpu = format!(", most on CPU {}", cause.cpu);
+    let all = [format!("{least}{cpu}{rest}"), format!("{least}{rest}"), format!("{least}{cpu}")];
+    let fits = all.into_iter().find(|sentence| sentence.width() <= width);
+    paragraph(&fits.unwrap_or(least), width, Role::Title, [0, 2])
+}
+
 /// Busy and idle time as a bar; letters say what colours do.
 fn bar(snapshot: &Snapshot, network: &Network, width: usize) -> Option<Line> {
     let (before, after) = (format!("busy {} [", sum(snapshot.busy)), format!("] idle {}", sum(snapshot.idle)));
@@ -158,6 +185,24 @@ fn parts<'a>(name: &str, parts: impl Iterator<Item = (&'a str, f64)>, width: usi
         line
     };
     (0..=parts.len()).rev().filter(|_| !parts.is_empty()).map(line).find(|line| line.width() <= width)
+}
+
+/// Units at whose sockets the kernel drops packets, as many as have room; `None` where it drops none.
+fn drops(snapshot: &Snapshot, width: usize) -> Option<Line> {
+    let names = short(snapshot.units.iter().map(|row| row.name.as_str()));
+    let mut dropping: Vec<(&str, f64)> = snapshot.units.iter().filter_map(|row| Some((row.name.as_str(), row.drops?))).collect();
+    dropping.retain(|(_, drops)| *drops > 0.0);
+    dearest(&mut dropping, |(_, drops)| *drops);
+    let mut line = Line::of("dropped/s", Role::Faint);
+    for (path, drops) in dropping {
+        let name = cut(names.get(path).copied().unwrap_or(path), MOST_NAME);
+        let more = Line::of("  ", Role::Plain).with(&name, Role::Plain).with(" ", Role::Plain).with(&tight(&count(drops)), Role::Plain);
+        if line.width() + more.width() > width {
+            break;
+        }
+        line.append(more);
+    }
+    (line.spans.len() > 1).then_some(line)
 }
 
 /// Figures by which to trust the others.

@@ -23,7 +23,7 @@ pub const KEYS: [(&str, &str); 13] = [
 ];
 
 /// Rows and marks, each with its meaning.
-pub const MARKS: [(&str, &str); 9] = [
+pub const MARKS: [(&str, &str); 12] = [
     ("?", "behind a figure: the ends of its interval are more than a factor of two apart"),
     ("<", "no sample: the figure is below that, at 95 %"),
     ("–", "nothing, or not counted"),
@@ -31,6 +31,9 @@ pub const MARKS: [(&str, &str); 9] = [
     ("kernel", "the kernel for itself, such as NFS and WireGuard"),
     ("forwarded", "packets for other machines or namespaces, or dropped on the way"),
     ("unowned", "softirq work on CPUs where no owner was found"),
+    ("causes", "softirqs at the end of the unit's own sends, and those with which other CPUs receive its packets"),
+    ("SOFTIRQS FOR", "the unit or row that most softirqs of the CPU were for"),
+    ("dropped/s", "packets a second that the kernel dropped at sockets, most of them because a receive buffer was full"),
     ("owners found", "softirq work whose socket was in the sample; the rest is shared out in proportion, CPU by CPU"),
     ("no sample", "CPU time without the samples that were due: taken by a hypervisor, or idle CPUs that did not wake"),
 ];

@@ -132,7 +132,7 @@ fn named(snapshot: &Snapshot, view: &View) -> String {
     let unit = view.unit.as_deref().map(|path| tail(path, 1));
     match (view.shown(snapshot), unit) {
         (By::Cpus, _) if snapshot.network.is_none() => String::new(),
-        (By::Cpus, _) => "MOSTLY FOR".to_owned(),
+        (By::Cpus, _) => "SOFTIRQS FOR".to_owned(),
         (By::Layers, None) => "LAYER, and kinds of work in it".to_owned(),
         (By::Layers, Some(unit)) => format!("LAYER, and kinds of work in it, of {unit}"),
         (_, Some(unit)) if view.interrupted => format!("INTERRUPTED PROCESS of {unit}"),
@@ -198,9 +198,9 @@ fn table(snapshot: &Snapshot, view: &View, width: usize, room: Option<usize>) ->
             let names = short(snapshot.units.iter().map(|row| row.name.as_str()));
             let line = |row: &analysis::top::CpuRow| {
                 let figures = figures(cpu_columns(snapshot, width).map(|column| ((column.write)(row), column.width)));
-                let mostly = row.mostly.as_deref().map_or("", |path| names.get(path).copied().unwrap_or(path));
+                let softirq_for = row.softirq_for.as_deref().map_or("", |path| names.get(path).copied().unwrap_or(path));
                 let room = inner.saturating_sub(figures.width() + 2);
-                figures.with("  ", Role::Plain).with(&cut(mostly, room), Role::Plain)
+                figures.with("  ", Role::Plain).with(&cut(softirq_for, room), Role::Plain)
             };
             rows::cpus(snapshot, view.cpu_sort).into_iter().skip(from).take(most).map(line).collect()
         }
@@ -314,13 +314,13 @@ fn processes(snapshot: &Snapshot, view: &View, room: usize) -> Vec<Line> {
 fn hottest(snapshot: &Snapshot, room: usize) -> Vec<Line> {
     let names = short(snapshot.units.iter().map(|row| row.name.as_str()));
     let heads = [("CPU", 4), ("netw.", 6), ("soft", 5), ("ksoft", 5)];
-    let mut lines = vec![Line::of("CPUs with most network work", Role::Title), small_head(heads, "MOSTLY FOR")];
+    let mut lines = vec![Line::of("CPUs with most network work", Role::Title), small_head(heads, "SOFTIRQS FOR")];
     let line = |row: &analysis::top::CpuRow| {
         let cells = [(row.cpu.to_string(), 4), (cpus(row.network), 6), (cpus(row.softirq), 5), (cpus(row.ksoftirqd), 5)];
         let figures = figures(cells.into_iter());
-        let mostly = row.mostly.as_deref().map_or("", |path| names.get(path).copied().unwrap_or(path));
+        let softirq_for = row.softirq_for.as_deref().map_or("", |path| names.get(path).copied().unwrap_or(path));
         let room = room.saturating_sub(figures.width() + 2);
-        figures.with("  ", Role::Plain).with(&cut(mostly, room), Role::Plain)
+        figures.with("  ", Role::Plain).with(&cut(softirq_for, room), Role::Plain)
     };
     lines.extend(rows::cpus(snapshot, super::columns::CpuSort::Network).into_iter().take(PANEL).map(line));
     lines

@@ -115,6 +115,7 @@ fn merged(rows: &[&Row]) -> Row {
         busy: sum(|row| row.busy),
         messages: rates(|row| row.messages),
         bytes: rates(|row| row.bytes),
+        drops: rows.iter().filter_map(|row| row.drops).reduce(|a, b| a + b),
         wait_ns: None,
         connections: rows.iter().filter_map(|row| row.connections).reduce(|a, b| a + b),
         parts,

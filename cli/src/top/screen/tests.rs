@@ -35,6 +35,7 @@ fn machine(unit: &str) -> Snapshot {
         bytes: None,
         wait_ns: None,
         connections: None,
+        drops: None,
         parts: [].into(),
     };
     Snapshot {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::top::{CpuRow, Cpus, FORMAT, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
+use analysis::top::{Cause, CpuRow, Cpus, FORMAT, Interrupted, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 use attribution::{Category, Layer};
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 
@@ -77,6 +77,7 @@ fn row((kind, name, pid, unit, processes, [call, softirq, busy], messages, size,
         busy: share(busy),
         messages: counted.then(|| messages.map(exact)),
         bytes: counted.then(|| messages.map(|rate| exact(rate * size))),
+        drops: counted.then_some(if name == WIDE { 1_200.0 } else { 0.0 }),
         wait_ns: counted.then_some(wait),
         connections: counted.then_some(u64::from(processes) * 12),
         parts: parts(call, softirq),
@@ -184,6 +185,13 @@ pub fn busy() -> Snapshot {
         units,
         processes,
         interrupted,
+        cause: Some(Cause {
+            sender: Some(HOSTILE.to_owned()),
+            receiver: NGINX.to_owned(),
+            all: cpus(300),
+            cpu: 5,
+            interrupted: Some(Interrupted { unit: REDIS.to_owned(), all: cpus(120) }),
+        }),
         per_cpu: per_cpu(CPUS),
         own: Own { reader: 0.004, samples: 0.015, hooks: 0.001 },
         refused: Vec::new(),
@@ -193,14 +201,14 @@ pub fn busy() -> Snapshot {
 fn per_cpu(count: u32) -> Vec<CpuRow> {
     let one = |cpu: u32| {
         let network = 0.9 / f64::from(1 + (cpu * 5) % count);
-        let mostly = [Some(NGINX), Some(REDIS), Some(WIDE), None][cpu as usize % 4];
+        let softirq_for = [Some(NGINX), Some(REDIS), Some(WIDE), None][cpu as usize % 4];
         CpuRow {
             cpu,
             network,
             softirq: network * 0.6,
             ksoftirqd: if cpu == 0 { 0.31 } else { 0.0 },
             busy: (network + 0.2).min(1.0),
-            mostly: mostly.map(str::to_owned),
+            softirq_for: softirq_for.map(str::to_owned),
         }
     };
     (0..count).map(one).collect()
@@ -220,9 +228,10 @@ pub fn idle() -> Snapshot {
         units: Vec::new(),
         processes: Vec::new(),
         interrupted: Vec::new(),
+        cause: None,
         per_cpu: per_cpu(2)
             .into_iter()
-            .map(|row| CpuRow { network: 0.0, softirq: 0.0, ksoftirqd: 0.0, busy: 0.001, mostly: None, ..row })
+            .map(|row| CpuRow { network: 0.0, softirq: 0.0, ksoftirqd: 0.0, busy: 0.001, softirq_for: None, ..row })
             .collect(),
         own: Own { reader: 0.000_3, samples: 0.003, hooks: 0.0 },
         ..busy()
@@ -247,7 +256,8 @@ pub fn degraded() -> Snapshot {
         units: Vec::new(),
         processes: Vec::new(),
         interrupted: Vec::new(),
-        per_cpu: per_cpu(CPUS).into_iter().map(|row| CpuRow { network: 0.0, ksoftirqd: 0.0, mostly: None, ..row }).collect(),
+        cause: None,
+        per_cpu: per_cpu(CPUS).into_iter().map(|row| CpuRow { network: 0.0, ksoftirqd: 0.0, softirq_for: None, ..row }).collect(),
         own: Own { reader: 0.001, samples: 0.0, hooks: 0.0 },
         refused: refused.map(str::to_owned).to_vec(),
         ..busy()
@@ -261,6 +271,13 @@ pub fn many() -> Snapshot {
         samples: Samples { due: 126_720, made: 126_000, lost: 31, idle: 100_000, outside: 12 },
         idle: 122.0,
         missing: 0.727,
+        cause: Some(Cause {
+            sender: None,
+            receiver: WIDE.to_owned(),
+            all: cpus(90),
+            cpu: 127,
+            interrupted: Some(Interrupted { unit: "/docker/api-7f3".to_owned(), all: cpus(90) }),
+        }),
         per_cpu: per_cpu(128),
         own: Own { reader: 0.009, samples: 0.24, hooks: 0.0 },
         refused: vec!["owners: bpf: Operation not permitted; run as root or give nettoll CAP_BPF and CAP_PERFMON".to_owned()],
@@ -270,6 +287,17 @@ pub fn many() -> Snapshot {
 
 fn any_figure() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), 0.0..10.0_f64, 0.0..1e15_f64, Just(f64::NAN), Just(f64::INFINITY), -1.0..0.0_f64]
+}
+
+fn any_cause() -> impl Strategy<Value = Cause> {
+    let name = || prop_oneof!["[a-z/]{0,4}", any::<String>(), "\\PC{0,200}"];
+    let figures = proptest::collection::vec(any_figure(), 3);
+    (proptest::option::of(name()), name(), figures, any::<u32>(), proptest::option::of(name())).prop_map(
+        |(sender, receiver, f, cpu, unit)| {
+            let all = Cpus { cpus: f[0], low: f[1], high: f[2] };
+            Cause { sender, receiver, all, cpu, interrupted: unit.map(|unit| Interrupted { unit, all }) }
+        },
+    )
 }
 
 fn any_row() -> impl Strategy<Value = Row> {
@@ -303,6 +331,7 @@ fn any_row() -> impl Strategy<Value = Row> {
             busy: f[6],
             messages: messages.then(|| [Rate { rate: f[7], half: f[8] }, Rate { rate: f[9], half: f[10] }]),
             bytes: bytes.then(|| [Rate { rate: f[9], half: f[8] }, Rate { rate: f[7], half: f[10] }]),
+            drops: messages.then_some(f[9]),
             wait_ns: wait.then_some(f[11]),
             connections: wait.then_some(processes.into()),
             parts: parts.into_iter().map(|(layer, kind, cpus)| ((Layer::ALL[layer], Category::ALL[kind]), cpus)).collect(),
@@ -315,14 +344,15 @@ pub fn any_snapshot() -> impl Strategy<Value = Snapshot> {
     let rows = || proptest::collection::vec(any_row(), 0..20);
     let per_cpu = proptest::collection::vec((any::<u32>(), any_figure(), any_figure(), proptest::option::of(any::<String>())), 0..40);
     let per_cpu = per_cpu.prop_map(|rows| {
-        let row = |(cpu, network, busy, mostly)| CpuRow { cpu, network, softirq: busy, ksoftirqd: network, busy, mostly };
+        let row = |(cpu, network, busy, softirq_for)| CpuRow { cpu, network, softirq: busy, ksoftirqd: network, busy, softirq_for };
         rows.into_iter().map(row).collect::<Vec<_>>()
     });
     let network = proptest::option::of((proptest::collection::vec(any_figure(), 6), any::<bool>()));
+    let network = (network, proptest::option::of(any_cause()));
     let machine = (any::<u64>(), any::<u32>(), any_figure(), any::<[u64; 5]>(), proptest::collection::vec(any_figure(), 8));
     let refused = proptest::collection::vec(any::<String>(), 0..6);
     (machine, network, [rows(), rows(), rows()], per_cpu, refused).prop_map(
-        |(machine, network, [units, processes, interrupted], per_cpu, refused)| {
+        |(machine, (network, cause), [units, processes, interrupted], per_cpu, refused)| {
             let (time, cpus, hz, samples, f) = machine;
             let network = network.map(|(n, met)| Network {
                 all: Cpus { cpus: n[0], low: n[1], high: n[2] },
@@ -348,6 +378,7 @@ pub fn any_snapshot() -> impl Strategy<Value = Snapshot> {
                 units,
                 processes,
                 interrupted,
+                cause,
                 per_cpu,
                 own: Own { reader: f[5], samples: f[6], hooks: f[7] },
                 refused,
