@@ -73,6 +73,22 @@ pub struct RingReader<'s> {
 struct CpuSampler {
     cpu: u32,
     events: SamplerEvents,
+    /// True where its ring was empty when it was taken last.
+    is_silent: bool,
+    /// Time that its event had counted when it was silent last.
+    counted: Option<u64>,
+}
+
+impl CpuSampler {
+    /// Returns whether its event still counts. One whose CPU went is gone for good, even where the CPU came back before the
+    /// next look at those that are online.
+    fn is_alive(&mut self) -> bool {
+        if !self.is_silent {
+            return true;
+        }
+        let counted = self.events.places.first().and_then(|place| perf::read(&place.leader).ok()?.get(place.counted_at).copied());
+        counted.is_none() || std::mem::replace(&mut self.counted, counted) != counted
+    }
 }
 
 impl MachineSampler {
@@ -115,8 +131,8 @@ impl MachineSampler {
         self.events().try_for_each(start)
     }
 
-    /// Samples CPUs that came, which `tie` sees first, and forgets those that went: take what their rings hold before. Returns
-    /// whether there was any change.
+    /// Samples CPUs that came or came back, which `tie` sees first, and forgets those that went: take what their rings hold
+    /// before. Returns whether there was any change.
     ///
     /// # Errors
     /// When the CPUs cannot be listed, or one cannot be sampled.
@@ -124,7 +140,7 @@ impl MachineSampler {
         let online = online().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
         let before = self.cpus.len();
         let running = before > 0;
-        self.cpus.retain(|one| online.contains(&one.cpu));
+        self.cpus.retain_mut(|one| online.contains(&one.cpu) && one.is_alive());
         let mut changed = self.cpus.len() != before;
         for cpu in &online {
             if self.cpus.iter().any(|known| known.cpu == *cpu) {
@@ -148,7 +164,7 @@ impl MachineSampler {
                     start(place.leader.as_fd())?;
                 }
             }
-            self.cpus.push(CpuSampler { cpu: *cpu, events });
+            self.cpus.push(CpuSampler { cpu: *cpu, events, is_silent: false, counted: None });
             changed = true;
         }
         Ok(changed)
@@ -161,8 +177,10 @@ impl MachineSampler {
     pub fn take(&mut self, symbols: &Symbols) -> Result<Drained, Refusal> {
         let mut reader = RingReader::new(symbols);
         for one in &mut self.cpus {
+            one.is_silent = true;
             for place in &mut one.events.places {
                 let bytes = place.ring.take().map_err(|error| Refusal::new(MECHANISM, errno_name(&error), "Start again"))?;
+                one.is_silent &= bytes.is_empty();
                 reader.read(Records::new(&bytes, &one.events.layout));
             }
         }

@@ -203,6 +203,8 @@ impl Row {
 pub struct CpuRow {
     /// Its number.
     pub cpu: u32,
+    /// Samples that were taken on it.
+    pub made: u64,
     /// The network's part of it, from 0 to 1.
     pub network: f64,
     /// In softirqs of the network; where CPUs could not be sampled, in all softirqs, by `/proc/stat`.

@@ -417,10 +417,11 @@ impl<'a> Window<'a> {
                 };
                 let busy = counted(|time| time.all.get().saturating_sub(time.idle.get() + time.steal.get()));
                 let softirq = counted(|time| time.softirq.get());
-                return CpuRow { cpu, network: 0.0, softirq, ksoftirqd: 0.0, busy, softirq_for: None };
+                return CpuRow { cpu, made: 0, network: 0.0, softirq, ksoftirqd: 0.0, busy, softirq_for: None };
             }
             CpuRow {
                 cpu,
+                made: on.made,
                 network: self.cpus(here().map(|one| one.samples).sum()),
                 softirq: self.cpus(here().filter(|one| one.work.softirq).map(|one| one.samples).sum()),
                 ksoftirqd: self.cpus(on.ksoftirqd),

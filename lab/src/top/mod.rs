@@ -59,7 +59,7 @@ pub struct Watcher {
 }
 
 /// What is read at the border of two stretches.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Edge {
     time: Nanos,
     own: Nanos,
@@ -86,11 +86,11 @@ impl Watcher {
         let rate = rate(settings.rate, sample);
         let sampler = sampler(rate, &owners).map_err(&mut note).ok();
         let messages = MessageWindows::open(settings.count_all, &mut note);
-        // The stretch begins here: neither what was sampled to measure a cost nor what came since is of it.
         owners.forget();
-        let edge = Edge::now();
-        let mut this = Self { sampler, owners, tasks: Tasks::new(), units: Units::find(), messages, sample, edge };
+        let mut this = Self { sampler, owners, tasks: Tasks::new(), units: Units::find(), messages, sample, edge: Edge::default() };
+        // The stretch begins where this ends, as each later one does: with many CPUs that takes a while.
         this.drain(&mut refused);
+        this.edge = Edge::now();
         (this, refused)
     }
 
@@ -222,9 +222,10 @@ fn rate(wished: Option<u32>, sample: Nanos) -> u32 {
     wished.unwrap_or_else(|| model::top::RATE.min(affordable)).max(1)
 }
 
-/// What the counters of each CPU moved by. One that has just come is left out: it had no sample due.
+/// What the counters moved by of each CPU that was online at the start of a stretch, and so had samples due. Those of one that
+/// went meanwhile are gone.
 fn moved(before: &BTreeMap<u32, Ticks>, now: &BTreeMap<u32, Ticks>) -> BTreeMap<u32, CpuTime> {
-    now.iter().filter_map(|(cpu, now)| Some((*cpu, since(before.get(cpu)?, now)))).into_map()
+    before.iter().map(|(cpu, before)| (*cpu, now.get(cpu).map(|now| since(before, now)).unwrap_or_default())).into_map()
 }
 
 /// What the counters of a CPU moved by.
@@ -245,6 +246,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use model::Nanos;
+    use model::top::CpuTime;
     use sys::cpu::Ticks;
 
     use super::{moved, rate, since};
@@ -258,13 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_go_back_moved_by_nothing_and_cpus_that_have_just_come_are_left_out() {
+    fn counters_that_go_back_moved_by_nothing_and_cpus_count_from_the_next_stretch_after_they_come_or_go() {
         let ticks = |softirq, idle| Ticks { softirq, idle, ..Ticks::default() };
         let time = since(&ticks(5, 100), &ticks(7, 190));
         assert_eq!([time.softirq, time.idle, time.all].map(Nanos::get), [20_000_000, 900_000_000, 920_000_000]);
         assert_eq!(since(&ticks(5, 100), &ticks(4, 100)).all.get(), 0);
         let found =
             moved(&BTreeMap::from([(0, ticks(5, 100)), (2, ticks(1, 1))]), &BTreeMap::from([(0, ticks(7, 190)), (1, ticks(4, 100))]));
-        assert_eq!(found, BTreeMap::from([(0, time)]));
+        assert_eq!(found, BTreeMap::from([(0, time), (2, CpuTime::default())]));
     }
 }

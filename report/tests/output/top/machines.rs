@@ -204,6 +204,7 @@ fn per_cpu(count: u32) -> Vec<CpuRow> {
         let softirq_for = [Some(NGINX), Some(REDIS), Some(WIDE), None][cpu as usize % 4];
         CpuRow {
             cpu,
+            made: 980,
             network,
             softirq: network * 0.6,
             ksoftirqd: if cpu == 0 { 0.31 } else { 0.0 },
@@ -231,7 +232,7 @@ pub fn idle() -> Snapshot {
         cause: None,
         per_cpu: per_cpu(2)
             .into_iter()
-            .map(|row| CpuRow { network: 0.0, softirq: 0.0, ksoftirqd: 0.0, busy: 0.001, softirq_for: None, ..row })
+            .map(|row| CpuRow { made: 495, network: 0.0, softirq: 0.0, ksoftirqd: 0.0, busy: 0.001, softirq_for: None, ..row })
             .collect(),
         own: Own { reader: 0.000_3, samples: 0.003, hooks: 0.0 },
         ..busy()
@@ -257,7 +258,7 @@ pub fn degraded() -> Snapshot {
         processes: Vec::new(),
         interrupted: Vec::new(),
         cause: None,
-        per_cpu: per_cpu(CPUS).into_iter().map(|row| CpuRow { network: 0.0, ksoftirqd: 0.0, softirq_for: None, ..row }).collect(),
+        per_cpu: per_cpu(CPUS).into_iter().map(|row| CpuRow { made: 0, network: 0.0, ksoftirqd: 0.0, softirq_for: None, ..row }).collect(),
         own: Own { reader: 0.001, samples: 0.0, hooks: 0.0 },
         refused: refused.map(str::to_owned).to_vec(),
         ..busy()
@@ -344,7 +345,7 @@ pub fn any_snapshot() -> impl Strategy<Value = Snapshot> {
     let rows = || proptest::collection::vec(any_row(), 0..20);
     let per_cpu = proptest::collection::vec((any::<u32>(), any_figure(), any_figure(), proptest::option::of(any::<String>())), 0..40);
     let per_cpu = per_cpu.prop_map(|rows| {
-        let row = |(cpu, network, busy, softirq_for)| CpuRow { cpu, network, softirq: busy, ksoftirqd: network, busy, softirq_for };
+        let row = |(cpu, network, busy, softirq_for)| CpuRow { cpu, made: 0, network, softirq: busy, ksoftirqd: network, busy, softirq_for };
         rows.into_iter().map(row).collect::<Vec<_>>()
     });
     let network = proptest::option::of((proptest::collection::vec(any_figure(), 6), any::<bool>()));
