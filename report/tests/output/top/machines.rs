@@ -345,7 +345,8 @@ pub fn any_snapshot() -> impl Strategy<Value = Snapshot> {
     let rows = || proptest::collection::vec(any_row(), 0..20);
     let per_cpu = proptest::collection::vec((any::<u32>(), any_figure(), any_figure(), proptest::option::of(any::<String>())), 0..40);
     let per_cpu = per_cpu.prop_map(|rows| {
-        let row = |(cpu, network, busy, softirq_for)| CpuRow { cpu, made: 0, network, softirq: busy, ksoftirqd: network, busy, softirq_for };
+        let row =
+            |(cpu, network, busy, softirq_for)| CpuRow { cpu, made: 0, network, softirq: busy, ksoftirqd: network, busy, softirq_for };
         rows.into_iter().map(row).collect::<Vec<_>>()
     });
     let network = proptest::option::of((proptest::collection::vec(any_figure(), 6), any::<bool>()));
