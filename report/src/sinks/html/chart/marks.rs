@@ -58,7 +58,7 @@ fn series(trace: &Trace, points: &[Point], boundaries: Option<&[f64]>, crowded: 
             @if known && crowded { path .band d=(band(trace, points)) {} }
             @if let Some(boundaries) = boundaries.filter(|_| points.len() > 1) { path .line d=(path(&line(trace, points, boundaries))) {} }
             @if known && !crowded { path .bars d=(bars(points)) {} }
-            @for point in points { (mark(trace, point)) }
+            @if trace.hover.is_empty() { path .dots d=(dots(points)) {} } @else { @for point in points { (mark(trace, point)) } }
         },
     )
 }
@@ -105,20 +105,25 @@ fn path(points: &[Option<[f64; 2]>]) -> String {
     text
 }
 
+/// Marks that say nothing to a reader who points at them: strokes without a length, whose ends are round.
+fn dots(points: &[Point]) -> String {
+    points.iter().map(|point| format!("M{} {}h0", short(point.at[0]), short(point.at[1]))).collect()
+}
+
 /// Intervals as bars with caps; an end beyond the panel has none.
 fn bars(points: &[Point]) -> String {
     let mut text = String::new();
     for point in points.iter().filter(|point| (point.ends[1] - point.ends[0]).abs() > 0.05) {
-        let [x, high, low] = [point.at[0], point.ends[0], point.ends[1]].map(short);
+        let [x, high, low] = [point.bar, point.ends[0], point.ends[1]].map(short);
         let _ = write!(text, "M{x} {high}V{low}");
         for side in [0, 1] {
             let y = point.ends[side];
             let _ = match point.cut[side] {
-                false => write!(text, "M{} {}h5", short(point.at[0] - 2.5), short(y)),
+                false => write!(text, "M{} {}h5", short(point.bar - 2.5), short(y)),
                 // An arrow: it goes on.
                 true => {
                     let (tip, back) = (short(y), short(if side == 0 { y + 4.0 } else { y - 4.0 }));
-                    write!(text, "M{} {back}L{x} {tip}L{} {back}", short(point.at[0] - 3.0), short(point.at[0] + 3.0))
+                    write!(text, "M{} {back}L{x} {tip}L{} {back}", short(point.bar - 3.0), short(point.bar + 3.0))
                 }
             };
         }
