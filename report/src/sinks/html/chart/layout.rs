@@ -92,6 +92,9 @@ pub struct Layout<'a> {
     pub labels: Vec<Label<'a>>,
     /// Marks stand at their sizes, also where some stand on others.
     exact: bool,
+    /// Marks say nothing to a reader who points at them: those of a narrow screen, of a figure that is repeated, whose page
+    /// has many.
+    pub plain: bool,
 }
 
 /// The name of a line.
@@ -182,7 +185,9 @@ impl<'a> Layout<'a> {
         };
         let staggered = staggered && ticks.len() > 1;
         let height = height + key + if staggered { 14.0 } else { 0.0 };
-        let mut layout = Self { width, height, ends, x, ticks, staggered, names, panels, labels: rows, exact: figure.repeats() };
+        let exact = figure.repeats();
+        let plain = exact && shape == Shape::Narrow;
+        let mut layout = Self { width, height, ends, x, ticks, staggered, names, panels, labels: rows, exact, plain };
         if !above {
             let places = layout.at_ends(&named);
             let label = |(trace, at): (&'a Trace, [f64; 2])| Label { trace, at, lines: vec![trace.name.clone()], above };

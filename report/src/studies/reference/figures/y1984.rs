@@ -164,7 +164,7 @@ impl Left<'_> {
         let sent = if self.quantity == SENT { "At the sender, as in 1984. " } else { "" };
         let (of, panel) = match self.of {
             Of::Rate => ("Share of the throughput without load.", Panel { joined: true, ..Panel::of("share left", "%") }),
-            Of::Time => ("Times of the time without load.", Panel::of("times of no load", "")),
+            Of::Time => ("Times of the time without load.", Panel::of("times as long", "")),
         };
         let caption = format!("{sent}{of}{marks}");
         let id = format!("f1984-{}-today", self.id);
