@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::{output, version};
 use ::report::microscope::{self as pages, Detail};
 use anyhow::{Context, anyhow};
-use attribution::exact::{ExactDiff, Measured, Stored, StoredError, StoredRun, Timed, diff};
+use attribution::exact::{ExactDiff, Measured, PartOf, Stored, StoredError, StoredRun, Timed, diff};
 use model::json::{self, Layout};
 
 /// The longest file of counts that is read: that of a run likewise.
@@ -19,10 +19,10 @@ const LONGEST: u64 = 64 << 20;
 ///
 /// # Errors
 /// When the system refuses.
-pub fn store_run(root: &Path, measured: &[Measured], shown: Detail) -> Result<PathBuf, Failure> {
+pub fn store_run(root: &Path, measured: &[Measured], shown: Detail, part: Option<PartOf>) -> Result<PathBuf, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let (path, id) = store::create_exact(root, started_ms)?;
-    let run = StoredRun { id, started_ms, tool: version::SHORT.to_owned() };
+    let run = StoredRun { id, started_ms, tool: version::SHORT.to_owned(), part };
     write(&path, Some(run), measured)?;
     store::write_report(&path, &::report::html::document(&pages::document(measured, &[], shown, version::SHORT)))?;
     Ok(path)

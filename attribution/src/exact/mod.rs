@@ -23,6 +23,6 @@ pub use diff::{Change, ExactDiff, PathChange, RegionDiff, diff};
 pub use measured::{AbsentScenario, Accesses, Lines, Measured, Provenance, Region};
 pub use phases::{PhaseRow, phases};
 pub use rows::{ExactFunction, ExactRow, ExactRows};
-pub use stored::{EXACT_FORMAT, Stored, StoredError, StoredRun};
+pub use stored::{EXACT_FORMAT, PartOf, Stored, StoredError, StoredRun};
 pub use timed::{Timed, TimedRow, timed};
 pub use tree::{CallTree, PathNode, TreeError};

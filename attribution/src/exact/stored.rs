@@ -28,6 +28,18 @@ pub struct StoredRun {
     pub started_ms: u64,
     /// Version of nettoll.
     pub tool: String,
+    /// The plan that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartOf>,
+}
+
+/// A part of a plan, as that plan names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartOf {
+    /// The part's name.
+    pub name: String,
+    /// Seed of the plan, which all of its parts have.
+    pub seed: u64,
 }
 
 /// A file that holds no exact receipts; the words follow its name.
@@ -119,7 +131,7 @@ mod tests {
             tree,
             ..Region::default()
         };
-        let run = StoredRun { id: "x".to_owned(), started_ms: 7, tool: "0".to_owned() };
+        let run = StoredRun { id: "x".to_owned(), started_ms: 7, tool: "0".to_owned(), part: None };
         Stored::new(Some(run), vec![Measured { regions: vec![region], ..Measured::default() }])
     }
 

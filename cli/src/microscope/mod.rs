@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use anyhow::Context;
-use attribution::exact::Measured;
-use microscope::cache::Cache;
+use attribution::exact::{Measured, PartOf};
+use microscope::cache::{Cache, CacheEntry};
 use microscope::emulator::Emulator;
 use microscope::kernel::Kernel;
 use microscope::program::Program;
@@ -65,23 +65,30 @@ fn carry_out(args: &MicroscopeArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Counts what a command line asks for, and stores it as a run. Returns its directory. Guests are ended once `stop` is set.
+/// Counts what a command line asks for, and stores it as a run, of a plan or alone. Returns its directory. Guests are ended once
+/// `stop` is set.
 ///
 /// # Errors
 /// What the microscope says, or a run that cannot be stored.
-pub fn counted(cache: &Cache, args: &MicroscopeArgs, runs: &Path, stop: Arc<AtomicBool>) -> Result<(Vec<Measured>, PathBuf), Failure> {
+pub fn counted(
+    cache: &Cache,
+    args: &MicroscopeArgs,
+    runs: &Path,
+    part: Option<PartOf>,
+    stop: Arc<AtomicBool>,
+) -> Result<(Vec<Measured>, PathBuf), Failure> {
     let mut lab = Lab::open(cache, args)?;
     lab.emulator.stop = stop;
     let kernels = lab.kernels(&args.kernels())?;
     let asked: Vec<Request> = kernels.into_iter().map(|kernel| lab.asked(kernel, args.seed)).collect();
     let measured = lab.measure(&asked)?;
-    let stored = exact::store_run(runs, &measured, Detail { tree: args.tree })?;
+    let stored = exact::store_run(runs, &measured, Detail { tree: args.tree }, part)?;
     Ok((measured, stored))
 }
 
 fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let place = args.html.place("microscope.html")?;
-    let (measured, stored) = counted(cache, args, &args.runs.directory, Arc::default())?;
+    let (measured, stored) = counted(cache, args, &args.runs.directory, None, Arc::default())?;
     let shown = Detail { tree: args.tree };
     if let Some(place) = &place {
         output::page(place, &report::html::document(&report::microscope::document(&measured, &[], shown, crate::version::SHORT)))?;

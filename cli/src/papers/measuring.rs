@@ -1,7 +1,7 @@
 //! Measures the parts of `nettoll papers`, one after the other, as runs of one directory.
 //!
-//! The parts of one command share their seed, which says when it began. That is how `--resume`
-//! knows them: nothing else is stored.
+//! The parts of one command share their seed, which says when it began. `--resume` knows them by it
+//! and by their names, which the plan of a run of trials has, and a mark of a run of the microscope.
 
 use std::cell::OnceCell;
 use std::io::{self, IsTerminal};
@@ -14,6 +14,7 @@ use ::microscope::Failed;
 use ::microscope::cache::Cache;
 use ::microscope::emulator::Emulator;
 use ::report::papers::Part as Line;
+use attribution::exact::PartOf;
 use lab::Listener;
 use lab::connection::Credentials;
 use lab::study::{Past, StudyError};
@@ -124,7 +125,7 @@ impl Batch {
                 (::report::plan::seconds(plan), run.map(|(path, run)| (path.clone(), is_whole(&run.status))))
             }
             Work::Counts(args) => {
-                let run = if stored.is_empty() { None } else { self.counted()? };
+                let run = if stored.is_empty() { None } else { self.counted(part)? };
                 (microscope::planned::seconds(args)? as f64, run.map(|path| (path, true)))
             }
         };
@@ -133,17 +134,18 @@ impl Batch {
         Ok(Task { part, work, seconds, stored, complete, lacks })
     }
 
-    /// The last run of the microscope since the batch began.
-    fn counted(&self) -> Result<Option<PathBuf>, Failure> {
-        for path in store::paths(&self.directory)?.into_iter().rev().filter(|path| store::is_exact(path)) {
-            // One that cannot be read is none of these.
-            let Some(stored) = exact::of_run(&path).ok().flatten() else { continue };
-            match stored.run.map(|run| run.started_ms) {
-                Some(began) if began >= self.seed => return Ok(Some(path)),
-                _ => return Ok(None),
-            }
-        }
-        Ok(None)
+    /// The last run of the microscope that was counted as this part of the batch.
+    fn counted(&self, part: &Part) -> Result<Option<PathBuf>, Failure> {
+        let wanted = self.part_of(part);
+        // One that cannot be read is none of these, and one without the mark is the user's own.
+        let mark = |path: &PathBuf| exact::of_run(path).ok().flatten().and_then(|stored| stored.run?.part);
+        let mut paths = store::paths(&self.directory)?.into_iter().rev().filter(|path| store::is_exact(path));
+        Ok(paths.find(|path| mark(path).as_ref() == Some(&wanted)))
+    }
+
+    /// The mark of a part's run that has no plan.
+    fn part_of(&self, part: &Part) -> PartOf {
+        PartOf { name: format!("{PREFIX}{}", part.name), seed: self.seed }
     }
 
     /// Reason for which this machine cannot measure a part.
@@ -229,15 +231,15 @@ impl Batch {
             return (None, Some(format!("it is predicted from {}, which was not measured", needed.line.name)));
         }
         let done = match (&task.work, &task.stored) {
-            (Work::Counts(args), _) => self.count(args, stop),
+            (Work::Counts(args), _) => self.count(task.part, args, stop),
             (Work::Trials(plan), stored) => trials(plan, &self.directory, stored.as_deref(), stop),
         };
         done.unwrap_or_else(|failure| (task.stored.clone(), Some(failure.to_string())))
     }
 
-    fn count(&self, args: &MicroscopeArgs, stop: &Arc<AtomicBool>) -> Result<(Option<PathBuf>, Option<String>), Failure> {
+    fn count(&self, part: &Part, args: &MicroscopeArgs, stop: &Arc<AtomicBool>) -> Result<(Option<PathBuf>, Option<String>), Failure> {
         let cache = Cache::open(args.cache.as_deref())?;
-        Ok((Some(microscope::counted(&cache, args, &self.directory, Arc::clone(stop))?.1), None))
+        Ok((Some(microscope::counted(&cache, args, &self.directory, Some(self.part_of(part)), Arc::clone(stop))?.1), None))
     }
 }
 
@@ -284,8 +286,11 @@ mod tests {
     use model::run::{RUN_FORMAT, Status};
     use store::RunDirectory;
 
+    use attribution::exact::{PartOf, StoredRun};
+
     use super::{Batch, Need};
     use crate::args::{self, Command};
+    use crate::exact;
     use crate::papers::parts::Part;
 
     /// A batch as a command line asks for it.
@@ -340,6 +345,21 @@ mod tests {
         assert!(found.tasks.iter().all(|task| task.part.years.iter().any(|year| [1988, 2007].contains(year))));
         let seconds = |name: &str| found.plan().into_iter().find(|line| line.name == name).unwrap().seconds;
         assert!(seconds("jacobson1988") == 0.0 && seconds("send-buffers") > 0.0);
+        // A run of the microscope is the part that bears its mark, and no other: a user's may be newer.
+        let counted = |part: Option<PartOf>| {
+            let (path, id) = store::create_exact(folder.path(), NEW + 5).unwrap();
+            let run = StoredRun { id, started_ms: NEW + 5, tool: "x".to_owned(), part };
+            exact::write(&path, Some(run), &[]).unwrap();
+            path
+        };
+        let mark = |seed: u64| Some(PartOf { name: "papers-microscope".to_owned(), seed });
+        let taken = || batch(&["--resume", place], &[literature::Study::Kim1997]).unwrap().tasks.pop().unwrap().stored;
+        counted(None);
+        counted(mark(OLD));
+        assert_eq!(taken(), None);
+        let own = counted(mark(NEW));
+        counted(None);
+        assert_eq!(taken(), Some(own));
         // A new command measures everything.
         let new = batch(&["--runs", place, "--quick"], &papers).unwrap();
         assert!(new.seed > NEW && new.tasks.iter().all(|task| task.stored.is_none()));

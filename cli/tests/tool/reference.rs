@@ -140,7 +140,7 @@ fn the_papers_are_ruled_in_every_form() -> Result<(), Skip> {
     let claims = json["papers"][0]["statements"].as_array().unwrap();
     let notch = claims.iter().find(|claim| claim["id"] == "j88-08").unwrap();
     assert_eq!((json["papers"].as_array().unwrap().len(), notch["ruling"].as_str()), (1, Some("holds")), "{notch}");
-    tool.run(&["papers", "--then", "--only", "1997", "--markdown"]).done().says("Figures 3 and 6");
+    tool.run(&["papers", "--then", "--only", "1997", "--markdown"]).done().says("1997, Figure 6: cycles by layer");
     tool.run(&["papers", "--then", "--quick"]).refused(2, &["--then", "--quick"]);
     tool.run(&["papers", "--then", "--only", "1990"]).refused(2, &["1990", "1984, 1988, 1993, 1997, 2007"]);
     Ok(())

@@ -75,6 +75,7 @@ pub const QUANTITIES: &[(&str, &str, &str)] = &[
     ("total", " ms", "time of a test by its messages"),
     ("slope", " ms", "time that a message adds to a test"),
     ("left", "", "share of throughput left under load"),
+    ("trips-left", "", "share of round trips a second left under load"),
     ("sent-left", "", "share of the sending rate left under load"),
     ("lost", "", "share lost"),
     ("eight-over-two", "", "throughput with 8 KB over that with 2 KB"),

@@ -325,9 +325,10 @@ fn next_to(operands: &Operands, evidence: &Evidence) -> Option<Outcome> {
     let one = |pick: &Pick| {
         let of = pick.figure.value;
         let ratio = match () {
-            () if of > high => format!("today {} times as much", figure_of_ratio(of / high)),
-            () if of < low => format!("{} times as much", figure_of_ratio(low / of)),
-            () => "as much".to_owned(),
+            () if of > high => format!("today is {} times then", figure_of_ratio(of / high)),
+            () if of < low => format!("then is {} times today", figure_of_ratio(low / of)),
+            () if low < high => "today lies within it".to_owned(),
+            () => "the two are equal".to_owned(),
         };
         let at = pick.at.map_or_else(String::new, place);
         format!("{}{at} {}; then {words}, {ratio}", pick.name, measured(pick.figure, unit))

@@ -57,7 +57,9 @@ fn assert_drawn(page: &mut Page, charts: usize) {
             const seen = [...plot.querySelectorAll('svg')].filter(svg => svg.getClientRects().length > 0);
             const points = chart.traces.filter(trace => !trace.model && !trace.stacked).flatMap(trace => trace.y).filter(y => y !== null).length;
             const stacked = chart.traces.some(trace => trace.stacked);
-            const marks = seen[0].querySelectorAll('.s .mark').length;
+            // Plain marks are strokes of one path.
+            const plain = [...seen[0].querySelectorAll('.s .dots:not(.inner)')].map(path => path.getAttribute('d').split('M').length - 1);
+            const marks = plain.reduce((sum, count) => sum + count, seen[0].querySelectorAll('.s .mark').length);
             return [chart.id, seen.length, stacked ? marks > 5 : marks === points,
                 plot.getAttribute('aria-label').length > 5 && seen[0].getAttribute('aria-label').length > 5]
         }})"

@@ -101,9 +101,8 @@ fn units(factor: Factor, level: &Level) -> Option<(&str, f64)> {
 /// Shares of the unloaded figures that each level leaves, by units, a curve a size.
 pub fn loads(factor: Factor, series: &SeriesLevels) -> Vec<Curve> {
     let mut curves = Vec::new();
-    if !series.test.is_stream() {
-        return curves;
-    }
+    // Of round trips the rate alone: their other figures are of streams.
+    let left = if series.test.is_stream() { "left" } else { "trips-left" };
     for level in &series.levels {
         let Some((end, units)) = units(factor, level) else { continue };
         for (place, size) in series.sizes.iter().enumerate() {
@@ -112,7 +111,10 @@ pub fn loads(factor: Factor, series: &SeriesLevels) -> Vec<Curve> {
             let labels = [end, protocol(series.test), bytes.as_str()];
             let of = |compared: Compared| level.figures.get(&compared).and_then(|figure| figure.by_size.get(place));
             let mut one = |quantity, figure| add(&mut curves, quantity, &format!("{name}, {end} loaded"), &group, &labels, (units, figure));
-            of(Compared::Throughput).and_then(|one| one.against_base).iter().for_each(|left| one("left", figure(left)));
+            of(Compared::Throughput).and_then(|one| one.against_base).iter().for_each(|share| one(left, figure(share)));
+            if !series.test.is_stream() {
+                continue;
+            }
             of(Compared::Throughput).and_then(|one| one.value).iter().for_each(|rate| one("load-rate", figure(rate)));
             of(Compared::SenderTime).and_then(|one| one.against_base).iter().for_each(|time| one("sent-left", inverse(figure(time), 1.0)));
             of(Compared::Loss).and_then(|one| one.value).iter().for_each(|lost| one("lost", figure(lost)));

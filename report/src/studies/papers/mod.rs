@@ -34,16 +34,22 @@ pub struct Runs {
     pub parts: Vec<Part>,
 }
 
+impl Runs {
+    /// Curves next to a paper.
+    fn of(&self, paper: &ReferenceAnalysis) -> Vec<Curve> {
+        self.curves.iter().filter(|(study, _)| Some(*study) == paper.study).map(|(_, curve)| curve.clone()).collect()
+    }
+}
+
 /// The papers, the costs by year, runs of today if there are any, and nettoll's version.
 pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool: &str) -> Document {
     // A terminal has room for one answer: rulings of today, where there are any.
     let message = if runs.names.is_empty() { years::section(years) } else { usual(years::section(years)) };
-    let mut sections = vec![head(papers, runs), message];
-    let of_paper = |one: &ReferenceAnalysis| {
-        let curves = runs.curves.iter().filter(|(study, _)| Some(*study) == one.study).map(|(_, curve)| curve.clone());
-        usual(paper(one, &curves.collect::<Vec<_>>()).led(&year(one)))
-    };
-    sections.extend(papers.iter().map(of_paper));
+    let today: Vec<Vec<Curve>> = papers.iter().map(|one| runs.of(one)).collect();
+    let mut sections = vec![head(papers, &today, runs), message];
+    let measured = !runs.names.is_empty();
+    let of_paper = |(one, curves): (&ReferenceAnalysis, &Vec<Curve>)| usual(paper(one, measured.then_some(curves)).led(&year(one)));
+    sections.extend(papers.iter().zip(&today).map(of_paper));
     sections.extend(parts::section(&runs.parts));
     sections.push(usual(methods(papers, &runs.names)));
     let (heading, line) = match runs.names.as_slice() {
@@ -104,8 +110,8 @@ fn year(one: &ReferenceAnalysis) -> String {
     one.study.map_or_else(|| one.name.clone(), |study| study.year().to_string())
 }
 
-/// Counts, and the table of all claims.
-fn head(papers: &[ReferenceAnalysis], runs: &Runs) -> Section {
+/// Counts, ways to every figure, and the table of all claims.
+fn head(papers: &[ReferenceAnalysis], today: &[Vec<Curve>], runs: &Runs) -> Section {
     let all: Vec<&Statement> = papers.iter().flat_map(|one| &one.statements).collect();
     let group =
         |one: &'_ ReferenceAnalysis| Text(vec![Span::Link(format!("paper-{}", one.name).into(), format!("{}: {}", year(one), one.title))]);
@@ -118,8 +124,8 @@ fn head(papers: &[ReferenceAnalysis], runs: &Runs) -> Section {
     let table = Block::folded("Every claim, with its ruling, its figures and its rule", [table.into()]);
     let gaps = parts::not_measured(&runs.parts).into_iter().chain(unread(&runs.unread));
     let words = (!runs.names.is_empty()).then(|| Block::usual([Block::Aside(STANDINGS.into())]));
-    let blocks = [Block::Lead(lead.into()), by_paper(papers).into()].into_iter().chain(words).chain(gaps).chain([contents(papers, runs)]);
-    Section::new("claims", "Claims", blocks.chain(table))
+    let blocks = [Block::Lead(lead.into()), contents(papers, today, runs), by_paper(papers).into()];
+    Section::new("claims", "Claims", blocks.into_iter().chain(words).chain(gaps).chain(table))
 }
 
 /// Rulings of today that do not explain themselves.
@@ -127,21 +133,28 @@ const STANDINGS: &str = "Today: a claim holds no longer where the paper's own ta
 where that table refutes it as well or decides nothing. Compared: two numbers, of which neither refutes the other. Not shown: the interval of today \
 leaves it open.";
 
+/// Colours and dashes of all charts.
+const COLOURS: &str = "In every chart, then is grey, dashed and hollow, and today is solid and in colour. One chart alone, of costs by year, \
+joins both.";
+
 /// Ways to every section, and to every figure by its name in its paper.
-fn contents(papers: &[ReferenceAnalysis], runs: &Runs) -> Block {
+fn contents(papers: &[ReferenceAnalysis], today: &[Vec<Curve>], runs: &Runs) -> Block {
     let link = |place: String, words: &str| Span::Link(place.into(), words.to_owned());
-    let of_paper = |one: &ReferenceAnalysis| {
+    let measured = !runs.names.is_empty();
+    let of_paper = |(one, curves): (&ReferenceAnalysis, &Vec<Curve>)| {
         let start = Text(vec![link(format!("paper-{}", one.name), &year(one)), Span::Plain(": ".to_owned())]);
-        figures::listed(one).into_iter().enumerate().fold(start, |text, (at, (place, name))| {
+        figures::listed(one, curves).into_iter().enumerate().fold(start, |text, (at, entry)| {
             let text = if at > 0 { text.and(Span::Plain(", ".to_owned())) } else { text };
-            text.and(link(place, name))
+            let text = text.and(link(entry.place, &entry.name));
+            if measured && !entry.has_today { text.and(Span::Faint(" (then only)".to_owned())) } else { text }
         })
     };
     let parts = (!runs.parts.is_empty()).then_some(("parts", "Parts and their commands"));
     let rest = [("years", "One message from 1984 on")].into_iter().chain(parts).chain([("methods", "Methods and sources")]);
-    let all = papers.iter().map(of_paper).chain(rest.map(|(place, words)| Text(vec![link(place.to_owned(), words)])));
+    let all = papers.iter().zip(today).map(of_paper).chain(rest.map(|(place, words)| Text(vec![link(place.to_owned(), words)])));
     // A terminal has no places to go to.
-    let all: Vec<Block> = [Block::Heading("Contents".into())].into_iter().chain(Block::sentences(all)).collect();
+    let colours = measured.then(|| Block::Paragraph(Text(vec![Span::Strong(COLOURS.to_owned())])));
+    let all = [Block::Heading("Contents".into())].into_iter().chain(colours).chain(Block::sentences(all)).collect();
     Block::At(Level::Everything, String::new(), all)
 }
 

@@ -34,23 +34,46 @@ fn name(one: &Year) -> String {
     format!("{} {}, {}", one.year, one.stack, one.machine)
 }
 
-/// Time of a message over its size; where there is one size, the upper bound.
-fn by_size(years: &[Year]) -> Figure {
-    let trace = |(place, one): (usize, &Year)| {
-        let [from, to] = one.span()?;
-        let (message, byte) = (one.ns_per_message.unwrap_or(0.0), one.ns_per_byte.unwrap_or(0.0));
-        if message + byte == 0.0 {
-            return None;
+/// The last year of the papers.
+const LAST: u16 = 2007;
+
+/// Year and stack without its kernel's version and what all of a run have set: what one line of a legend names.
+fn kind(one: &Year) -> String {
+    let words = one.stack.split_once("Linux ").and_then(|(_, rest)| rest.split_once(' ')).map_or(one.stack.as_str(), |(_, stack)| stack);
+    let kind = match words.split_once(" (").filter(|(_, inside)| inside.contains('=')) {
+        Some((stack, inside)) => {
+            let own: Vec<&str> = inside.trim_end_matches(')').split(", ").filter(|word| !word.contains('=')).collect();
+            if own.is_empty() { stack.to_owned() } else { format!("{stack} ({})", own.join(", ")) }
         }
-        let count = if to > from { 9 } else { 1 };
-        let points = (0..count).map(|step| {
-            let size = from * (to / from).powf(f64::from(step) / f64::from((count - 1).max(1)));
-            let ns = message + byte * size;
-            (size, ns * NS, format!("{} B", number::whole(size.round() as u64)), number::time(ns))
-        });
-        Some(Trace::points(&name(one), place, points))
+        None => words.to_owned(),
     };
-    let traces: Vec<Trace> = years.iter().enumerate().filter_map(trace).collect();
+    let when = if one.year > LAST { "today" } else { "then" };
+    format!("{when}, {} {kind}", one.year)
+}
+
+/// Places and times of a stack's line, or of its upper bound at one size; a gap behind them.
+fn line(one: &Year) -> Vec<(f64, f64, String, String)> {
+    let (message, byte) = (one.ns_per_message.unwrap_or(0.0), one.ns_per_byte.unwrap_or(0.0));
+    let Some([from, to]) = one.span().filter(|_| message + byte > 0.0) else { return Vec::new() };
+    let count = if to > from { 8 } else { 1 };
+    let point = |step: u8| {
+        let size = from * (to / from).powf(f64::from(step) / f64::from((count - 1).max(1)));
+        let ns = message + byte * size;
+        (size, ns * NS, format!("{}, {} B", name(one), number::whole(size.round() as u64)), number::time(ns))
+    };
+    (0..count).map(point).chain([(to, f64::NAN, String::new(), String::new())]).collect()
+}
+
+/// Time of a message over its size; where there is one size, the upper bound. Machines of a year that run one kind of
+/// stack share a name.
+fn by_size(years: &[Year]) -> Figure {
+    let kinds = analysis::group_by(years, |one| kind(one));
+    let trace = |(place, (kind, all)): (usize, (String, Vec<&Year>))| {
+        let hollow = all.iter().all(|one| one.year <= LAST);
+        let name = if all.len() > 1 { format!("{kind} ({})", all.len()) } else { kind };
+        Trace { hollow, ..Trace::points(&name, place, all.into_iter().flat_map(line)) }
+    };
+    let traces: Vec<Trace> = kinds.into_iter().enumerate().map(trace).filter(|trace| !trace.is_empty()).collect();
     let mut axis = SizeAxis::over(1, 16_384);
     axis.linear_ticks = Ticks::default();
     let at: Vec<f64> = (0..=7).map(|power| 4_f64.powi(power)).collect();
@@ -58,7 +81,8 @@ fn by_size(years: &[Year]) -> Figure {
     Figure {
         id: "years-sizes".into(),
         title: "Time of a message over its size".into(),
-        caption: "Both axes are logarithmic. A line is cost of a message plus cost of its bytes; a single mark is an upper bound."
+        caption: "Both axes are logarithmic. A line is cost of a message plus cost of its bytes; a single mark is an upper bound. In \
+                  parentheses: machines and kernels, a line each."
             .to_owned(),
         alt: "Time of a message over its size, a line a stack. The figures are in the table below.".to_owned(),
         sizes: Some(axis),

@@ -78,7 +78,7 @@ pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     let their_charts = charts.split_off(own.len());
     let mut sections = vec![summary(analysis)];
     let inconsistencies = analysis.inconsistencies.iter().map(|text| capital(text));
-    sections.extend(analysis.study.map(|_| paper(analysis, &[])));
+    sections.extend(analysis.study.map(|_| paper(analysis, None)));
     sections.extend(listed("inconsistencies", "What does not go together in the tables", "Inconsistencies", inconsistencies));
     sections.extend(listed("remarks", "To be known", "", analysis.remarks.iter().cloned()));
     sections.extend(sweeps("sizes", "Message sizes", &own, charts));
@@ -120,8 +120,9 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
     Section::named("summary", "Summary", blocks)
 }
 
-/// Figures and tables of a paper in its own form, next to those of `today`, what it concludes, and the figures that its text states.
-pub fn paper(analysis: &ReferenceAnalysis, today: &[Curve]) -> Section {
+/// Figures and tables of a paper in its own form, next to those of `today` where runs were asked for, what it concludes, and
+/// the figures that its text states.
+pub fn paper(analysis: &ReferenceAnalysis, today: Option<&[Curve]>) -> Section {
     let blocks = figures::of(analysis, today).into_iter().chain(claims::stated(&analysis.stated));
     Section::new(format!("paper-{}", analysis.name), analysis.title.clone(), blocks).led("Figures")
 }

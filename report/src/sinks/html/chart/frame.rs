@@ -48,7 +48,9 @@ pub fn names(layout: &Layout) -> Markup {
             @let [x, y] = label.at;
             g .(colour(label.trace)) .hollow[label.trace.hollow] .barred[label.trace.barred] {
                 @if label.above { path .line d={ "M" (short(x - 22.0)) " " (short(y - 4.0)) "h18" } {} }
-                text .name x=(short(x)) y=(short(y)) { (label.trace.name) }
+                @for (line, text) in label.lines.iter().enumerate() {
+                    text .name x=(short(x)) y=(short(y + 16.0 * line as f64)) { (text) }
+                }
             }
         }
     }

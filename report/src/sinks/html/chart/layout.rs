@@ -1,8 +1,9 @@
 //! Places of everything in a chart: its panels, axes, marks and names, in the units of its drawing.
 //!
 //! Marks of one size stand next to each other, never on one another; one that still has no
-//! room, since sizes lie too close on a linear axis, is drawn as a dot. A line ends in its name;
-//! where names are too long for that, they stand above the panels.
+//! room, since sizes lie too close on a linear axis, is drawn as a dot. In a figure that is
+//! repeated lines stand at their sizes, and only bars step aside. A line ends in its name;
+//! where names are too long or too many for that, they stand above the panels.
 
 use model::order::Order;
 
@@ -20,6 +21,11 @@ const NAMES_APART: f64 = 16.0;
 pub const TICKS_APART: f64 = 46.0;
 /// Share of the width up to which names stand at the ends of their lines.
 const MOST_FOR_NAMES: f64 = 0.36;
+/// Most that bars of one size stand to either side of it, where lines do not.
+const BARS_APART: f64 = 3.0;
+/// Room of a sample of a line left of its name, and behind the name.
+const SAMPLE: f64 = 26.0;
+const BEHIND: f64 = 12.0;
 /// Room above a panel for its title, below the last for ticks and their title, and at either end of a line.
 const HEAD: f64 = 22.0;
 const FOOT: f64 = 40.0;
@@ -84,6 +90,11 @@ pub struct Layout<'a> {
     pub panels: Vec<Area>,
     /// Names of the lines.
     pub labels: Vec<Label<'a>>,
+    /// Marks stand at their sizes, also where some stand on others.
+    exact: bool,
+    /// Marks say nothing to a reader who points at them: those of a narrow screen, of a figure that is repeated, whose page
+    /// has many.
+    pub plain: bool,
 }
 
 /// The name of a line.
@@ -92,6 +103,8 @@ pub struct Label<'a> {
     pub trace: &'a Trace,
     /// Where the text begins.
     pub at: [f64; 2],
+    /// The text, in lines below each other.
+    pub lines: Vec<String>,
     /// It stands above the panels, next to a sample of the line.
     pub above: bool,
 }
@@ -112,6 +125,8 @@ pub struct Area {
 pub struct Point {
     /// Its place.
     pub at: [f64; 2],
+    /// Horizontal place of the bar of its interval.
+    pub bar: f64,
     /// Upper and lower end of its interval.
     pub ends: [f64; 2],
     /// Set where an end of the interval lies beyond the panel.
@@ -137,10 +152,15 @@ impl<'a> Layout<'a> {
         };
         let named = named(figure);
         let longest = named.iter().map(|trace| long(&trace.name, BOLD)).fold(0.0, f64::max);
-        let above = longest > width * MOST_FOR_NAMES;
+        let fit = |(panel, area): (usize, &Area)| {
+            let names = named.iter().filter(|trace| trace.panel == panel).count();
+            names as f64 * NAMES_APART <= area.height + NAMES_APART
+        };
+        let fit = panels(figure, names.len(), 0.0, height).iter().enumerate().all(fit);
+        let above = longest > width * MOST_FOR_NAMES || !fit;
         let room = if above || named.is_empty() { SIDE } else { longest + SIDE + 8.0 };
-        let mut places = if above { in_rows(&named, width) } else { Vec::new() };
-        let key = places.last().map_or(0.0, |at| at[1] + 10.0);
+        let rows = if above { in_rows(&named, width) } else { Vec::new() };
+        let key = rows.last().map_or(0.0, |label| label.at[1] + NAMES_APART * (label.lines.len() - 1) as f64 + 10.0);
         let mut panels = panels(figure, names.len(), key, height);
         let letters = panels.iter().flat_map(|panel| &panel.ticks).map(|(_, text)| long(text, LETTER)).fold(0.0, f64::max);
         let ends = [letters + 12.0, width - room];
@@ -168,11 +188,14 @@ impl<'a> Layout<'a> {
         };
         let staggered = staggered && ticks.len() > 1;
         let height = height + key + if staggered { 14.0 } else { 0.0 };
-        let mut layout = Self { width, height, ends, x, ticks, staggered, names, panels, labels: Vec::new() };
+        let exact = figure.repeats();
+        let plain = exact && shape == Shape::Narrow;
+        let mut layout = Self { width, height, ends, x, ticks, staggered, names, panels, labels: rows, exact, plain };
         if !above {
-            places = layout.at_ends(&named);
+            let places = layout.at_ends(&named);
+            let label = |(trace, at): (&'a Trace, [f64; 2])| Label { trace, at, lines: vec![trace.name.clone()], above };
+            layout.labels = named.into_iter().zip(places).map(label).collect();
         }
-        layout.labels = named.into_iter().zip(places).map(|(trace, at)| Label { trace, at, above }).collect();
         layout
     }
 
@@ -237,12 +260,13 @@ impl<'a> Layout<'a> {
         let gap = columns.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min).min(self.ends[1] - self.ends[0]);
         let steps = traces.len().saturating_sub(1) as f64;
         let room = gap * 0.75;
-        let crowded = room < (6.5 * steps).max(APART);
-        let step = if steps > 0.0 { ((APART + 1.0) * steps).min(room) / steps } else { 0.0 };
+        let crowded = room < if self.exact { APART } else { (6.5 * steps).max(APART) };
+        let step = |most: f64| if steps > 0.0 { ((APART + 1.0) * steps).min(most) / steps } else { 0.0 };
+        let [step, aside] = if self.exact { [0.0, step(2.0 * BARS_APART)] } else { [step(room), 0.0] };
         let mut taken: Vec<[f64; 2]> = Vec::new();
         let mut laid = Vec::new();
         for (place, trace) in traces.iter().enumerate() {
-            let shift = (place as f64 - steps / 2.0) * step;
+            let [shift, aside] = [step, aside].map(|step| (place as f64 - steps / 2.0) * step);
             let mut points = Vec::new();
             for (of, at) in self.places(trace).into_iter().enumerate() {
                 let Some((at, value)) = at.zip(trace.y.get(of).copied().flatten()) else { continue };
@@ -257,7 +281,7 @@ impl<'a> Layout<'a> {
                 let far = [0, 1].map(|side| ends[side].map_or(at[1], |end| end.unwrap_or(beyond[side])));
                 let held = far.map(|end| end.clamp(beyond[0], beyond[1]));
                 let cut = [0, 1].map(|side| ends[side].is_some_and(|end| end.is_none_or(|end| (end - held[side]).abs() > 0.5)));
-                points.push(Point { at, ends: held, cut, room, of });
+                points.push(Point { at, bar: at[0] + aside, ends: held, cut, room, of });
             }
             laid.push((*trace, points));
         }
@@ -298,20 +322,45 @@ fn named(figure: &Figure) -> Vec<&Trace> {
     if all.len() > 1 || figure.repeats() { all } else { Vec::new() }
 }
 
-/// Places of names in rows above the panels.
-fn in_rows(named: &[&Trace], width: f64) -> Vec<[f64; 2]> {
-    const SAMPLE: f64 = 26.0;
+/// Names in rows above the panels; one that is longer than a row takes several.
+fn in_rows<'t>(named: &[&'t Trace], width: f64) -> Vec<Label<'t>> {
     let (mut x, mut y) = (0.0, 12.0);
-    let place = |trace: &&Trace| {
-        let reach = SAMPLE + long(&trace.name, BOLD) + 12.0;
+    let place = |trace: &&'t Trace| {
+        let reach = SAMPLE + long(&trace.name, BOLD) + BEHIND;
         if x > 0.0 && x + reach > width {
             (x, y) = (0.0, y + NAMES_APART);
         }
+        let lines = in_lines(&trace.name, width - SAMPLE - BEHIND);
         let at = [x + SAMPLE, y];
+        y += NAMES_APART * (lines.len() - 1) as f64;
         x += reach;
-        at
+        Label { trace, at, lines, above: true }
     };
     named.iter().map(place).collect()
+}
+
+/// A name in lines no wider than this; at least one.
+fn in_lines(name: &str, width: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let fits = |text: &str| long(text, BOLD) <= width;
+    for word in name.split(' ') {
+        let line = lines.len() - 1;
+        let longer = if lines[line].is_empty() { word.to_owned() } else { format!("{} {word}", lines[line]) };
+        if fits(&longer) {
+            lines[line] = longer;
+            continue;
+        }
+        lines.extend((!lines[line].is_empty()).then(String::new));
+        // A word that is wider than a line breaks anywhere.
+        for letter in word.chars() {
+            let line = lines.len() - 1;
+            match fits(&format!("{}{letter}", lines[line])) || lines[line].is_empty() {
+                true => lines[line].push(letter),
+                false => lines.push(letter.to_string()),
+            }
+        }
+    }
+    lines
 }
 
 /// Heights pushed apart between two ends, in the order in which they stood.

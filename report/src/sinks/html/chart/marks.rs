@@ -38,7 +38,7 @@ pub fn all(figure: &Figure, layout: &Layout) -> Markup {
                 @let scattered = figure.panels[panel].unit == "%" && !figure.panels[panel].joined;
                 @let joined = !scattered && !trace.apart && models.iter().all(|model| model.series != trace.series);
                 @let boundaries: Vec<f64> = figure.sizes.iter().flat_map(|sizes| &sizes.landmarks).map(|mark| mark.at).collect();
-                (series(trace, points, joined.then_some(boundaries.as_slice()), crowded))
+                (series(trace, points, joined.then_some(boundaries.as_slice()), crowded, layout.plain || trace.hover.is_empty()))
             }
         }
     }
@@ -50,15 +50,20 @@ fn group(trace: &Trace, content: &Markup) -> Markup {
 }
 
 /// The points of a trace, joined by a line between `boundaries`, if they are.
-fn series(trace: &Trace, points: &[Point], boundaries: Option<&[f64]>, crowded: bool) -> Markup {
+fn series(trace: &Trace, points: &[Point], boundaries: Option<&[f64]>, crowded: bool, plain: bool) -> Markup {
     let known = points.iter().any(|point| (point.ends[1] - point.ends[0]).abs() > 0.05);
     group(
         trace,
         &html! {
             @if known && crowded { path .band d=(band(trace, points)) {} }
             @if let Some(boundaries) = boundaries.filter(|_| points.len() > 1) { path .line d=(path(&line(trace, points, boundaries))) {} }
-            @if known && !crowded { path .bars d=(bars(points)) {} }
-            @for point in points { (mark(trace, point)) }
+            @if known && !crowded { path .bars d=(bars(points, !plain)) {} }
+            @if plain {
+                path .dots d=(dots(points)) {}
+                @if trace.hollow { path .dots .inner d=(dots(points)) {} }
+            } @else {
+                @for point in points { (mark(trace, point)) }
+            }
         },
     )
 }
@@ -105,20 +110,25 @@ fn path(points: &[Option<[f64; 2]>]) -> String {
     text
 }
 
-/// Intervals as bars with caps; an end beyond the panel has none.
-fn bars(points: &[Point]) -> String {
+/// Marks that say nothing to a reader who points at them: strokes without a length, whose ends are round.
+fn dots(points: &[Point]) -> String {
+    points.iter().map(|point| format!("M{} {}h0", short(point.at[0]), short(point.at[1]))).collect()
+}
+
+/// Intervals as bars, with caps if asked for; an end beyond the panel has none.
+fn bars(points: &[Point], caps: bool) -> String {
     let mut text = String::new();
     for point in points.iter().filter(|point| (point.ends[1] - point.ends[0]).abs() > 0.05) {
-        let [x, high, low] = [point.at[0], point.ends[0], point.ends[1]].map(short);
+        let [x, high, low] = [point.bar, point.ends[0], point.ends[1]].map(short);
         let _ = write!(text, "M{x} {high}V{low}");
-        for side in [0, 1] {
+        for side in [0, 1].into_iter().filter(|side| caps || point.cut[*side]) {
             let y = point.ends[side];
             let _ = match point.cut[side] {
-                false => write!(text, "M{} {}h5", short(point.at[0] - 2.5), short(y)),
+                false => write!(text, "M{} {}h5", short(point.bar - 2.5), short(y)),
                 // An arrow: it goes on.
                 true => {
                     let (tip, back) = (short(y), short(if side == 0 { y + 4.0 } else { y - 4.0 }));
-                    write!(text, "M{} {back}L{x} {tip}L{} {back}", short(point.at[0] - 3.0), short(point.at[0] + 3.0))
+                    write!(text, "M{} {back}L{x} {tip}L{} {back}", short(point.bar - 3.0), short(point.bar + 3.0))
                 }
             };
         }
@@ -170,7 +180,7 @@ fn stacks(traces: &[&Trace], layout: &Layout, panel: usize) -> Markup {
             (group(trace, &html! {
                 @for (hover, [x, y, height]) in parts {
                     rect .mark.part x=(short(x)) y=(short(y)) width=(short(width)) height=(format!("{height:.2}")) {
-                        title { (hover.map_or("", String::as_str)) }
+                        @if !layout.plain { title { (hover.map_or("", String::as_str)) } }
                     }
                 }
             }))

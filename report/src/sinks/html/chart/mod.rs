@@ -35,6 +35,9 @@ pub fn drawings(figure: &Figure, shape: Shape) -> Markup {
     }
 }
 
+/// Start of the names of lines that stand next to a paper's.
+const TODAY: &str = "today";
+
 /// One drawing of a figure, its axis of sizes logarithmic or not.
 pub fn svg(figure: &Figure, shape: Shape, log: bool) -> Markup {
     let layout = Layout::of(figure, shape, log);
@@ -45,7 +48,7 @@ pub fn svg(figure: &Figure, shape: Shape, log: bool) -> Markup {
     };
     let shown = figure.sizes.as_ref().is_none_or(|sizes| sizes.log == log);
     let (width, height) = (short(layout.width), short(layout.height));
-    let dated = figure.repeats() && figure.traces.iter().any(|trace| trace.hollow);
+    let dated = figure.repeats() && figure.traces.iter().any(|trace| trace.hollow || trace.name.starts_with(TODAY));
     let (alone, above) = frame::alone(&figure.title, layout.width);
     html! {
         svg .chart .(shape.name()) .dated[dated] .off[!shown] data-axis=[(shape != Shape::Narrow).then_some(axis)] viewBox={ "0 0 " (width) " " (height) } role="img"
@@ -76,7 +79,7 @@ pub fn key(figure: &Figure) -> Markup {
 mod tests {
     use super::layout::Layout;
     use super::{Shape, svg};
-    use crate::document::figure::{Figure, Landmark, Panel, SizeAxis, Trace, X, drawable};
+    use crate::document::figure::{Figure, Landmark, Panel, Scale, SizeAxis, Trace, X, drawable};
     use crate::number;
     use analysis::result::{Estimate, Interval, Method};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -120,6 +123,65 @@ mod tests {
             }
             assert_eq!(laid.iter().map(|(_, points)| points.len()).sum::<usize>(), 40, "no point is left out");
             assert_eq!(crowded, bands, "{shape:?} {log}");
+        }
+    }
+
+    /// A line beside its sizes would seem to turn elsewhere, and two lines could change places.
+    #[test]
+    fn lines_of_a_figure_that_is_repeated_stand_at_their_sizes() {
+        let names = ["a", "b", "c", "d", "e", "f", "g"];
+        let mut figure = figure(&names, |series, size| 1e-6 * (1.0 + size as f64 / 4e3 + series as f64 / 1e4));
+        figure.panels[0] = Panel::of("time", "s").on(Scale::Linear);
+        let figure = drawable(figure).unwrap();
+        for (shape, log) in [(Shape::Column, true), (Shape::Wide, true), (Shape::Narrow, true), (Shape::Column, false)] {
+            let layout = Layout::of(&figure, shape, log);
+            let (laid, _) = layout.points(&figure.traces.iter().collect::<Vec<_>>(), 0);
+            let mut aside: f64 = 0.0;
+            for (trace, points) in &laid {
+                let X::Sizes(sizes) = &trace.x else { panic!() };
+                for point in points {
+                    assert_eq!(Some(point.at[0]), layout.across(sizes[point.of]), "{shape:?} {log} {}", trace.name);
+                    aside = aside.max((point.bar - point.at[0]).abs());
+                }
+            }
+            assert!(aside > 0.0 && aside <= 3.0, "{shape:?} {log}: bars stand {aside} aside");
+        }
+    }
+
+    #[test]
+    fn no_name_of_a_line_is_cut() {
+        let long_name = |place: usize| format!("2026 Linux 6.18 UDP_STREAM (tpi-streams, sndbuf=131071, rcvbuf={place}), this machine");
+        let names: [Vec<String>; 3] = [
+            (0..22).map(long_name).collect(),
+            (0..22).map(|place| format!("line {place}")).collect(),
+            vec!["a_word_that_is_longer_than_any_row_of_a_narrow_drawing_and_has_no_place_to_break".to_owned(), "b".to_owned()],
+        ];
+        for names in &names {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let mut figure = figure(&names, |series, size| 1e-6 * (size as f64 + series as f64));
+            figure.panels[0] = Panel::of("time", "s").on(Scale::Linear);
+            let figure = drawable(figure).unwrap();
+            for shape in [Shape::Column, Shape::Wide, Shape::Narrow] {
+                let layout = Layout::of(&figure, shape, true);
+                assert_eq!(layout.labels.len(), names.len());
+                let mut taken: Vec<[f64; 3]> = Vec::new();
+                for label in &layout.labels {
+                    assert_eq!(label.lines.concat().replace(' ', ""), label.trace.name.replace(' ', ""));
+                    for (line, text) in label.lines.iter().enumerate() {
+                        let (x, y) = (label.at[0], label.at[1] + 16.0 * line as f64);
+                        let end = x + super::layout::long(text, super::layout::BOLD);
+                        assert!(
+                            x >= 0.0 && end <= layout.width && y >= 8.0 && y <= layout.height,
+                            "{shape:?}: {text} at {x} to {end}, {y}"
+                        );
+                        assert!(
+                            taken.iter().all(|[from, to, at]| (y - at).abs() > 15.0 || end < *from || x > *to),
+                            "{shape:?}: {text} lies on another"
+                        );
+                        taken.push([x, end, y]);
+                    }
+                }
+            }
         }
     }
 

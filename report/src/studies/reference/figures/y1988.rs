@@ -62,28 +62,36 @@ fn pairs(today: &[Curve]) -> Option<Table> {
 }
 
 pub fn items(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Item> {
+    const EQUAL: &str = "study jacobson1988";
+    let table = |curve: &BufferCurve| buffers(curve).titled(curve.name.clone());
+    let mut compared = analysis.comparisons.iter().flat_map(|one| &one.buffers);
     vec![
         Item::new(
             "Graph of the table",
-            "throughput over the socket buffer",
+            "throughput over the socket buffer, from task to task and on the wire",
             "12 equal pairs, LANCE to LANCE; KB of 1,024 bytes.",
             &["j88-01", "j88-02", "j88-03", "j88-04", "j88-05", "j88-11", "j88-09"],
         )
-        .drawn(charts(analysis)),
+        .drawn(charts(analysis))
+        .measured_by(EQUAL),
         Item::new(
             "Table",
             "task and wire rate by socket buffer",
             "LANCE to LANCE is carried; nettoll does not carry the pair with the Intel chip: give it with --table.",
             &["j88-06", "j88-07", "j88-08"],
         )
-        .tabled(curves(analysis).map(|curve| buffers(curve).titled(curve.name.clone())))
-        .noted(curves(analysis).flat_map(words::curve)),
+        .tabled(analysis.buffers.iter().map(table))
+        .tabled_today(compared.next().map(table))
+        .tabled(compared.map(table))
+        .noted(curves(analysis).flat_map(words::curve))
+        .measured_by(EQUAL),
         Item::new(
             "289 pairs",
             "each sender's buffer with each receiver's, 1 to 17 packets",
             "the mail has the equal pairs only.",
             &["j88-10"],
         )
-        .tabled(pairs(today)),
+        .tabled_today(pairs(today))
+        .measured_by("study buffers"),
     ]
 }

@@ -1,9 +1,12 @@
 //! 1993: bars of eight kinds of work, of which the text states a few shares.
 
+use std::collections::BTreeMap;
+
+use analysis::workload::Workload;
 use literature::claims::evidence::Curve;
 
 use super::{DRAWING, Item, by_size, figure, stacked};
-use crate::document::figure::{Figure, Panel, Scale, Trace};
+use crate::document::figure::{Figure, Panel, Scale, SizeAxis, Ticks, Trace};
 use crate::document::{Kind, Rows, Table};
 use crate::number;
 
@@ -108,6 +111,29 @@ fn sums(today: &[Curve]) -> Option<Table> {
     by_size("Send and receive summed, by kind of work", &TODAY.iter().flat_map(of).collect::<Vec<_>>())
 }
 
+/// Workloads whose sizes are drawn next to those of his network.
+const WORKLOADS: [&str; 2] = ["W1", "W3"];
+
+/// Shares of messages by size in workloads that others published, a mark a doubling.
+fn histogram() -> Option<Figure> {
+    let all = Workload::built_in().ok()?;
+    let known: Vec<&Workload> = all.iter().filter(|one| WORKLOADS.contains(&one.name.as_str())).collect();
+    let line = |(place, one): (usize, &&Workload)| {
+        let mut shares: BTreeMap<u64, f64> = BTreeMap::new();
+        for (size, share) in one.sizes.points() {
+            *shares.entry((*size).max(1).next_power_of_two()).or_default() += share;
+        }
+        let point = |(size, share): (u64, f64)| (size as f64, share, format!("up to {}", number::size(size)), number::percent(share));
+        Trace::points(&format!("today, {}", one.name), place, shares.into_iter().map(point))
+    };
+    let titles: Vec<String> = known.iter().map(|one| format!("{}: {}", one.name, one.title)).collect();
+    let caption = format!("Not his network, but workloads published since. {}. A mark is the share of a doubling.", titles.join("; "));
+    let traces = known.iter().enumerate().map(line).collect();
+    let axis = SizeAxis { linear_ticks: Ticks::default(), ..SizeAxis::of_numbers("message size, B", 1.0, 1e8, true) };
+    let panel = Panel { joined: true, ..Panel::of("share of messages", "%").on(Scale::Linear) };
+    Some(figure("f1993-2-today".into(), "Figure 2 today: sizes of messages", &caption, Some(axis), panel, traces))
+}
+
 fn kinds() -> Table {
     let rows = KINDS.iter().map(|(name, depends, today)| vec![(*name).to_owned(), (*depends).to_owned(), (*today).to_owned()]).collect();
     Table::of_rows(vec!["Kind", "Depends on the size", "Category of nettoll"], rows, Kind::Words)
@@ -122,9 +148,13 @@ pub fn items(today: &[Curve]) -> Vec<Item> {
             &["k93-01", "k93-02", "k93-03", "k93-04", "k93-05", "k93-06", "k93-07", "k93-08", "k93-09", "k93-10"],
         )
         .drawn(std::iter::once(shares()).chain(bars(today)))
-        .tabled(std::iter::once(kinds()).chain(sums(today))),
-        Item::new("Figure 2", "histogram of message sizes on a department's network", DRAWING, &["k93-11"]),
+        .tabled(std::iter::once(kinds()).chain(sums(today)))
+        .measured_by("study receipt --size 1,1440,16384"),
+        Item::new("Figure 2", "histogram of message sizes on a department's network", DRAWING, &["k93-11"])
+            .drawn(if today.is_empty() { None } else { histogram() })
+            .measured_by("attach PID"),
         Item::new("Figure 3", "the kinds of figure 1 weighted by that histogram, TCP and UDP", DRAWING, &["k93-12"])
-            .tabled(workload(today)),
+            .tabled_today(workload(today))
+            .measured_by("workload W1"),
     ]
 }

@@ -54,12 +54,11 @@ const STACK: [(&str, &str); 5] =
     [("socket", "socket"), ("TCP", "TCP"), ("IP", "IP"), ("Ethernet", "Ethernet"), ("apart", "switches and the rest")];
 
 /// What is done for a message, its place in the page, and in words.
-const PHASES: [(&str, &str, &str); 4] = [
-    ("send", "send", "sent"),
-    ("acknowledgement taken", "taken", "its acknowledgement taken"),
-    ("receive", "receive", "received"),
-    ("acknowledgement sent", "acknowledge", "its acknowledgement sent"),
-];
+type Phase = (&'static str, &'static str, &'static str);
+
+/// Those of figures 3 to 5, and of figures 6 to 8.
+const SENDING: [Phase; 2] = [("send", "send", "sent"), ("acknowledgement taken", "taken", "its acknowledgement taken")];
+const RECEIVING: [Phase; 2] = [("receive", "receive", "received"), ("acknowledgement sent", "acknowledge", "its acknowledgement sent")];
 
 fn of_phase<'a>(today: &'a [Curve], phase: &str) -> Vec<&'a Curve> {
     let wanted = |curve: &&Curve| curve.quantity == "layer-ns" && curve.group == phase && curve.labels.iter().any(|label| label == "tcp");
@@ -67,35 +66,35 @@ fn of_phase<'a>(today: &'a [Curve], phase: &str) -> Vec<&'a Curve> {
 }
 
 /// ns of today by layer, in place of cycles.
-fn times(today: &[Curve]) -> Vec<Figure> {
-    let one = |(phase, id, name): &(&str, &str, &str)| {
+fn times(today: &[Curve], figure: u8, phases: &[Phase]) -> Vec<Figure> {
+    let one = |(phase, id, name): &Phase| {
         let curves = of_phase(today, phase);
         let caption = format!("TCP: ns of both ends today, by the layers of 1997, at {}.", drawn_sizes(&curves));
-        stacked(&format!("f1997-{id}"), &format!("Today: {name}"), &caption, &curves, &STACK)
+        stacked(&format!("f1997-{id}"), &format!("Figure {figure} today: {name}"), &caption, &curves, &STACK)
     };
-    PHASES.iter().map(one).collect()
+    phases.iter().map(one).collect()
 }
 
 /// Counts of today by phase and layer.
-fn counts(today: &[Curve], quantity: &str, of: &'static str) -> Vec<Figure> {
-    let one = |(phase, id, name): &(&str, &str, &str)| {
+fn counts(today: &[Curve], figure: u8, phases: &[Phase], quantity: &str, of: &'static str) -> Vec<Figure> {
+    let one = |(phase, id, name): &Phase| {
         let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == quantity && curve.group == *phase).collect();
         let sizes = drawn_sizes(&curves);
         let caption = format!("Exact counts of a message in an emulated machine, by the layers of 1997, at {sizes}.");
-        counted(&format!("f1997-{quantity}-{id}"), &format!("Today: {of}, {name}"), &caption, of, &curves, &STACK)
+        counted(&format!("f1997-{quantity}-{id}"), &format!("Figure {figure} today: {of}, {name}"), &caption, of, &curves, &STACK)
     };
-    PHASES.iter().map(one).collect()
+    phases.iter().map(one).collect()
 }
 
-fn by_layer(today: &[Curve]) -> Option<Table> {
-    let of = |(phase, _, name): &(&str, &str, &str)| {
+fn by_layer(today: &[Curve], phases: &[Phase]) -> Option<Table> {
+    let of = |(phase, _, name): &Phase| {
         let curves = of_phase(today, phase);
         STACK
             .iter()
             .filter_map(|(key, layer)| Some((format!("{name}: {layer}"), *curves.iter().find(|curve| curve.name == *key)?)))
             .collect::<Vec<_>>()
     };
-    by_size("TCP by phase and layer", &PHASES.iter().flat_map(of).collect::<Vec<_>>())
+    by_size("TCP by phase and layer", &phases.iter().flat_map(of).collect::<Vec<_>>())
 }
 
 /// Bounds of today at the paper's size: what processing alone sustains, and what memory has to deliver for it.
@@ -134,19 +133,36 @@ fn whole(value: f64) -> String {
 }
 
 pub fn items(today: &[Curve]) -> Vec<Item> {
+    const RECEIPT: &str = "study receipt --test TCP_STREAM --size 100,300,500,1440";
+    const MICROSCOPE: &str = "microscope --scenario tcp --size 100,300,500,1440";
+    let cycles = |id: u8, place: usize, phases: &[Phase], shows: &str, claims: &'static [&'static str]| {
+        Item::new(format!("Figure {id}"), format!("cycles by layer, {shows}"), DRAWING, claims)
+            .drawn(std::iter::once(cycles(id, place)).chain(times(today, id, phases)))
+            .tabled(by_layer(today, phases))
+            .measured_by(RECEIPT)
+    };
+    let instructions = |id: u8, phases: &[Phase], shows: &str| {
+        Item::new(format!("Figure {id}"), format!("instructions by layer, {shows}"), DRAWING, &[])
+            .drawn(counts(today, id, phases, "layer-instructions", "instructions"))
+            .measured_by(MICROSCOPE)
+    };
+    let memory = |id: u8, phases: &[Phase], shows: &str, claims: &'static [&'static str]| {
+        let all = ["layer-reads", "layer-writes"].into_iter().zip(["reads", "writes"]);
+        Item::new(format!("Figure {id}"), format!("data reads and data writes by layer, {shows}"), DRAWING, claims)
+            .drawn(all.flat_map(|(quantity, of)| counts(today, id, phases, quantity, of)))
+            .measured_by(MICROSCOPE)
+    };
+    let (send, receive) = ("a message sent and its acknowledgement received", "a message received and its acknowledgement sent");
     vec![
-        Item::new(
-            "Figures 3 and 6",
-            "cycles by layer: socket, TCP, IP, Ethernet; then at 100, 300, 500 and 1,440 B",
-            DRAWING,
-            &["k97-01", "k97-02", "k97-03", "k97-04", "k97-05", "k97-08"],
-        )
-        .drawn([cycles(3, 0), cycles(6, 1)].into_iter().chain(times(today)))
-        .tabled(by_layer(today)),
-        Item::new("Figures 4 and 7", "instructions by layer", DRAWING, &[]).drawn(counts(today, "layer-instructions", "instructions")),
-        Item::new("Figures 5 and 8", "data reads and data writes by layer", DRAWING, &["k97-06"])
-            .drawn(counts(today, "layer-reads", "reads").into_iter().chain(counts(today, "layer-writes", "writes"))),
-        Item::new("Section 3", "bounds at 1,440 B", "stated figures only.", &["k97-07"])
-            .tabled(std::iter::once(table()).chain(bounds(today))),
+        cycles(3, 0, &SENDING, send, &["k97-01", "k97-03", "k97-05", "k97-08"]),
+        instructions(4, &SENDING, send),
+        memory(5, &SENDING, send, &["k97-06"]),
+        cycles(6, 1, &RECEIVING, receive, &["k97-02", "k97-04"]),
+        instructions(7, &RECEIVING, receive),
+        memory(8, &RECEIVING, receive, &[]),
+        Item::new("Section 3", "bounds of sending and receiving at 1,440 B", "stated figures only.", &["k97-07"])
+            .tabled([table()])
+            .tabled_today(bounds(today))
+            .measured_by(RECEIPT),
     ]
 }
