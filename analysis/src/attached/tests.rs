@@ -34,6 +34,7 @@ fn run(arms: &[&str]) -> Attachment {
         window: Nanos::from_millis(1000),
         period: PERIOD,
         sample_cost: None,
+        wakeups: None,
         seed: 1,
         kernel: "6.12".to_owned(),
         cpus: 2,
