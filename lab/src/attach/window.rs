@@ -82,7 +82,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     {
         refused.push(refusal);
     }
-    let watch = switch_on(instruments, run, look, &processes, &mut refused);
+    let watch = switch_on(instruments, run, (block, look), &processes, &mut refused);
     let threads = ThreadReading::take(&processes);
     let ticks = counters::cpu().ok();
     let own = count(instruments, run, &mut refused);
@@ -168,7 +168,13 @@ fn pass(length: Nanos, start: Nanos, stop: &AtomicBool) {
     }
 }
 
-fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes: &[u32], refused: &mut Vec<Refusal>) -> Option<Watch> {
+fn switch_on(
+    instruments: &Instruments,
+    run: &Attachment,
+    (block, look): (u32, Look),
+    processes: &[u32],
+    refused: &mut Vec<Refusal>,
+) -> Option<Watch> {
     let longest = run.window + EDGES;
     let watch = match look {
         Look::Clean => return None,
