@@ -125,7 +125,7 @@ fn what_is_billed_is_held_next_to_a_probe() {
         let billed = |window: WindowRecord| {
             let own = window.clocks.cpu.get() as f64;
             let cpu = Nanos::new((own + own / 9.0 * shifted) as u64);
-            let waits = window.waits.map(|waits| Waits { blocked: Nanos::new(1_000_000_000 - own as u64), ..waits });
+            let waits = window.waits.map(|waits| Waits { blocked: Nanos::new(1_000_000_000 - cpu.get()), ..waits });
             WindowRecord { clocks: Clocks { cpu, ..window.clocks }, waits, ..window }
         };
         let windows = (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0)));
