@@ -264,7 +264,7 @@ impl Doubt {
     /// Its gravity.
     pub const fn gravity(&self) -> Gravity {
         match self {
-            Self::Wall { .. } | Self::Dropped { .. } => Gravity::Red,
+            Self::Wall { .. } | Self::Dropped { .. } | Self::Billed { .. } => Gravity::Red,
             _ => Gravity::Warning,
         }
     }

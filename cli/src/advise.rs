@@ -86,6 +86,8 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
 
 /// Blocks of the replays of an advice.
 const BLOCKS: u32 = 24;
+/// The line that says how replays are compared.
+const IN_TURN: &str = "replays are compared in turn: one that waits for a delayed acknowledgement waits as long as a slice of woven trials";
 
 /// Advises a program that was observed: rules over its windows, then replays of both ways.
 fn program(path: &Path, args: &AdviseArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
@@ -123,7 +125,11 @@ struct Judged<'a> {
 fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let extent = &args.extent;
     let mut judged = Vec::new();
-    for advice in advice::all(&of.observed) {
+    let advised = advice::all(&of.observed);
+    if !args.json && !advised.is_empty() {
+        output::note(IN_TURN);
+    }
+    for advice in advised {
         if !args.json {
             output::note(&format!("replaying {} in both ways", advice.rule));
         }

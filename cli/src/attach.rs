@@ -24,6 +24,8 @@ use crate::{exchanges, output, signals, version};
 
 /// Time in which the command of a user comes up before it is observed.
 const START_UP: std::time::Duration = std::time::Duration::from_millis(200);
+/// The line that says how the states of a program are compared.
+const IN_TURN: &str = "the states are compared in turn: commands switch the one program between them";
 
 /// Observes a program, stores what was seen, and tells what it shows.
 ///
@@ -47,6 +49,9 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         )?;
         return Ok(Exit::Done);
     }
+    if args.switch_a.is_some() {
+        output::note(IN_TURN);
+    }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let stop = signals::listen()?;
     let started = if args.command.is_empty() { None } else { Some(Started::new(&args.command)?) };
@@ -61,8 +66,6 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         time: args.time,
         window: args.window,
         period: args.period.map(Nanos::get),
-        // A command may end in the time that this takes.
-        priced: started.is_none(),
         switch: args.switch_a.clone().zip(args.switch_b.clone()).map(|(a, b)| [a, b]),
         arguments: args.store_arguments,
         seed: args.seed,
@@ -139,7 +142,6 @@ pub fn observe(pid: u32, time: Nanos, root: &Path, stop: &AtomicBool) -> Result<
         time: Some(time),
         window: None,
         period: None,
-        priced: true,
         switch: None,
         arguments: false,
         seed: 1,

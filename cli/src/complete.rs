@@ -79,7 +79,10 @@ impl ValueCompleter for Names {
             Self::Presets => (model::plan::PRESETS.iter().map(|(name, _)| CompletionCandidate::new(*name)).collect(), false),
             Self::Published => (literature::Study::ALL.iter().map(|study| CompletionCandidate::new(study.name())).collect(), false),
             Self::Workloads => (
-                analysis::receipt::WORKLOADS.iter().map(|(name, of, _)| CompletionCandidate::new(*name).help(Some((*of).into()))).collect(),
+                analysis::workload::WORKLOADS
+                    .iter()
+                    .map(|(name, of, _)| CompletionCandidate::new(*name).help(Some((*of).into())))
+                    .collect(),
                 true,
             ),
         };

@@ -1,5 +1,6 @@
 //! `nettoll study`.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,14 +53,11 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
     }
     let started_ms = now_ms();
     let again = args.again.as_deref().map(|word| again::plan(word, args, started_ms)).transpose()?;
-    let (plan, shortened, pooled) = match again {
-        Some((plan, pooled)) => (plan, None, Some(pooled)),
-        None => {
-            let (plan, shortened) = plan(args, args.extent.length, started_ms)?;
-            (plan, shortened, None)
-        }
+    let (WrittenPlan { plan, shortened, few }, pooled) = match again {
+        Some((plan, pooled)) => (WrittenPlan { plan, shortened: None, few: None }, Some(pooled)),
+        None => (plan(args, args.extent.length, started_ms)?, None),
     };
-    let author = || self::plan(args, None, started_ms).map(|(plan, _)| plan);
+    let author = || self::plan(args, None, started_ms).map(|written| written.plan);
     let fallback = plan.clone();
     let Comparison { plan, in_turn, way } = weave::decide(plan, args, author)?;
     let missing = congestion::missing_here(&plan);
@@ -67,6 +65,7 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
         return Err(Failure::misuse(first));
     }
     let shortened = shortened.filter(|_| !plan.woven);
+    let few = few.map(|factors| ::report::plan::few_cells(&plan, &factors));
     if args.dry_run {
         if args.weave.pilot {
             let pilot = weave::pilot(&plan, way.as_deref())?;
@@ -74,7 +73,7 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
                 return Ok(Exit::Failed);
             }
         }
-        way.iter().for_each(|way| output::note(way));
+        few.iter().chain(&way).for_each(|line| output::note(line));
         if args.weave.check {
             output::note("the arms would be compared the other way as well");
         }
@@ -101,7 +100,7 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
         };
         (recorder.path(), outcome)
     };
-    way.iter().for_each(|way| output::note(way));
+    few.iter().chain(&way).for_each(|line| output::note(line));
     let mut plan = plan;
     let (path, outcome) = match carry_out(&plan, started_ms, pooled) {
         // It shows only where the hosts are made.
@@ -270,12 +269,22 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
     Ok(Exit::Failed)
 }
 
+/// A plan that is asked for.
+pub struct WrittenPlan {
+    /// The plan.
+    pub plan: ApprovedPlan,
+    /// Its trials are shorter than written.
+    shortened: Option<Shortened>,
+    /// Its arms have few cells: the factors that give others.
+    few: Option<BTreeSet<Factor>>,
+}
+
 /// The plan that is asked for, with trials of `length` in place of its author's, its order drawn from the seed where none
-/// is, and whether its trials are shorter than written.
+/// is.
 ///
 /// # Errors
 /// No such study, a plan that cannot be read or be.
-pub fn plan(args: &StudyArgs, length: Option<Nanos>, seed: u64) -> Result<(ApprovedPlan, Option<Shortened>), Failure> {
+pub fn plan(args: &StudyArgs, length: Option<Nanos>, seed: u64) -> Result<WrittenPlan, Failure> {
     let text = match (&args.plan, &args.name) {
         (Some(file), _) => sys::file::read_text(file, LONGEST_PLAN).map_err(|answer| unreadable(file, &answer))?,
         (None, Some(name)) => preset(name)?.to_owned(),
@@ -295,8 +304,7 @@ pub fn plan(args: &StudyArgs, length: Option<Nanos>, seed: u64) -> Result<(Appro
     if let Some(file) = &args.plan {
         consent::named_file(file, consent::starts(&plan))?;
     }
-    let shortened = Shortened::of(&raw, &plan);
-    Ok((plan, shortened))
+    Ok(WrittenPlan { shortened: Shortened::of(&raw, &plan), few: raw.few_for_arms(&overrides), plan })
 }
 
 /// The longest plan that is read.

@@ -24,6 +24,8 @@ const PAGE: &str = "workload.html";
 
 /// The longest file of sizes that is read: more than its reader takes, which says so in its words.
 const LONGEST_FILE: u64 = 8 << 20;
+/// The line that says how sizes and mixes are compared.
+const IN_TURN: &str = "sizes and mixes are compared in turn: a mix has messages that take longer than a slice of woven trials";
 
 /// Predicts workloads, measures them, and compares both.
 ///
@@ -231,6 +233,7 @@ fn measured(plan: &ApprovedPlan, args: &WorkloadArgs, now: u64) -> Result<Option
         return Ok(None);
     }
     args.html.place(PAGE)?;
+    output::note(IN_TURN);
     measure::measure(plan, &args.runs.directory, &credentials, now).map(Some)
 }
 

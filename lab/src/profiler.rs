@@ -115,7 +115,7 @@ impl EndpointProfiler {
             process,
             cpus: observe.cpus.iter().map(|place| place.cpu).collect(),
             tasks: vec![Target::Process(process)],
-            kernel_threads: observe.cpus.iter().filter_map(|place| Some((place.cpu, place.ksoftirqd?))).collect(),
+            kernel_threads: observe.cpus.iter().filter_map(|place| place.ksoftirqd).collect(),
             period: observe.period.get(),
             longest: observe.longest.min(LONGEST),
         };

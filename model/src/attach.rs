@@ -16,6 +16,7 @@ use crate::profile::{HardwareCounts, Profile, Waits};
 use crate::quantity::Nanos;
 use crate::refusal::Refusal;
 use crate::run::Status;
+use crate::wakeups::WakeupCost;
 
 /// The version of `attach.json` and of a line of `windows.jsonl` that this build writes and reads.
 pub const ATTACH_FORMAT: u32 = 1;
@@ -61,11 +62,14 @@ pub struct Attachment {
     pub requests: String,
     /// Length of a window.
     pub window: Nanos,
-    /// Distance of two samples, in ns.
+    /// Least distance of two samples, in ns; the windows of a block have up to a tenth more.
     pub period: u64,
     /// Time that a sample takes from what it interrupts; `None` where it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_cost: Option<Nanos>,
+    /// Time that a wake-up is billed before the thread runs; `None` where it could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakeups: Option<WakeupCost>,
     /// Seed of the order of windows.
     pub seed: u64,
     /// Release of the kernel.

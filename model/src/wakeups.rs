@@ -46,9 +46,18 @@ impl Wakeups {
     }
 }
 
+impl Wakeups {
+    /// The cost of the wake-ups of a program, of which it is not known what wakes it: quartiles that hold both.
+    pub fn of_program(&self) -> WakeupCost {
+        let [one, other] = [self.by_cpu, self.by_timer];
+        let median = Nanos::new(one.median.get().midpoint(other.median.get()));
+        WakeupCost { low: one.low.min(other.low), median, high: one.high.max(other.high) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::WakeupCost;
+    use super::{WakeupCost, Wakeups};
     use crate::quantity::Nanos;
 
     #[test]
@@ -60,5 +69,9 @@ mod tests {
         assert_eq!(cost([4_000, 4_400, 5_000]).steady(), Some(Nanos::new(4_400)));
         assert_eq!(cost([2_200, 4_100, 20_200]).steady(), None);
         assert_eq!(cost([1_000, 4_100, 4_200]).steady(), None);
+        // Of a program either may be meant: costs that are far apart estimate nothing either.
+        let of = |by_timer| Wakeups { by_cpu: cost([4_000, 4_400, 5_000]), by_timer: cost(by_timer) }.of_program();
+        assert_eq!(of([3_000, 3_400, 4_100]), cost([3_000, 3_900, 5_000]));
+        assert_eq!((of([3_000, 3_400, 4_100]).steady(), of([900, 1_000, 1_100]).steady()), (Some(Nanos::new(3_900)), None));
     }
 }

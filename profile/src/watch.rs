@@ -4,7 +4,7 @@
 //! The timer of a task is armed again at each of its switches, which on virtual machines cost ends that sleep often
 //! 14 to 38 % more CPU time, and shows in `finish_task_switch`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use model::attach::{Elsewhere, OwnCode};
 use model::end::Window;
@@ -28,8 +28,9 @@ pub struct Subject {
     pub cpus: BTreeSet<u32>,
     /// Its tasks, which are sampled where whole CPUs are not.
     pub tasks: Vec<Target>,
-    /// Threads of the kernel that work for it alone, by their CPU.
-    pub kernel_threads: BTreeMap<u32, u32>,
+    /// Threads of the kernel that work for it alone. They are sampled with whole CPUs: where these are refused, so are
+    /// threads of root's.
+    pub kernel_threads: Vec<u32>,
     /// Distance of samples, in ns.
     pub period: u64,
     /// The longest time from start to finish.
@@ -42,8 +43,7 @@ pub struct Watch {
     samplers: Vec<Sampler>,
     /// True where these are of whole CPUs.
     whole: bool,
-    /// Where they are of tasks, those of kernel threads.
-    of_kernel_threads: Vec<Sampler>,
+    /// Threads of the kernel, whose samples are among those of whole CPUs.
     kernel_threads: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ pub struct Findings {
     pub profile: Profile,
     /// Advance of hardware counters, chain by chain of `profile`.
     pub counters: Option<HardwareCounts>,
-    /// Samples of its kernel threads; `None` without any.
+    /// Samples of its kernel threads; `None` without any, or without samples of whole CPUs.
     pub kernel_threads: Option<Profile>,
     /// Its own code by function, where names were asked for.
     pub own_code: Option<OwnCode>,
@@ -76,10 +76,10 @@ impl Watch {
             Ok(Some(watch)) => watch,
             refused => {
                 notes.extend(refused.err());
-                Self::of_tasks(subject, notes)?
+                Self::of_tasks(subject)?
             }
         };
-        for sampler in watch.samplers.iter_mut().chain(&mut watch.of_kernel_threads) {
+        for sampler in &mut watch.samplers {
             sampler.start()?;
             let new: Vec<Refusal> = sampler.notes().iter().filter(|note| !notes.contains(note)).cloned().collect();
             notes.extend(new);
@@ -92,7 +92,7 @@ impl Watch {
     /// # Errors
     /// When the kernel refuses.
     pub fn switch(&self, on: bool) -> Result<(), Refusal> {
-        self.samplers.iter().chain(&self.of_kernel_threads).try_for_each(|sampler| sampler.switch(on))
+        self.samplers.iter().try_for_each(|sampler| sampler.switch(on))
     }
 
     /// `None` where the CPUs are not known: samples of every CPU of a large machine are not wanted.
@@ -100,25 +100,16 @@ impl Watch {
         let target = |cpu: &u32| Target::Cpu { cpu: *cpu, process: subject.process };
         let open = |cpu: &u32| Sampler::open(&subject.settings(target(cpu), None, subject.cpus.len()));
         let samplers = subject.cpus.iter().map(open).collect::<Result<_, _>>();
-        let kernel_threads = subject.kernel_threads.values().copied().collect();
-        let watch = |samplers| Self { samplers, whole: true, of_kernel_threads: Vec::new(), kernel_threads };
+        let watch = |samplers| Self { samplers, whole: true, kernel_threads: subject.kernel_threads.clone() };
         (!subject.cpus.is_empty()).then(|| samplers.map(watch))
     }
 
-    fn of_tasks(subject: &Subject, notes: &mut Vec<Refusal>) -> Result<Self, Refusal> {
-        let all = subject.tasks.len() + subject.kernel_threads.len();
+    fn of_tasks(subject: &Subject) -> Result<Self, Refusal> {
         // The threads of a process are where it may be.
         let only = |task: &Target| subject.cpus.first().copied().filter(|_| matches!(task, Target::Process(_)) && subject.cpus.len() == 1);
-        let open = |task: &Target| Sampler::open(&subject.settings(*task, only(task), all));
+        let open = |task: &Target| Sampler::open(&subject.settings(*task, only(task), subject.tasks.len()));
         let samplers = subject.tasks.iter().map(open).collect::<Result<_, _>>()?;
-        let mut of_kernel_threads = Vec::new();
-        for (cpu, thread) in &subject.kernel_threads {
-            match Sampler::open(&subject.settings(Target::Thread(*thread), Some(*cpu), all)) {
-                Ok(sampler) => of_kernel_threads.push(sampler),
-                Err(refusal) => notes.push(Refusal { what: format!("samples of ksoftirqd/{cpu}"), ..refusal }),
-            }
-        }
-        Ok(Self { samplers, whole: false, of_kernel_threads, kernel_threads: Vec::new() })
+        Ok(Self { samplers, whole: false, kernel_threads: Vec::new() })
     }
 
     /// Switches them off. What they showed of the window is of `processes` and of the children that these had meanwhile;
@@ -127,14 +118,11 @@ impl Watch {
     /// # Errors
     /// When a recording cannot be read.
     pub fn finish(self, processes: &[u32], symbols: &Symbols, window: Window, names: Option<&mut Names>) -> Result<Findings, Refusal> {
-        let recordings = |samplers: Vec<Sampler>| samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>();
-        // The program's first, whose samples cost most where they are lost.
-        let (own, threads) = (recordings(self.samplers)?, recordings(self.of_kernel_threads)?);
+        let own = self.samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
         let (all, came) = with_children(processes, &own);
         let tasks = if self.whole { Tasks::Processes(&all) } else { Tasks::All };
         let (mut profile, counters) = fold(&own, symbols, tasks, Some(window));
-        let (mut kernel_threads, mut elsewhere) =
-            ((!threads.is_empty()).then(|| fold(&threads, symbols, Tasks::All, Some(window)).0), None);
+        let (mut kernel_threads, mut elsewhere) = (None, None);
         if self.whole {
             let kernel = Tasks::Threads(&self.kernel_threads);
             let outside = outside(&own, symbols, &[tasks, kernel], window);

@@ -1,6 +1,7 @@
 //! A plan before it is run: what it would measure, how long that takes, and
 //! how much it can be expected to show.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use analysis::answer::notation::verb;
@@ -10,7 +11,7 @@ use analysis::verdict::Options;
 use analysis::woven::{Smallest, WOVEN_TIME};
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{FleetPlan, Group, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
+use model::plan::{Factor, FleetPlan, Group, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
 use model::{Cell, Nanos, Plan, Test};
 
 use crate::document::{Block, Document, Tone};
@@ -148,6 +149,17 @@ pub fn shorter(shortened: Shortened) -> String {
     format!(
         "each trial measures {to} in place of {from}, so that all of them take {budget}; give a length (-t {}) for longer ones",
         from.exact()
+    )
+}
+
+/// Says that arms are measured in few cells, and how to have others.
+pub fn few_cells(plan: &Plan, factors: &BTreeSet<Factor>) -> String {
+    let cells: Vec<String> = plan.cells.iter().map(ToString::to_string).collect();
+    let flags: Vec<String> = factors.iter().map(|factor| format!("--{}", factor.name())).collect();
+    format!(
+        "the arms are compared at {}, for an answer in seconds; for other cells give {}",
+        model::words::list(&cells),
+        flags.join(" or ")
     )
 }
 

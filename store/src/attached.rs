@@ -151,6 +151,7 @@ mod tests {
             window: Nanos::new(1),
             period: 1,
             sample_cost: None,
+            wakeups: None,
             seed: 1,
             kernel: String::new(),
             cpus: 1,

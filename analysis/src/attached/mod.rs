@@ -342,9 +342,10 @@ pub fn change(states: [&State; 2], names: [String; 2], threshold: f64) -> Option
 /// The two arms' CPU time of a request in the clean windows of each block.
 fn paired(windows: &[WindowRecord]) -> Option<stats::estimate::Estimate> {
     let clean = |block: u32, arm: usize| {
-        let found = windows.iter().find(|one| one.block == block && one.arm == Some(arm) && one.look == Look::Clean)?;
-        let requests = found.requests.filter(|requests| *requests > 0)?;
-        Some(found.clocks.cpu.get() as f64 / requests as f64)
+        let mut found = windows.iter().filter(|one| one.block == block && one.arm == Some(arm) && one.look == Look::Clean);
+        let add = |(cpu, requests), one: &WindowRecord| Some((cpu + one.clocks.cpu.get(), requests + one.requests?));
+        let (cpu, requests) = found.try_fold((0, 0), add)?;
+        (requests > 0).then(|| cpu as f64 / requests as f64)
     };
     let last = windows.iter().map(|window| window.block).max()?;
     let pairs: Vec<(f64, f64)> = (0..=last).filter_map(|block| Some((clean(block, 0)?, clean(block, 1)?))).collect();
@@ -357,7 +358,7 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     // another program.
     let seen: Vec<&WindowRecord> = if passes::uncounted(run, windows) { Vec::new() } else { windows.to_vec() };
     let mut chains = Chains::default();
-    let (mut kept, sampled) = passes::kept(windows, &mut chains);
+    let (mut kept, sampled) = passes::kept(run, windows, &mut chains);
     kept.sampled = SampledSlices::Absent("a running program is not stopped for them".to_owned());
     let mut known = ChainAttributes::new(&chains, rules);
     let tallies = end::tallies(&kept, &mut known);

@@ -109,7 +109,7 @@ fn of_look<'a>(windows: &'a [&'a WindowRecord], look: Look) -> impl Iterator<Ite
 }
 
 /// The windows as trials of an end that sleeps, which is what servers do, and those of them that samples came from.
-pub fn kept<'a>(windows: &[&'a WindowRecord], chains: &mut Chains) -> (KeptEnd, Vec<&'a WindowRecord>) {
+pub fn kept<'a>(run: &Attachment, windows: &[&'a WindowRecord], chains: &mut Chains) -> (KeptEnd, Vec<&'a WindowRecord>) {
     // The waits of all threads are compared with their number of wall times, where that stays.
     let threads: Vec<u32> = windows.iter().map(|window| window.clocks.threads).collect();
     let steady = threads.iter().all(|count| Some(count) == threads.first()) && windows.iter().all(|window| window.clocks.came == 0);
@@ -122,7 +122,8 @@ pub fn kept<'a>(windows: &[&'a WindowRecord], chains: &mut Chains) -> (KeptEnd, 
             cpu: CpuTime { process: window.clocks.cpu, ..CpuTime::default() },
             messages,
             stolen: window.stolen,
-            wakeups: None,
+            // Counts of threads that went are gone with them.
+            wakeups: run.wakeups.filter(|_| !gone(window)).map(|cost| (window.clocks.voluntary, cost)),
         };
         let seen = Observation {
             profile: window.profile.clone(),

@@ -10,6 +10,7 @@ use model::attach::{
 use model::end::Window;
 use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
+use model::wakeups::WakeupCost;
 use model::{Nanos, Refusal};
 
 use super::{Attached, PerSend, ReceiptOutcome, Verdict, Work, analyse, change, folded};
@@ -34,6 +35,7 @@ fn run(arms: &[&str]) -> Attachment {
         window: Nanos::from_millis(1000),
         period: PERIOD,
         sample_cost: None,
+        wakeups: None,
         seed: 1,
         kernel: "6.12".to_owned(),
         cpus: 2,
@@ -113,6 +115,28 @@ fn made(kept: f64) -> Attached {
     let windows: Vec<WindowRecord> =
         (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, kept))).collect();
     analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap())
+}
+
+/// A tenth of the clock is billed for its wake-ups, as the probe says; a fifth more does not add up.
+#[test]
+fn what_is_billed_is_held_next_to_a_probe() {
+    let red = |shifted: f64| {
+        let cost = Nanos::new(REQUESTS * 14_000 / 9 / 5_000);
+        let billed = |window: WindowRecord| {
+            let own = window.clocks.cpu.get() as f64;
+            let cpu = Nanos::new((own + own / 9.0 * shifted) as u64);
+            let waits = window.waits.map(|waits| Waits { blocked: Nanos::new(1_000_000_000 - cpu.get()), ..waits });
+            WindowRecord { clocks: Clocks { cpu, ..window.clocks }, waits, ..window }
+        };
+        let windows = (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0)));
+        let windows: Vec<WindowRecord> = windows.map(billed).collect();
+        let run = Attachment { wakeups: Some(WakeupCost { low: cost, median: cost, high: cost }), ..run(&[]) };
+        let found = analyse(run, &windows, 0, &Rules::builtin().unwrap());
+        let doubted = found.states[0].doubts().iter().any(|doubt| matches!(doubt, Doubt::Billed { .. }));
+        assert_eq!(found.states[0].is_red(), doubted, "{:?}", found.states[0].doubts());
+        doubted
+    };
+    assert_eq!([1.0, 1.25, 0.75].map(red), [false, true, true]);
 }
 
 #[test]

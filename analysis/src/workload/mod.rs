@@ -16,7 +16,7 @@ mod touching;
 mod trials;
 
 pub use evidence::{SMALL_MESSAGES, WorkloadRuns, evidence};
-pub use share::{Beyond, Cut, Share, Weights, Workload, WorkloadFileError};
+pub use share::{Beyond, Cut, Share, WORKLOADS, Weights, Workload, WorkloadFileError};
 pub use study::{FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict};
 pub use touching::{ShareOfTime, Touching};
 pub use trials::{StreamTrials, sizes_for};

@@ -7,7 +7,14 @@ use model::mix::{Mix, MixError};
 use model::{Cell, Protocol};
 use serde::Serialize;
 
-use crate::studies::receipt::WORKLOADS;
+/// W1 to W5 of Montazeri et al., "Homa", SIGCOMM 2018: name, what it is of, sizes.
+pub const WORKLOADS: [(&str, &str, &str); 5] = [
+    ("W1", "Facebook's key-value store", include_str!("../../../reference/workloads/w1.csv")),
+    ("W2", "a search application at Google", include_str!("../../../reference/workloads/w2.csv")),
+    ("W3", "all applications of a Google datacentre", include_str!("../../../reference/workloads/w3.csv")),
+    ("W4", "a Hadoop cluster at Facebook", include_str!("../../../reference/workloads/w4.csv")),
+    ("W5", "web search", include_str!("../../../reference/workloads/w5.csv")),
+];
 
 /// A distribution of message sizes with its name.
 #[derive(Debug, Clone, PartialEq)]

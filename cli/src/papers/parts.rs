@@ -136,7 +136,7 @@ impl Part {
     /// A command that cannot be understood; the tests try all.
     pub fn work(&self, quick: bool, seed: u64) -> Result<Work, Failure> {
         let approved = match args::command(words(self.command(quick)))? {
-            Some(Command::Study(args)) => study::plan(&args, args.extent.length, seed)?.0,
+            Some(Command::Study(args)) => study::plan(&args, args.extent.length, seed)?.plan,
             Some(Command::Workload(args)) => {
                 let Need::Run(sizes) = self.needs else { return Err(self.no_part()) };
                 let Work::Trials(sizes) = Self::named(sizes)?.work(quick, seed)? else { return Err(self.no_part()) };

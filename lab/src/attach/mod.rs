@@ -11,7 +11,6 @@
 mod command;
 mod error;
 mod peers;
-mod price;
 pub mod program;
 pub mod replay;
 pub mod requests;
@@ -24,11 +23,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use model::attach::{ATTACH_FORMAT, Attachment, Look, WindowRecord};
+use model::plan::receipt::{ASSUMED_PERIOD, period_for};
 use model::run::Status;
 use model::{Nanos, Refusal};
 use profile::kernel_names::KernelNames;
 use profile::messages::{Detail, MessageRecorder};
 use profile::own_code::{BOUNDS, Names};
+use profile::probe::wakeup::wakeups;
 use profile::sampler::cost;
 use sys::cpu::online;
 use sys::process::ending;
@@ -44,12 +45,6 @@ use program::Program;
 use requests::Counter;
 use window::Instruments;
 
-/// Share of its CPU time that samples may cost the program: with the records of switches, which are
-/// taken next to them, and the error of what they cost, 3 %.
-const MOST_COST: f64 = 0.02;
-/// The shortest distance of samples that is chosen, the one where their cost is not known, and the
-/// longest.
-const PERIODS: [u64; 3] = [106_681, 1_000_003, 4_000_037];
 /// The fewest blocks that a time is divided into.
 const BLOCKS: u64 = 5;
 /// The shortest window, and the longest that is chosen.
@@ -70,8 +65,6 @@ pub struct Settings {
     pub window: Option<Nanos>,
     /// Distance of samples in ns; `None` chooses by their cost.
     pub period: Option<u64>,
-    /// Measure that cost on the program itself before, where the time is long enough.
-    pub priced: bool,
     /// Commands that bring about two states of the program, each run before its windows.
     pub switch: Option<[String; 2]>,
     /// Keep the program's arguments.
@@ -133,10 +126,9 @@ pub fn run(asked: &Settings, stop: &AtomicBool, listener: &mut dyn Listener) -> 
     looks.extend(symbols.is_some().then_some(Look::Time));
     looks.extend(messages.then_some(Look::Messages));
     looks.push(Look::Waits);
-    let states = asked.switch.as_ref().map_or(1, |_| 2);
     // A sampler has three to five descriptors a CPU.
     crate::process::raise_open_files();
-    let length = asked.window.unwrap_or_else(|| window_length(asked.time, looks.len() as u64 * states));
+    let length = asked.window.unwrap_or_else(|| window_length(asked.time, windows_of_block(looks.len() as u64, asked.switch.is_some())));
     let arguments = asked.arguments.then(|| program::arguments(first));
     let (arguments, cut) = arguments.map_or((None, None), |(words, cut)| (Some(words), cut));
     cut.into_iter().for_each(&mut note);
@@ -151,8 +143,9 @@ pub fn run(asked: &Settings, stop: &AtomicBool, listener: &mut dyn Listener) -> 
         arguments,
         requests: asked.source.to_string(),
         window: length,
-        period: asked.period.unwrap_or_else(|| period(cost)),
+        period: asked.period.unwrap_or_else(|| cost.map_or(ASSUMED_PERIOD, period_for).get()),
         sample_cost: cost,
+        wakeups: None,
         seed: asked.seed,
         kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
         cpus: cpus.len() as u32,
@@ -163,15 +156,10 @@ pub fn run(asked: &Settings, stop: &AtomicBool, listener: &mut dyn Listener) -> 
         refused: Vec::new(),
     };
     let own = program::cpus(&program::ThreadReading::take(&processes).threads(), &cpus);
-    let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, names: None, stop };
-    // Of a program that can be switched nobody knows yet in which state it is.
-    let priced = asked.priced && asked.period.is_none() && asked.switch.is_none();
-    if priced && instruments.symbols.is_some() && asked.time.is_none_or(|time| time >= price::SHORTEST) {
-        let price = price::of_sample(&mut instruments, &run).max(cost);
-        (run.period, run.sample_cost) = (period(price), price);
-    }
-    // What they take is no part of the price.
-    instruments.names = Some(Names::new(BOUNDS, stop));
+    let pair = own.first().and_then(|cpu| Some((*cpu, *cpus.iter().find(|other| *other != cpu)?)));
+    run.wakeups = pair.and_then(|(cpu, other)| (0..3).find_map(|_| wakeups(cpu, other).ok())).map(|found| found.of_program());
+    let names = Names::new(BOUNDS, stop);
+    let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, names, stop };
     run.refused = refused;
     listener.opened(&mut run).map_err(AttachError::Listener)?;
     observe(asked, &looks, &mut instruments, &run, listener)
@@ -197,7 +185,7 @@ pub struct Preview {
 pub fn preview(target: &Target, time: Option<Nanos>, window: Option<Nanos>, switched: bool) -> Result<Preview, AttachError> {
     let processes = Program::find(target)?.processes();
     let first = *processes.first().ok_or(AttachError::Ended)?;
-    let looks = Look::ALL.len() as u64 * if switched { 2 } else { 1 };
+    let looks = windows_of_block(Look::ALL.len() as u64, switched);
     Ok(Preview {
         program: program::name(first),
         threads: program::ThreadReading::take(&processes).threads().len(),
@@ -215,38 +203,62 @@ fn observe(
     listener: &mut dyn Listener,
 ) -> Result<Status, AttachError> {
     let length = run.window;
-    let arms: Vec<Option<usize>> = if asked.switch.is_some() { vec![Some(0), Some(1)] } else { vec![None] };
     let windows = asked.time.map(|time| (time.get() / length.get().max(1)).max(1));
-    let per_block = (looks.len() * arms.len()) as u64;
+    let per_block = windows_of_block(looks.len() as u64, asked.switch.is_some());
     let blocks = windows.map_or(u32::MAX, |windows| (windows / per_block).clamp(1, u64::from(u32::MAX)) as u32);
     let mut random = Shuffle(asked.seed | 1);
-    let mut any = false;
+    let (mut any, mut state) = (false, None);
     for block in 0..blocks {
-        let mut arms = arms.clone();
-        random.shuffle(&mut arms);
-        for arm in arms {
-            if let (Some(arm), Some(switch)) = (arm, &asked.switch) {
+        for (look, arm) in order(looks, asked.switch.is_some(), &mut random) {
+            if arm != state
+                && let (Some(arm), Some(switch)) = (arm, &asked.switch)
+            {
                 switch_to(&switch[arm], instruments.stop)?;
+                state = Some(arm);
             }
-            let mut looks = looks.to_vec();
-            random.shuffle(&mut looks);
-            for look in looks {
-                if instruments.stop.load(Ordering::Relaxed) {
-                    return if any { Ok(Status::Interrupted) } else { Err(AttachError::Ended) };
-                }
-                let Some(mut record) = window::observe(instruments, run, block, look) else {
-                    let error = "the program ended".to_owned();
-                    return if any { Ok(Status::Failed { error }) } else { Err(AttachError::Ended) };
-                };
-                record.arm = arm;
-                any = true;
-                if listener.window(&record).map_err(AttachError::Listener)?.is_break() {
-                    return Ok(Status::Interrupted);
-                }
+            if instruments.stop.load(Ordering::Relaxed) {
+                return if any { Ok(Status::Interrupted) } else { Err(AttachError::Ended) };
+            }
+            let Some(mut record) = window::observe(instruments, run, block, look) else {
+                let error = "the program ended".to_owned();
+                return if any { Ok(Status::Failed { error }) } else { Err(AttachError::Ended) };
+            };
+            record.arm = arm;
+            any = true;
+            if listener.window(&record).map_err(AttachError::Listener)?.is_break() {
+                return Ok(Status::Interrupted);
             }
         }
     }
     Ok(Status::BlocksDone)
+}
+
+/// The windows of a block: the looks in random order. Of a program that is switched each look has both states next to
+/// each other, since the machine drifts; the clean one, by whose windows they are compared, has them twice, the second
+/// time in reverse, so that a steady drift is in both alike.
+fn order(looks: &[Look], is_switched: bool, random: &mut Shuffle) -> Vec<(Look, Option<usize>)> {
+    let mut looks = looks.to_vec();
+    random.shuffle(&mut looks);
+    if !is_switched {
+        return looks.into_iter().map(|look| (look, None)).collect();
+    }
+    let mut states = [0, 1];
+    random.shuffle(&mut states);
+    let mut windows = Vec::new();
+    for look in looks {
+        let back = states.into_iter().rev().filter(|_| look == Look::Clean);
+        windows.extend(states.into_iter().chain(back).map(|state| (look, Some(state))));
+        // The next look begins with the state that this one ends with.
+        if look != Look::Clean {
+            states.reverse();
+        }
+    }
+    windows
+}
+
+/// The number of these windows.
+const fn windows_of_block(looks: u64, is_switched: bool) -> u64 {
+    if is_switched { 2 * (looks + 1) } else { looks }
 }
 
 /// Time after a switch before the program is looked at again.
@@ -273,11 +285,6 @@ fn window_length(time: Option<Nanos>, looks: u64) -> Nanos {
     most.clamp(WINDOWS[0], WINDOWS[1])
 }
 
-/// The distance of samples at which they cost no more than [`MOST_COST`].
-fn period(cost: Option<Nanos>) -> u64 {
-    cost.map_or(PERIODS[1], |cost| (cost.get() as f64 / MOST_COST) as u64).clamp(PERIODS[0], PERIODS[2])
-}
-
 /// A generator for the order of windows (xorshift64*, Vigna 2016), so that a seed tells it.
 struct Shuffle(u64);
 
@@ -298,8 +305,9 @@ impl Shuffle {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shuffle, period, switch_to, window_length};
+    use super::{Shuffle, order, switch_to, window_length, windows_of_block};
     use model::Nanos;
+    use model::attach::Look;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
@@ -320,9 +328,21 @@ mod tests {
     }
 
     #[test]
-    fn samples_cost_no_more_than_their_share() {
-        assert_eq!([period(Some(Nanos::new(16_500))), period(Some(Nanos::new(500))), period(None)], [825_000, 106_681, 1_000_003]);
-        assert_eq!(period(Some(Nanos::new(1_000_000))), 4_000_037);
+    fn both_states_of_a_look_are_neighbours() {
+        let mut random = Shuffle(7);
+        for _ in 0..50 {
+            let windows = order(Look::ALL, true, &mut random);
+            assert_eq!(windows.len() as u64, windows_of_block(Look::ALL.len() as u64, true));
+            let of = |look: Look| windows.iter().filter(|(one, _)| *one == look).map(|(_, state)| state.unwrap()).collect::<Vec<_>>();
+            for look in Look::ALL {
+                assert!(matches!(of(*look)[..], [0, 1] | [1, 0] | [0, 1, 1, 0] | [1, 0, 0, 1]), "{windows:?}");
+                assert_eq!(of(*look).len() == 4, *look == Look::Clean);
+            }
+            // A look is not left before both states had it, and a state is not left without need.
+            let switches = windows.windows(2).filter(|two| two[0].1 != two[1].1).count();
+            assert_eq!((switches, windows.chunk_by(|one, next| one.0 == next.0).count()), (5, 4), "{windows:?}");
+        }
+        assert_eq!(order(Look::ALL, false, &mut random).iter().filter(|(_, state)| state.is_none()).count(), 4);
     }
 
     #[test]

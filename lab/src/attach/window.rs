@@ -1,12 +1,13 @@
 //! One window: an instrument is switched on, time passes, and what was seen is made a record.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use model::attach::{Attachment, Look, OwnCount, WindowRecord};
 use model::end::Window;
 use model::order::Gather;
+use model::plan::receipt::of_pass;
 use model::profile::Waits;
 use model::{Nanos, Refusal};
 use profile::Who;
@@ -44,8 +45,8 @@ pub struct Instruments<'a> {
     pub symbols: Option<KernelNames>,
     /// CPUs that the program may use.
     pub cpus: Vec<u32>,
-    /// Names of the program's own functions that were read so far; `None` where they are not asked for.
-    pub names: Option<Names<'a>>,
+    /// Names of the program's own functions that were read so far.
+    pub names: Names<'a>,
     pub stop: &'a AtomicBool,
 }
 
@@ -81,7 +82,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     {
         refused.push(refusal);
     }
-    let watch = switch_on(instruments, run, look, &processes, &mut refused);
+    let watch = switch_on(instruments, run, (block, look), &processes, &mut refused);
     let threads = ThreadReading::take(&processes);
     let ticks = counters::cpu().ok();
     let own = count(instruments, run, &mut refused);
@@ -117,7 +118,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     let symbols = if look == Look::Time { instruments.symbols.as_mut() } else { None };
     let symbols = symbols.map(|names| names.up_to_date(&mut refused)).transpose().map_err(|refusal| refused.push(refusal)).ok().flatten();
     let seen = WindowContext { symbols, processes: all, threads: threads_after.threads(), window, edges };
-    match watch.map(|watch| switch_off(watch, &seen, instruments.names.as_mut(), &mut record)).transpose() {
+    match watch.map(|watch| switch_off(watch, &seen, &mut instruments.names, &mut record)).transpose() {
         Ok(left_out) => refused.extend(left_out.flatten()),
         Err(refusal) => refused.push(refusal),
     }
@@ -167,15 +168,26 @@ fn pass(length: Nanos, start: Nanos, stop: &AtomicBool) {
     }
 }
 
-fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes: &[u32], refused: &mut Vec<Refusal>) -> Option<Watch> {
+fn switch_on(
+    instruments: &Instruments,
+    run: &Attachment,
+    (block, look): (u32, Look),
+    processes: &[u32],
+    refused: &mut Vec<Refusal>,
+) -> Option<Watch> {
     let longest = run.window + EDGES;
     let watch = match look {
         Look::Clean => return None,
-        Look::Time => samples(&instruments.cpus, run, processes, refused),
+        Look::Time => samples(&instruments.cpus, run, block, processes, refused),
         Look::Messages => MessageRecorder::open(processes, Detail::Calls).map(|recorder| Watch::Messages(Box::new(recorder))),
         Look::Waits => waits(processes, longest),
     };
     watch.map_err(|refusal| refused.push(refusal)).ok()
+}
+
+/// The distance of samples in the windows of a block, as in the passes of a receipt's block.
+fn period(usual: u64, seed: u64, block: u32) -> u64 {
+    of_pass(Nanos::new(usual), seed ^ u64::from(block)).get()
 }
 
 fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Refusal> {
@@ -190,31 +202,26 @@ fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Refusal> {
     Ok(Watch::Waits(Box::new(WaitRecorder::open(Who::Process(*process), longest)?)))
 }
 
-fn samples(cpus: &[u32], run: &Attachment, processes: &[u32], refused: &mut Vec<Refusal>) -> Result<Watch, Refusal> {
+fn samples(cpus: &[u32], run: &Attachment, block: u32, processes: &[u32], refused: &mut Vec<Refusal>) -> Result<Watch, Refusal> {
     let subject = Subject {
         process: processes.first().copied().unwrap_or(0),
         // The timer of a CPU that the program does not use costs the task that wakes that CPU.
         cpus: cpus.iter().copied().collect(),
         tasks: ThreadReading::take(processes).threads().into_iter().map(Target::Thread).collect(),
-        kernel_threads: BTreeMap::new(),
-        period: run.period,
+        kernel_threads: Vec::new(),
+        period: period(run.period, run.seed, block),
         longest: run.window + EDGES,
     };
     Ok(Watch::Samples(watch::Watch::start(&subject, refused)?))
 }
 
 /// Makes of an instrument what it saw; returns what was left out of it.
-fn switch_off(
-    watch: Watch,
-    seen: &WindowContext,
-    names: Option<&mut Names>,
-    record: &mut WindowRecord,
-) -> Result<Option<Refusal>, Refusal> {
+fn switch_off(watch: Watch, seen: &WindowContext, names: &mut Names, record: &mut WindowRecord) -> Result<Option<Refusal>, Refusal> {
     let mut left_out = None;
     match watch {
         Watch::Samples(watch) => {
             let Some(symbols) = seen.symbols else { return Ok(None) };
-            let sampled = watch.finish(&seen.processes, symbols, seen.window, names)?;
+            let sampled = watch.finish(&seen.processes, symbols, seen.window, Some(names))?;
             (record.profile, record.counters) = (Some(sampled.profile), sampled.counters);
             (record.own_code, record.elsewhere, record.clocks.came) = (sampled.own_code, sampled.elsewhere, sampled.came);
             left_out = sampled.left_out;
@@ -251,4 +258,17 @@ fn waits_of_all(recorder: WaitRecorder, seen: &WindowContext) -> Result<Waits, R
         sum = sum.and(one);
     }
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::period;
+
+    #[test]
+    fn each_block_has_another_period() {
+        let of_blocks: BTreeSet<u64> = (0..30).map(|block| period(1_000_000, 7, block)).collect();
+        assert!(of_blocks.len() > 20 && of_blocks.iter().all(|period| (1_000_000..=1_100_000).contains(period)), "{of_blocks:?}");
+    }
 }

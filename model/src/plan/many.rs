@@ -45,8 +45,8 @@ impl RawPlan {
         let (factor, other) = (FACTORS[side], FACTORS[1 - side]);
         let all = u32::try_from(hosts_at(&self.hosts, side).len()).unwrap_or(u32::MAX);
         let of_many = |table: &BTreeMap<Factor, Vec<Level>>| table.contains_key(&factor) || !table.contains_key(&other);
-        self.cells.retain(of_many);
-        for table in &mut self.cells {
+        [&mut self.cells, &mut self.arm_cells].into_iter().for_each(|tables| tables.retain(of_many));
+        for table in self.cells.iter_mut().chain(&mut self.arm_cells) {
             table.remove(&Factor::Link);
             let levels = table.entry(factor).or_default();
             let level = if side == 0 { Level::Senders } else { Level::Receivers };

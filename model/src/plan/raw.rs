@@ -1,12 +1,12 @@
 //! A plan as a person wrote it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::FleetPlan;
-use super::cells::Levels;
+use super::cells::{Levels, Override};
 use super::error::PlanError;
 use crate::address::{OnLoss, host_side};
 use crate::cell::{Factor, LevelError};
@@ -77,6 +77,9 @@ pub struct RawPlan {
     /// Tables of cells; each crosses its levels. [`RawPlan::parse`] reads them.
     #[serde(skip)]
     pub cells: Vec<Levels>,
+    /// Those that are measured in arms, where no flag names a factor that `cells` vary: few, for a verdict in seconds.
+    #[serde(skip)]
+    pub arm_cells: Vec<Levels>,
 }
 
 /// The tables of cells as TOML has them.
@@ -84,6 +87,8 @@ pub struct RawPlan {
 struct WrittenCells {
     #[serde(default)]
     cells: Vec<BTreeMap<String, toml::Value>>,
+    #[serde(default)]
+    arm_cells: Vec<BTreeMap<String, toml::Value>>,
 }
 
 /// `[trial]`.
@@ -148,7 +153,7 @@ pub struct RawLink {
 
 /// The keys of each table, for naming a wrong one.
 const KEYS: [(&str, &str); 6] = [
-    ("", "name title about reference seed trial blocks link hosts on_loss data_port receipt arms cells"),
+    ("", "name title about reference seed trial blocks link hosts on_loss data_port receipt arms cells arm_cells"),
     ("trial", "length messages bytes least warmup budget"),
     ("blocks", "least most precision confidence"),
     ("link", "kind mtu offloads"),
@@ -179,12 +184,28 @@ impl RawPlan {
         }
         let raw: Self = toml::from_str(text).map_err(PlanError::syntax)?;
         let mut written: WrittenCells = toml::from_str(text).map_err(PlanError::syntax)?;
-        written.cells.iter_mut().for_each(flatten);
-        for key in written.cells.iter().flat_map(BTreeMap::keys) {
-            check_key(key, "cells", &factors)?;
+        let tables = [("cells", &mut written.cells), ("arm_cells", &mut written.arm_cells)];
+        for (name, tables) in tables {
+            tables.iter_mut().for_each(flatten);
+            for key in tables.iter().flat_map(BTreeMap::keys) {
+                check_key(key, name, &factors)?;
+            }
         }
-        let cells = written.cells.iter().map(levels).collect::<Result<_, _>>()?;
-        Ok(Self { cells, ..raw })
+        let of_tables = |tables: &[BTreeMap<String, toml::Value>]| tables.iter().map(levels).collect::<Result<_, _>>();
+        Ok(Self { cells: of_tables(&written.cells)?, arm_cells: of_tables(&written.arm_cells)?, ..raw })
+    }
+
+    /// The tables of cells that are measured.
+    pub(super) fn tables(&self, overrides: &[Override]) -> &[Levels] {
+        if self.few_for_arms(overrides).is_some() { &self.arm_cells } else { &self.cells }
+    }
+
+    /// The factors whose levels bring back all cells, where arms have few of them; `None` where all are measured.
+    pub fn few_for_arms(&self, overrides: &[Override]) -> Option<BTreeSet<Factor>> {
+        let varied = |table: &Levels| table.iter().filter(|(_, levels)| levels.len() > 1).map(|(factor, _)| *factor).collect::<Vec<_>>();
+        let varied: BTreeSet<Factor> = self.cells.iter().flat_map(varied).filter(|factor| *factor != Factor::Test).collect();
+        let are_few = !self.arms.is_empty() && !self.arm_cells.is_empty();
+        (are_few && !overrides.iter().any(|(factor, _)| varied.contains(factor))).then_some(varied)
     }
 
     /// Has every cell cross this link, whatever links the tables of cells name. The
@@ -194,7 +215,7 @@ impl RawPlan {
             self.link = RawLink::default();
         }
         self.link.kind = Some(kind);
-        self.cells.iter_mut().for_each(|table| _ = table.remove(&Factor::Link));
+        self.cells.iter_mut().chain(&mut self.arm_cells).for_each(|table| _ = table.remove(&Factor::Link));
     }
 }
 
@@ -248,7 +269,7 @@ mod tests {
     fn the_formats_page_has_every_key() {
         let page = include_str!("../../../docs/format.md");
         let rows: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next()).collect();
-        let tables: Vec<&str> = KEYS.iter().map(|(name, _)| *name).chain(["cells"]).collect();
+        let tables: Vec<&str> = KEYS.iter().map(|(name, _)| *name).chain(["cells", "arm_cells"]).collect();
         for (table, keys) in KEYS {
             for key in keys.split(' ').filter(|key| !(table.is_empty() && tables.contains(key))) {
                 let key = if table.is_empty() { (*key).to_owned() } else { format!("{table}.{key}") };

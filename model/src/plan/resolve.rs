@@ -46,7 +46,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
     let blocks = resolve_blocks(&raw.blocks)?;
     let arms = Arm::parse_all(&raw.arms)?;
     let arms_send = arms.iter().flat_map(|arm| &arm.settings).any(|setting| matches!(setting.level(), Some(Level::Api(_))));
-    let cells = resolve_cells(&raw.cells, overrides, arms_send)?;
+    let cells = resolve_cells(raw.tables(overrides), overrides, arms_send)?;
     let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
     let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len())?;
     check_mtu(raw.link.mtu, &cells)?;
@@ -336,6 +336,28 @@ mod tests {
         let maerts = only("TCP_MAERTS");
         assert_eq!((maerts.len(), maerts[0].test, maerts[0].nodelay), (9, Test::TcpMaerts, true));
         assert_eq!(only("UDP_RR").len(), 1);
+    }
+
+    #[test]
+    fn arms_have_few_cells_unless_a_factor_that_varies_is_named() {
+        const FIRST_LOOK: u64 = 8;
+        let with = |name: &str, overrides: &[(Factor, &str)]| {
+            let raw = RawPlan { arms: vec!["a".to_owned(), "b: sndbuf=64K".to_owned()], ..RawPlan::parse(preset(name).unwrap()).unwrap() };
+            let overrides: Vec<Override> = overrides.iter().map(|(factor, words)| (*factor, factor.parse(&[words]).unwrap())).collect();
+            (raw.few_for_arms(&overrides).is_some(), resolve(&raw, &overrides, 1).unwrap())
+        };
+        for name in ["size", "quick", "latency"] {
+            let (few, plan) = with(name, &[]);
+            let first = plan.weave([8, 48]).unwrap().instances_time().get() * FIRST_LOOK;
+            assert!(few && first <= 10_000_000_000, "{name}: {first} ns to the first look");
+        }
+        let cells = |overrides: &[(Factor, &str)]| {
+            let (few, plan) = with("size", overrides);
+            (few, plan.cells.len())
+        };
+        assert_eq!([cells(&[]), cells(&[(Factor::Test, "UDP_STREAM"), (Factor::Cc, "reno")])], [(true, 2), (true, 1)]);
+        assert_eq!(cells(&[(Factor::Size, "64,1448,16K")]), (false, 6));
+        assert_eq!(plan(preset("size").unwrap()).unwrap().cells.len(), 18);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn section(analysis: &Analysis, answer: &Answer, groups: &[Group]) -> Sectio
     let studied = open_loop::round_trips_at_a_glance(analysis)
         .or_else(|| analysis.levels().map(levels::at_a_glance))
         .or_else(|| analysis.repetitions().map(repetitions::at_a_glance))
-        .or_else(|| analysis.receipt().map(receipt::at_a_glance));
+        .or_else(|| analysis.receipt().map(|study| receipt::at_a_glance(study, analysis.run.proof.as_deref())));
     let mut blocks = match () {
         () if !analysis.verdicts().is_empty() => arms(analysis),
         () if analysis.ways().is_some() => analysis.ways().map_or_else(Vec::new, |study| of_ways(&study.series)),

@@ -84,6 +84,8 @@ fn a_proof_is_said_where_one_is_kept() {
     for text in renders(&analysis) {
         assert!(text.contains(&format!("{SAID} (doctor --prove, 27 November).")), "{text}");
     }
+    let answer = report::terminal::render(&analysis, Style { width: 200, ..Style::PLAIN });
+    assert!(answer.contains(SAID), "{answer}");
     assert!(report::json::render(&analysis).replace([' ', '\n'], "").contains("\"proof\":{\"boot\":\"b\""));
     if let Some(proof) = &mut analysis.run.proof {
         (proof.neighbours, proof.missing) = ([true, false], 4);

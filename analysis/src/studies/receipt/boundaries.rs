@@ -50,8 +50,6 @@ pub struct Stack {
     paths: Paths,
     /// True where the link's devices are told to gather pieces; `None` leaves it to them.
     gather: Option<bool>,
-    /// True where they are told to compute checksums.
-    tx: Option<bool>,
 }
 
 impl Stack {
@@ -59,19 +57,12 @@ impl Stack {
     pub fn new(run: &Run, hosts: &[HostFacts], paths: Paths) -> Self {
         let releases: Option<Vec<(u32, u32)>> = hosts.iter().map(|host| release(&host.kernel)).collect();
         let same = releases.filter(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
-        let offload = |offload| run.plan.link.offloads.get(&offload).copied();
         Self {
             release: same.and_then(|all| all.first().copied()),
             known: !hosts.is_empty() && hosts.iter().all(|host| host.architecture == "x86_64"),
             paths,
-            gather: offload(Offload::Sg),
-            tx: offload(Offload::Tx),
+            gather: run.plan.link.offloads.get(&Offload::Sg).copied(),
         }
-    }
-
-    /// Returns whether a cell's devices are set to compute checksums.
-    pub fn computes(&self, cell: &Cell) -> Option<bool> {
-        cell.offloads.get(&Offload::Tx).copied().or(self.tx)
     }
 
     fn since(&self, release: (u32, u32)) -> bool {

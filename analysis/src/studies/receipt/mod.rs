@@ -4,7 +4,7 @@
 //! ```text
 //! TrialRecord -> Receipts: KeptEnd of each cell, arm and end; names and chains once
 //!             -> Known: what the rules say of each chain
-//!             -> end: Receipt -> series, workloads, checksums -> ReceiptStudy
+//!             -> end: Receipt -> series -> ReceiptStudy
 //! ```
 //!
 //! A chain takes 8 bytes in each trial that has it, so that 300 cells of 30
@@ -46,7 +46,6 @@ use slices::GroupSlices;
 use boundaries::Stack;
 pub use compare::compare_studies;
 pub use result::*;
-pub use series::WORKLOADS;
 
 /// Name in [`ReceiptStudy::rules`] of the rules that come with nettoll.
 pub const BUILT_IN: &str = "built in";
@@ -160,8 +159,6 @@ impl Study for Receipts {
             rules: self.source,
             rule_count: self.rules.len(),
             observer: median::estimate(&observers(&cells), CONFIDENCE),
-            workloads: series::workloads(&cells, &series),
-            checksums: series::checksums(&cells, &stack),
             absences: self.absences.finish(),
             series,
             cells,

@@ -4,7 +4,7 @@ use model::profile::SampleSource;
 use model::{Bytes, Cell, Family, Refusal, Role, Test};
 use serde::Serialize;
 
-use attribution::{Bound, Category, Comparison, Direction, Figure, FunctionTable, Growth, Layer, Path, Receipt, Weighted};
+use attribution::{Bound, Category, Comparison, Direction, Figure, FunctionTable, Growth, Layer, Path, Receipt};
 use stats::estimate::Estimate;
 
 /// The receipts of a run, and what they show together.
@@ -21,13 +21,6 @@ pub struct ReceiptStudy {
     /// Cost of watching: CPU time per message of a time pass over that of the
     /// clean pass of its block, the median over cells and ends; `n` is their number.
     pub observer: Option<Estimate>,
-    /// Workloads over the series, those of a series and end side by side.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub workloads: Vec<WorkloadReceipt>,
-    /// Cost of computing checksums: a pair for each cell and end that was
-    /// measured with the device doing it and without.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub checksums: Vec<ChecksumCost>,
     /// Absences with their reasons, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absences: Vec<RefusalCount>,
@@ -265,44 +258,6 @@ pub struct Boundary {
     pub below: usize,
     /// The change there, and the origin of the size.
     pub why: String,
-}
-
-/// A workload over a series.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WorkloadReceipt {
-    /// Its name: `W1`.
-    pub workload: String,
-    /// Its description.
-    pub title: String,
-    /// Its mean message size in bytes.
-    pub mean_bytes: f64,
-    /// The series in words, with its arm.
-    pub series: String,
-    /// The end.
-    pub role: Role,
-    /// By category, with the shares that were measured, interpolated, taken for the
-    /// smallest size and left out.
-    pub categories: Weighted<Category>,
-    /// By layer.
-    pub layers: Weighted<Layer>,
-}
-
-/// The same cell with the device computing checksums and without.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChecksumCost {
-    /// Places in [`ReceiptStudy::cells`]: with the offload, without.
-    pub cells: [usize; 2],
-    /// The cell without the offload in words.
-    pub label: String,
-    /// The end.
-    pub role: Role,
-    /// Share of the on-CPU time that goes into checksums, those computed while
-    /// copying included: with the offload, without.
-    pub share: [f64; 2],
-    /// The difference without the offload, by category.
-    pub categories: Comparison<Category>,
-    /// By layer.
-    pub layers: Comparison<Layer>,
 }
 
 /// Something that a machine refused or a pass did not give.

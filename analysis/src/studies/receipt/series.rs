@@ -1,15 +1,13 @@
-//! Receipts of one end over the sizes of a series; the cost of checksums and of published
-//! workloads, which follow from them.
+//! Receipts of one end over the sizes of a series.
 
-use attribution::{Category, FunctionTable, Receipt, Row, Shape, SizeDistribution, by_key, compare, settle, time_growth, weigh};
+use attribution::{FunctionTable, Receipt, Row, Shape, by_key, settle, time_growth};
+use model::Bytes;
 use model::cell::Series;
 use model::order::Order;
-use model::plan::Factor;
-use model::{Bytes, Role};
 
 use super::boundaries::{Stack, boundaries};
-use super::{CellReceipt, ChecksumCost, Column, RowAtSize, SeriesReceipt, SizeRow, SizeTable, WorkloadReceipt, labelled};
-use crate::grouping::{but_for, group_by};
+use super::{CellReceipt, Column, RowAtSize, SeriesReceipt, SizeRow, SizeTable, labelled};
+use crate::grouping::group_by;
 
 /// A receipt of a series, with the place of its cell.
 type Place<'a> = (usize, &'a CellReceipt, &'a Receipt);
@@ -80,84 +78,4 @@ fn row<K>(key: K, receipts: &[&Receipt], rows: &[Option<&Row<K>>]) -> SizeRow<K>
         )
     };
     SizeRow { key, cells: receipts.iter().zip(rows).map(at).collect(), growth: time_growth(receipts, rows) }
-}
-
-/// A pair for each cell and end that has a receipt with the transmit offload and
-/// one without. What is left to the device counts as with it.
-pub fn checksums(cells: &[CellReceipt], stack: &Stack) -> Vec<ChecksumCost> {
-    let is_off = |cell: &CellReceipt| stack.computes(&cell.cell) == Some(false);
-    let without = cells.iter().enumerate().filter(|(_, cell)| is_off(cell));
-    without
-        .flat_map(|(off, cell)| {
-            let partner = cells.iter().position(|other| !is_off(other) && alike(other, cell));
-            let roles = partner.into_iter().flat_map(|on| [Role::Sender, Role::Receiver].map(|role| (on, role)));
-            roles.filter_map(move |(on, role)| cost(cells, [on, off], role)).collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-fn alike(a: &CellReceipt, b: &CellReceipt) -> bool {
-    let [of_a, of_b] = [a, b].map(|cell| but_for(&cell.cell, &[Factor::OffloadTx]));
-    a.arm == b.arm && of_a == of_b
-}
-
-fn cost(cells: &[CellReceipt], pair: [usize; 2], role: Role) -> Option<ChecksumCost> {
-    let receipt = |place: usize| cells[place].end(role).outcome.receipt();
-    let (on, off) = (receipt(pair[0])?, receipt(pair[1])?);
-    Some(ChecksumCost {
-        cells: pair,
-        label: cells[pair[1]].label.clone(),
-        role,
-        share: [share(on), share(off)],
-        categories: compare(on, off, |receipt| &receipt.rows.categories),
-        layers: compare(on, off, |receipt| &receipt.rows.layers),
-    })
-}
-
-fn share(receipt: &Receipt) -> f64 {
-    let sums = |category: Category| matches!(category, Category::Checksum | Category::CopyChecksum);
-    receipt.rows.categories.iter().filter(|row| sums(row.key)).map(|row| row.share.value).sum()
-}
-
-/// W1 to W5 of Montazeri et al., "Homa", SIGCOMM 2018: name, what it is of, sizes.
-pub const WORKLOADS: [(&str, &str, &str); 5] = [
-    ("W1", "Facebook's key-value store", include_str!("../../../../reference/workloads/w1.csv")),
-    ("W2", "a search application at Google", include_str!("../../../../reference/workloads/w2.csv")),
-    ("W3", "all applications of a Google datacentre", include_str!("../../../../reference/workloads/w3.csv")),
-    ("W4", "a Hadoop cluster at Facebook", include_str!("../../../../reference/workloads/w4.csv")),
-    ("W5", "web search", include_str!("../../../../reference/workloads/w5.csv")),
-];
-
-/// Sizes that a series must have: between fewer there is no line.
-const LEAST_SIZES: usize = 2;
-
-/// Each workload over each series of streams whose sizes reach into it.
-pub fn workloads(cells: &[CellReceipt], series: &[SeriesReceipt]) -> Vec<WorkloadReceipt> {
-    let fit: Vec<&SeriesReceipt> = series.iter().filter(|series| series.test.is_stream() && series.columns.len() >= LEAST_SIZES).collect();
-    if fit.is_empty() {
-        return Vec::new();
-    }
-    // Files of our own, which a test reads: none is left out.
-    let workloads = WORKLOADS.iter().filter_map(|(name, title, text)| Some((*name, *title, SizeDistribution::parse(text).ok()?)));
-    let workloads: Vec<(&str, &str, SizeDistribution)> = workloads.collect();
-    let weighed = fit.iter().flat_map(|series| {
-        let receipts = receipts(cells, series);
-        workloads.iter().filter_map(move |(name, title, sizes)| {
-            Some(WorkloadReceipt {
-                workload: (*name).to_owned(),
-                title: (*title).to_owned(),
-                mean_bytes: sizes.mean(),
-                series: series.series.clone(),
-                role: series.role,
-                // A workload beyond every size measured has nothing to weigh.
-                categories: weigh(sizes, &receipts, |receipt| &receipt.rows.categories).ok()?,
-                layers: weigh(sizes, &receipts, |receipt| &receipt.rows.layers).ok()?,
-            })
-        })
-    });
-    weighed.collect()
-}
-
-fn receipts<'a>(cells: &'a [CellReceipt], series: &SeriesReceipt) -> Vec<&'a Receipt> {
-    series.columns.iter().filter_map(|column| cells[column.cell].end(series.role).outcome.receipt()).collect()
 }

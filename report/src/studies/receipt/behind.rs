@@ -1,11 +1,9 @@
-//! What stands around the receipts of the series: sources, alarms, pictures, workloads, doubts.
+//! What stands around the receipts of the series: sources, alarms, pictures, doubts.
 
-use analysis::result::receipt::{ReceiptStudy, WorkloadReceipt};
-use model::order::Order;
+use analysis::result::receipt::ReceiptStudy;
 
-use super::{chart, figure, rules, words};
-use crate::document::{Alert, Block, Cell, Entry, Finding, Rows};
-use crate::number;
+use super::{chart, rules, words};
+use crate::document::{Alert, Block, Finding};
 use crate::words::{capital, plural};
 
 /// Key to the tables of series.
@@ -34,13 +32,9 @@ pub fn before(study: &ReceiptStudy) -> Vec<Block> {
     blocks
 }
 
-/// Returns what stands behind the series: workloads, checksums, doubts, absences, rules.
+/// Returns what stands behind the series: doubts, absences, rules.
 pub fn after(study: &ReceiptStudy) -> Vec<Block> {
-    let mut blocks: Vec<Block> = workloads(study).into_iter().collect();
-    if !study.checksums.is_empty() {
-        blocks.push(Block::Heading("What computing checksums costs".into()));
-        blocks.extend(Block::sentences(study.checksums.iter().map(|cost| format!("{}.", words::checksums(cost)))));
-    }
+    let mut blocks = Vec::new();
     let missing = words::missing(study).into_iter();
     let missing = missing.map(|text| Finding { text: format!("No receipt of {text}"), remedy: String::new(), concerns: String::new() });
     let doubts = words::doubts(study).into_iter().map(|doubt| Finding {
@@ -64,41 +58,4 @@ pub fn after(study: &ReceiptStudy) -> Vec<Block> {
 
 fn findings(heading: &str, all: Vec<Finding>) -> Vec<Block> {
     if all.is_empty() { Vec::new() } else { vec![Block::Heading(heading.into()), Block::Findings(all)] }
-}
-
-fn workloads(study: &ReceiptStudy) -> Option<Block> {
-    let touching = |workload: &WorkloadReceipt| {
-        let rows = workload.categories.rows.iter().filter(|row| row.key.touches_data());
-        figure::share(rows.map(|row| row.share).sum())
-    };
-    let cpu = |workload: &WorkloadReceipt| {
-        let cpu = &workload.categories.cpu;
-        let title = format!("{} to {} if rows were anywhere between their sizes", figure::ns(cpu.bounds[0]), figure::ns(cpu.bounds[1]));
-        Cell::Entry(Entry { value: figure::ns(cpu.ns.value), margin: figure::plus_minus(&cpu.ns), title, ..Entry::default() })
-    };
-    let layers = |workload: &WorkloadReceipt| {
-        let rows = workload.layers.rows.iter().take(3).map(|row| format!("{} {}", row.key, figure::share(row.share)));
-        rows.collect::<Vec<_>>().join(", ")
-    };
-    let table = Rows::of(&study.workloads)
-        .words(("Workload", 20, ["", "workload"]), |workload| Cell::Stack(vec![workload.workload.clone(), workload.title.clone()]))
-        .words(("Series and end", 9, ["", "series and end"]), |workload| format!("{}, {}", workload.series, workload.role))
-        .figures(("Mean size, B", 3, ["mean", "size"]), |workload| number::significant(workload.mean_bytes, 3))
-        .figures(("CPU per message, ns", 9, ["CPU/message", "ns"]), cpu)
-        .figures(("Touches payload", 8, ["touches", "payload"]), touching)
-        .words(("Costliest layers", 1, ["", "costliest layers"]), layers)
-        .figures(("Between sizes", 2, ["between", "sizes"]), |workload| figure::share(workload.categories.interpolated))
-        .figures(("Beyond: messages", 7, ["beyond, of", "messages"]), |workload| figure::share(workload.categories.beyond))
-        .figures(("bytes", 6, ["", "bytes"]), |workload| figure::share(workload.categories.beyond_bytes))
-        .table()
-        .labelled("Workloads", "Receipts weighted by workloads")
-        .styled("every");
-    let mut titles: Vec<String> = study.workloads.iter().map(|workload| format!("{} {}", workload.workload, workload.title)).collect();
-    titles.order();
-    titles.dedup();
-    let note = format!(
-        "{}. Between two measured sizes a row lies on a straight line. Messages beyond the largest size are left out.",
-        titles.join("; ")
-    );
-    (!study.workloads.is_empty()).then(|| Block::piece("Laid over published workloads", [table.into(), Block::Aside(note.into())]))
 }

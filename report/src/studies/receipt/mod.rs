@@ -26,9 +26,12 @@ use model::proof::KeptProof;
 
 use crate::document::{Block, Section};
 
-/// The layers of the first series at both ends.
-pub(crate) fn at_a_glance(study: &ReceiptStudy) -> Vec<Block> {
-    answer::first(study).into_iter().collect()
+/// The layers of the first series at both ends, and how far known costs were found.
+pub(crate) fn at_a_glance(study: &ReceiptStudy, proof: Option<&KeptProof>) -> Vec<Block> {
+    let proof = |_: &Block| proof.map(|proof| Block::Aside(words::proof(proof).into()));
+    let first = answer::first(study);
+    let proof = first.as_ref().and_then(proof);
+    first.into_iter().chain(proof).collect()
 }
 
 /// Makes the section of receipts: layers by end, then everything series by series.

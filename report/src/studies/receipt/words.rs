@@ -4,7 +4,7 @@ use std::mem::{Discriminant, discriminant};
 
 use analysis::group_by;
 use analysis::result::Estimate;
-use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
+use analysis::result::receipt::{Boundary, CellReceipt, EndReceipt, ReceiptOutcome, ReceiptStudy};
 use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Observer, Path, Receipt, Symbol, longer};
 use model::order::Order;
 use model::profile::{CountTier, SampleSource};
@@ -283,20 +283,4 @@ pub fn tiers(found: &[Option<CountTier>]) -> String {
 /// A boundary in a sentence.
 pub fn boundary(boundary: &Boundary) -> String {
     format!("{} above {} B: {}", boundary.name, number::whole(boundary.last.get()), boundary.why)
-}
-
-/// The cost to an end of being without checksum offload.
-pub fn checksums(cost: &ChecksumCost) -> String {
-    let [with, without] = cost.share.map(figure::share);
-    let cpu = &cost.categories.cpu;
-    let time = cpu.difference;
-    let sure = if cpu.p.is_some_and(|p| p <= 0.05) { "" } else { " (no difference shown)" };
-    format!(
-        "{}, {}: checksums take {without} of the CPU time without the offload, {with} with it; the message costs {} ns {} without ({}){sure}",
-        cost.label,
-        cost.role,
-        figure::ns(time.value.abs()),
-        if time.value < 0.0 { "less" } else { "more" },
-        figure::range(&time, figure::ns),
-    )
 }

@@ -39,6 +39,7 @@ fn attachment(arms: &[&str]) -> Attachment {
         window: Nanos::from_millis(1_000),
         period: PERIOD,
         sample_cost: None,
+        wakeups: None,
         seed: 1,
         kernel: "6.18.44".to_owned(),
         cpus: 2,
