@@ -15,7 +15,7 @@ use std::thread;
 
 use anyhow::Context;
 use attribution::exact::{Measured, PartOf};
-use microscope::cache::{Cache, CacheEntry};
+use microscope::cache::Cache;
 use microscope::emulator::Emulator;
 use microscope::kernel::Kernel;
 use microscope::program::Program;
