@@ -71,11 +71,14 @@ pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool:
             ..Masthead::default()
         },
         sections,
-        data: vec![("analysis", json::compact(&value(papers, years, runs))), ("csv", json::compact(&tables(papers)))],
+        data: vec![("analysis", json::rounded(&value(papers, years, runs), DIGITS)), ("csv", json::compact(&tables(papers)))],
         tool: tool.to_owned(),
         ..Document::default()
     }
 }
+
+/// Digits of what the page holds; `-J` has all.
+const DIGITS: usize = 6;
 
 /// The same as a value for JSON.
 pub fn value(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs) -> serde_json::Value {

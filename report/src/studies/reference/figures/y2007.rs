@@ -86,7 +86,8 @@ impl Place {
             let title = format!("Figure {}: {name}", first + chart);
             let place = figure.traces.len();
             let traces = figure.traces.into_iter().chain(of_chart(today, chart, place)).collect();
-            in_its_form(Figure { title: title.into(), caption: caption.to_owned(), traces, ..figure }, chart)
+            let alt = format!("{title}, {}. {caption}", self.name);
+            in_its_form(Figure { title: title.into(), caption: caption.to_owned(), alt, traces, ..figure }, chart)
         });
         let numbers: Vec<String> = CHARTS.iter().enumerate().map(|(chart, (name, _))| format!("{}: {name}", first + chart)).collect();
         Item::new(self.title(at), self.name, self.then(), self.claims)
