@@ -158,7 +158,7 @@ pub fn of(analysis: &Analysis) -> Answer {
     }
     let headline = match clauses.as_slice() {
         [] => "Nothing was measured.".to_owned(),
-        clauses => sentence(clauses, &parts, &more(&series, clauses.len())),
+        clauses => sentence(clauses, &parts, series.len() - clauses.len()),
     };
     let brief = parts.first().map_or_else(
         || "nothing".to_owned(),
@@ -191,27 +191,10 @@ fn tests(analysis: &Analysis) -> String {
     if names.is_empty() { String::new() } else { format!(", {}{size}", notation::list(&names)) }
 }
 
-/// The series after the named ones: ` Also: TCP_RR and UDP_RR.`, or their number where they are of the same tests.
-fn more(series: &[Vec<&CellResult>], named: usize) -> String {
-    let test = |cells: &Vec<&CellResult>| cells.first().map(|cell| cell.cell.test.to_string());
-    let known: Vec<String> = series.iter().take(named).filter_map(test).collect();
-    let mut others: Vec<String> = Vec::new();
-    for other in series.iter().skip(named).filter_map(test) {
-        if !known.contains(&other) && !others.contains(&other) {
-            others.push(other);
-        }
-    }
-    match series.len() - named {
-        0 => String::new(),
-        _ if !others.is_empty() => format!(" Also: {}.", notation::list(&others)),
-        1 => " 1 more series.".to_owned(),
-        more => format!(" {more} more series."),
-    }
-}
-
 /// The clauses of the series as one sentence.
-fn sentence(clauses: &[String], parts: &[Part], more: &str) -> String {
+fn sentence(clauses: &[String], parts: &[Part], more: usize) -> String {
     let both = if parts.iter().all(|part| part.metric == Some(Metric::CpuPerMessageNs)) { "; both ends together" } else { "" };
+    let more = if more > 0 { format!(" {more} more series.") } else { String::new() };
     let text = clauses.join("; ");
     let mut letters = text.chars();
     let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().collect());

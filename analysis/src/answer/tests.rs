@@ -274,9 +274,9 @@ fn a_grade_says_where_the_intervals_lie() {
     assert_eq!(reason(&[better, same]), "each interval of CPU of both ends excludes 0 or lies within ±2 %");
     assert_eq!(reason(&[better, better, open]), "2 of 3 intervals of CPU of both ends exclude 0");
     assert_eq!(reason(&[better, same, open]), "2 of 3 intervals of CPU of both ends exclude 0 or lie within ±2 %");
-    assert_eq!(reason(&[open]), format!("the interval holds 0; {power}"));
-    assert_eq!(reason(&[open, open]), format!("each interval holds 0; {power}"));
-    assert_eq!(reason(&[open, near]), format!("1 of 2 intervals holds 0; {power}"));
+    assert_eq!(reason(&[open]), format!("the interval of CPU of both ends holds 0; {power}"));
+    assert_eq!(reason(&[open, open]), format!("each interval of CPU of both ends holds 0; {power}"));
+    assert_eq!(reason(&[open, near]), format!("1 of 2 intervals of CPU of both ends holds 0; {power}"));
     assert_eq!(reason(&[near]), format!("no difference shown beyond ±2 %; {power}"));
 }
 

@@ -82,7 +82,7 @@ fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
     }
     // A share has an interval, never `9.6% ±11%`, and one that holds 100 % is no saving.
     let answer = analysis::answer::of(&woven_ways(0.096));
-    assert!(answer.headline.contains("9.6 % of what send costs") && !answer.headline.contains('±'), "{}", answer.headline);
+    assert!(answer.headline.contains("90 % less than send") && !answer.headline.contains('±'), "{}", answer.headline);
     let ranking = page(&alike);
     assert!(ranking.contains("No difference shown between any two: no ranks.") && !ranking.contains("1. send"), "{ranking}");
     assert!(ranking.contains("</tspan> no difference shown"), "{ranking}");
