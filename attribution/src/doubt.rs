@@ -171,7 +171,7 @@ worded! {
         } => {
             size: (closure - 1.0).abs(),
             words: format!("the time billed before the end ran is {closure:.2} times the estimate by a probe of the host"),
-            remedy: "the host wakes its CPUs otherwise than before the run, or while they are sampled: read `billed before it ran` with it; other rows do not depend on it",
+            remedy: "more than that: do not use the rows, for time of an unknown cause is billed; less: wake-ups met busy CPUs, and other rows do not depend on it",
         }
         /// Nothing says for how long the end had a CPU, so samples cannot be compared with it.
         NoRecords => {
@@ -264,7 +264,9 @@ impl Doubt {
     /// Its gravity.
     pub const fn gravity(&self) -> Gravity {
         match self {
-            Self::Wall { .. } | Self::Dropped { .. } | Self::Billed { .. } => Gravity::Red,
+            Self::Wall { .. } | Self::Dropped { .. } => Gravity::Red,
+            // Of wake-ups on busy CPUs less is billed, and no row is wrong; what is billed beyond them is of no known cause.
+            Self::Billed { closure } if *closure > 1.0 => Gravity::Red,
             _ => Gravity::Warning,
         }
     }

@@ -56,7 +56,10 @@ pub fn of(analysis: &Analysis) -> Vec<Invalid> {
     let red = receipts.iter().flat_map(crate::receipt::CellReceipt::receipts).filter(|receipt| receipt.footing() == Footing::Off).count();
     invalid.extend((red > 0).then(|| Invalid {
         figure: "the rows of receipts that do not add up".to_owned(),
-        reason: format!("the rows of {} differ from the CPU time by more than 4 %", whole(red as u64)),
+        reason: format!(
+            "the sums of {} fail: samples against the time on a CPU, waits, or the time billed before the end ran",
+            whole(red as u64)
+        ),
         remedy: "Their CPU time stays good; the report names them.".to_owned(),
     }));
     invalid

@@ -343,9 +343,9 @@ pub fn change(states: [&State; 2], names: [String; 2], threshold: f64) -> Option
 fn paired(windows: &[WindowRecord]) -> Option<stats::estimate::Estimate> {
     let clean = |block: u32, arm: usize| {
         let mut found = windows.iter().filter(|one| one.block == block && one.arm == Some(arm) && one.look == Look::Clean);
-        let add = |(cpu, requests), one: &WindowRecord| Some((cpu + one.clocks.cpu.get(), requests + one.requests?));
-        let (cpu, requests) = found.try_fold((0, 0), add)?;
-        (requests > 0).then(|| cpu as f64 / requests as f64)
+        let add = |(cpu, requests), one: &WindowRecord| Some((cpu + one.clocks.cpu.get() as f64, requests + one.requests? as f64));
+        let (cpu, requests): (f64, f64) = found.try_fold((0.0, 0.0), add)?;
+        (requests > 0.0).then(|| cpu / requests)
     };
     let last = windows.iter().map(|window| window.block).max()?;
     let pairs: Vec<(f64, f64)> = (0..=last).filter_map(|block| Some((clean(block, 0)?, clean(block, 1)?))).collect();

@@ -57,23 +57,25 @@ pub fn per_send(run: &Attachment, windows: &[&WindowRecord], sockets: Option<&So
     });
     let sends = sends / exchanges;
     let is_cut = answers().any(|pattern| pattern.sends.len() >= MOST_SENDS);
-    match is_cut.then(|| sends_by_calls(messages())) {
-        None => (sends > 1.0 + EVEN).then_some(PerSend::Several(sends)),
-        Some(Some(sends)) => Some(PerSend::Several(sends)),
-        Some(None) => Some(PerSend::AtLeast(sends)),
-    }
+    let found = match is_cut.then(|| sends_by_calls(messages())) {
+        None => PerSend::Several(sends),
+        Some(Some(sends)) => PerSend::Several(sends),
+        Some(None) => PerSend::AtLeast(sends),
+    };
+    let (PerSend::Several(sends) | PerSend::AtLeast(sends)) = found else { return Some(found) };
+    (sends > 1.0 + EVEN).then_some(found)
 }
 
 /// Sends of an exchange by the calls that were kept; `None` where those of exchanges that a window cuts in two, one at
 /// each edge for each socket, are more than a few of them.
 fn sends_by_calls<'a>(messages: impl Iterator<Item = &'a Messages>) -> Option<f64> {
-    let (mut sends, mut exchanges, mut cut) = (0, 0, 0);
+    let (mut sends, mut exchanges, mut cut) = (0.0, 0.0, 0.0);
     for one in messages {
-        sends += one.calls.iter().filter(|kind| kind.way == Way::Out).map(|kind| kind.calls).sum::<u64>();
-        exchanges += one.exchanges;
-        cut += 2 * one.sockets;
+        sends += one.calls.iter().filter(|kind| kind.way == Way::Out).map(|kind| kind.calls as f64).sum::<f64>();
+        exchanges += one.exchanges as f64;
+        cut += 2.0 * one.sockets as f64;
     }
-    (exchanges > 0 && cut as f64 <= EVEN * exchanges as f64).then(|| sends as f64 / exchanges as f64)
+    (exchanges > 0.0 && cut <= EVEN * exchanges).then(|| sends / exchanges)
 }
 
 /// True of a program that also asks: it listens, and has TCP connections from more ports of its own than it listens
