@@ -48,8 +48,9 @@ struct HeldSockets {
 /// Packets that sockets dropped between the last two lists.
 #[derive(Debug, Default)]
 struct DroppedPackets {
-    /// Counters of the last list, by address and inode: the address of one that was closed is given to another.
-    counters: BTreeMap<(u64, u64), u32>,
+    /// Counters of the last list, by address and inode: the address of one that was closed is given to another. `None`
+    /// without such a list.
+    counters: Option<BTreeMap<(u64, u64), u32>>,
     /// Time between the lists, and the sockets with drops.
     since: Option<(Duration, Vec<(Socket, u64)>)>,
 }
@@ -58,7 +59,10 @@ impl DroppedPackets {
     /// Takes another list, of sockets with inode and counter, which was read so long after the last one.
     fn add(&mut self, held: &[(Socket, u64, u32)], after: Option<Duration>) {
         let counters = held.iter().map(|(socket, inode, drops)| ((socket.address, *inode), *drops)).into_map();
-        let before = std::mem::replace(&mut self.counters, counters);
+        let Some(before) = self.counters.replace(counters) else {
+            self.since = None;
+            return;
+        };
         let mut counted = HashSet::new();
         let dropped = held.iter().filter(|(socket, ..)| counted.insert(socket.address)).filter_map(|(socket, inode, drops)| {
             let drops = drops.wrapping_sub(before.get(&(socket.address, *inode)).copied().unwrap_or(0));
@@ -314,6 +318,10 @@ mod tests {
         let list = [held(1, 11, 2), held(1, 11, 2), held(2, 13, 1), held(3, 14, 0)];
         assert_eq!(between(&list, Some(second)), Some((second, vec![(1, 3), (2, 1)])));
         assert_eq!(between(&list, Some(second)), Some((second, vec![])));
+        // After a list that was refused, the next one is the first again.
+        dropped = DroppedPackets::default();
+        dropped.add(&list, Some(second));
+        assert_eq!(dropped.since, None);
     }
 
     #[test]
