@@ -155,7 +155,8 @@ pub fn shorter(shortened: Shortened) -> String {
 /// Says that arms are measured in few cells, and how to have others.
 pub fn few_cells(plan: &Plan, factors: &BTreeSet<Factor>) -> String {
     let cells: Vec<String> = plan.cells.iter().map(ToString::to_string).collect();
-    let flags: Vec<String> = factors.iter().map(|factor| format!("--{}", factor.name())).collect();
+    let flags: Vec<String> =
+        factors.iter().chain(factors.is_empty().then_some(&Factor::Test)).map(|factor| format!("--{}", factor.name())).collect();
     format!(
         "the arms are compared at {}, for an answer in seconds; for other cells give {}",
         model::words::list(&cells),

@@ -81,8 +81,8 @@ fn a_precision_with_blocks_goes_on_no_longer_than_these() -> Result<(), Skip> {
     tool.study(&plan("least = 9, most = 9"), &["--blocks", "2", "--precision", "0.0001%", "--size", "64"]).done();
     assert_eq!((tool.stored().trials().len(), tool.stored().status()), (2, Status::BlocksDone));
     let blocks = |flags: &[&str]| {
-        let told = tool.run(&[&["study", "quick", "--dry-run", "-J"], flags].concat()).done().json();
-        let blocks = &told["plan"]["blocks"];
+        let dry = tool.run(&[&["study", "quick", "--dry-run", "-J"], flags].concat()).done().json();
+        let blocks = &dry["plan"]["blocks"];
         (blocks["least"].as_u64().unwrap(), blocks["most"].as_u64().unwrap(), blocks["interval"].as_f64().unwrap())
     };
     assert_eq!(blocks(&["--precision", "5%"]), (9, 100, 0.05));
@@ -93,24 +93,24 @@ fn a_precision_with_blocks_goes_on_no_longer_than_these() -> Result<(), Skip> {
 }
 
 fn arms_take_time_of_their_own() -> Result<(), Skip> {
-    let told = |flags: &[&str]| Tool::new().run(&[&["study", "quick", "--dry-run", "-J"], flags].concat()).done().json();
-    let (alone, arms) = (told(&["--size", "64"]), told(&["--size", "64", "--in-turn", "--arm", "base", "--arm", "bigger: sndbuf=1M"]));
+    let dry = |flags: &[&str]| Tool::new().run(&[&["study", "quick", "--dry-run", "-J"], flags].concat()).done().json();
+    let (alone, arms) = (dry(&["--size", "64"]), dry(&["--size", "64", "--in-turn", "--arm", "base", "--arm", "bigger: sndbuf=1M"]));
     assert_eq!((&alone["plan"]["end"]["length"], &arms["plan"]["end"]["length"]), (&150_000_000.into(), &150_000_000.into()));
     assert_eq!(arms["duration"]["s"].as_f64().unwrap(), 2.0 * alone["duration"]["s"].as_f64().unwrap());
     // Where a trial is shorter than written, both say so.
     let words = "measures 54.05 ms in place of 150 ms";
-    assert!(told(&["--flows", "1,2"])["shortened"]["to"].as_u64().unwrap() < 60_000_000);
+    assert!(dry(&["--flows", "1,2"])["shortened"]["to"].as_u64().unwrap() < 60_000_000);
     Tool::new().run(&["study", "quick", "--dry-run", "--flows", "1,2"]).done().says(words);
     Ok(())
 }
 
 fn arms_are_compared_in_few_cells_unless_others_are_named() -> Result<(), Skip> {
     let arms = ["study", "size", "--dry-run", "--arm", "a", "--arm", "b: sndbuf=64K"];
-    let told = |flags: &[&str]| Tool::new().run(&[&arms[..], flags].concat()).done();
-    let few = told(&[]);
+    let dry = |flags: &[&str]| Tool::new().run(&[&arms[..], flags].concat()).done();
+    let few = dry(&[]);
     assert!(few.stderr.contains("for other cells give --size"), "{}", few.stderr);
     few.says("Takes about 8.5 s to the first look");
-    let all = told(&["--size", "64,1448,16K", "-J"]);
+    let all = dry(&["--size", "64,1448,16K", "-J"]);
     assert!(!all.stderr.contains("for other cells"), "{}", all.stderr);
     assert_eq!(all.json()["cells"].as_array().map(Vec::len), Some(6));
     Ok(())

@@ -61,7 +61,7 @@ const fn other_end(factor: Factor) -> Option<Factor> {
 }
 
 /// The tests of a table.
-fn tests(table: &Levels) -> impl Iterator<Item = Test> {
+pub(super) fn tests(table: &Levels) -> impl Iterator<Item = Test> {
     let test = |level: &Level| if let Level::Test(test) = level { Some(*test) } else { None };
     table.get(&Factor::Test).into_iter().flatten().filter_map(test)
 }

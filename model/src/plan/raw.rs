@@ -6,16 +6,17 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::FleetPlan;
-use super::cells::{Levels, Override};
+use super::cells::{Levels, Override, tests};
 use super::error::PlanError;
 use crate::address::{OnLoss, host_side};
-use crate::cell::{Factor, LevelError};
+use crate::cell::{Factor, Level, LevelError};
 use crate::link::{LinkKind, Offload};
 use crate::place::HostPlace;
 use crate::plan::receipt::RawReceipt;
 use crate::quantity::{Bytes, Nanos, parse_share};
 use crate::schedule::Roles;
 use crate::suggestion;
+use crate::traffic::Test;
 
 /// The text of a plan, read but not yet understood.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -205,7 +206,11 @@ impl RawPlan {
         let varied = |table: &Levels| table.iter().filter(|(_, levels)| levels.len() > 1).map(|(factor, _)| *factor).collect::<Vec<_>>();
         let varied: BTreeSet<Factor> = self.cells.iter().flat_map(varied).filter(|factor| *factor != Factor::Test).collect();
         let are_few = !self.arms.is_empty() && !self.arm_cells.is_empty();
-        (are_few && !overrides.iter().any(|(factor, _)| varied.contains(factor))).then_some(varied)
+        let known: BTreeSet<Test> = self.arm_cells.iter().flat_map(tests).collect();
+        let asks_more = |(factor, levels): &Override| {
+            varied.contains(factor) || levels.iter().any(|level| matches!(level, Level::Test(test) if !known.contains(test)))
+        };
+        (are_few && !overrides.iter().any(asks_more)).then_some(varied)
     }
 
     /// Has every cell cross this link, whatever links the tables of cells name. The

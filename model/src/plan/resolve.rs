@@ -358,6 +358,9 @@ mod tests {
         assert_eq!([cells(&[]), cells(&[(Factor::Test, "UDP_STREAM"), (Factor::Cc, "reno")])], [(true, 2), (true, 1)]);
         assert_eq!(cells(&[(Factor::Size, "64,1448,16K")]), (false, 6));
         assert_eq!(plan(preset("size").unwrap()).unwrap().cells.len(), 18);
+        // A test that the few cells lack has the cells of the plan.
+        let (few, named) = with("quick", &[(Factor::Test, "TCP_RR")]);
+        assert!(!few && named.cells.iter().all(|cell| cell.test == Test::TcpRr && cell.nodelay), "{:?}", named.cells);
     }
 
     #[test]
