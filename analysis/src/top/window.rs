@@ -24,6 +24,8 @@ const MOST_REFUSED: usize = 20;
 
 /// Two-sided 95 % of a normal distribution.
 pub(super) const Z: f64 = 1.96;
+/// CPUs' worth from which on one unit's work in another's name is shown: a hundredth of a CPU.
+const LEAST_CAUSE: f64 = 0.01;
 
 /// A machine, as its last stretches show it.
 #[derive(Debug)]
@@ -384,11 +386,11 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The largest cause that is beyond chance.
+    /// The largest cause that is beyond chance, and not too small to matter.
     fn cause(&self, units: &[String]) -> Option<Cause> {
         let beyond_chance = |count: Count| {
             let all = self.interval(count.samples.round() as u64, count.shared.round() as u64);
-            (all.low > 0.0).then_some(all)
+            (all.low > 0.0 && all.cpus >= LEAST_CAUSE).then_some(all)
         };
         let name = |party| self.label(party, units).1;
         causes(&self.owned).into_iter().find_map(|(pair, tally)| {
