@@ -188,10 +188,10 @@ fn smaller(map: &BufferMap, cell: &BufferCell) -> Option<String> {
     let asked = |one: &BufferCell| Some([map.senders[one.sender].asked?.get(), map.receivers[one.receiver].asked?.get()]);
     let [send, receive] = asked(cell)?;
     let fits = |one: &&BufferCell| {
-        let is_smaller = asked(one).is_some_and(|[s, r]| s <= send && r <= receive && s + r < send + receive);
+        let is_smaller = asked(one).is_some_and(|[s, r]| s <= send && r <= receive && [s, r] != [send, receive]);
         is_smaller && one.goodput_bit_per_s.value >= least
     };
-    let found = map.cells.iter().filter(fits).min_by_key(|one| asked(one).map(|[s, r]| s + r))?;
+    let found = map.cells.iter().filter(fits).min_by_key(|one| asked(one).map(|[s, r]| s.saturating_add(r)))?;
     let [s, r] = asked(found)?;
     let (name, verb) = match () {
         () if s == send => (format!("SO_RCVBUF of {}", size(Bytes::new(r))), "reaches"),

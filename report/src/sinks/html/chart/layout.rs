@@ -169,8 +169,8 @@ impl<'a> Layout<'a> {
         }
         let across = ends[1] - ends[0];
         // Marks next to each other at the first size and at the last stay within the panel.
-        let beside = beside(figure, &x, across);
-        let x = x.widened(beside / (across - 2.0 * beside).max(1.0));
+        let room = outer_room(figure, &x, across);
+        let x = x.widened(room / (across - 2.0 * room).max(1.0));
         let reach = |text: &str| (long(text, LETTER) + 1.5 * LETTER) / across;
         let (ticks, staggered) = match &figure.sizes {
             None => {
@@ -297,7 +297,7 @@ impl Area {
 }
 
 /// Room beyond the first size and the last that marks next to each other take, of a panel so wide.
-fn beside(figure: &Figure, x: &Scale, across: f64) -> f64 {
+fn outer_room(figure: &Figure, x: &Scale, across: f64) -> f64 {
     let traces = |panel: usize| figure.traces.iter().filter(move |trace| trace.panel == panel && !trace.model && !trace.stacked);
     let steps = (0..figure.panels.len()).map(|panel| traces(panel).count()).max().unwrap_or(0).saturating_sub(1) as f64;
     let mut places: Vec<f64> = figure.traces.iter().flat_map(|trace| sizes(&trace.x)).filter_map(|size| x.place(*size)).collect();

@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// A line beside its sizes would seem to turn elsewhere, and two lines could change places.
+    /// A line that is not at its sizes would seem to turn elsewhere, and two lines could change places.
     #[test]
     fn lines_of_a_figure_that_is_repeated_stand_at_their_sizes() {
         let names = ["a", "b", "c", "d", "e", "f", "g"];
