@@ -5,6 +5,7 @@
  *   churn PORT SECONDS
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -12,13 +13,20 @@
 #include <time.h>
 #include <unistd.h>
 
+static long long clock_ns(struct timespec *now)
+{
+	clock_gettime(CLOCK_MONOTONIC, now);
+	return now->tv_sec * 1000000000LL + now->tv_nsec;
+}
+
 int main(int argc, char **argv)
 {
 	static char message[512];
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	unsigned long made = 0;
 	int sink = socket(AF_INET, SOCK_DGRAM, 0);
-	time_t end;
+	struct timespec now;
+	long long end;
 
 	if (argc != 3)
 		return 2;
@@ -27,14 +35,17 @@ int main(int argc, char **argv)
 		perror("connect");
 		return 1;
 	}
-	end = time(NULL) + atoi(argv[2]);
-	while (time(NULL) < end) {
+	end = clock_ns(&now) + atoi(argv[2]) * 1000000000LL;
+	while (clock_ns(&now) < end) {
 		pid_t child = fork();
 
 		if (child == 0) {
 			send(sink, message, sizeof message, 0);
 			_exit(0);
 		}
+		/* Without room for one more process it tries again. */
+		if (child < 0 && errno == EAGAIN)
+			continue;
 		if (child < 0 || waitpid(child, NULL, 0) != child) {
 			perror("fork");
 			return 1;

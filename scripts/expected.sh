@@ -26,5 +26,5 @@ while read -r folder program; do
         ;;
     esac
 done < <(programs)
-git --no-pager diff --stat
+git status --short
 exit $status

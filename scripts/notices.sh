@@ -31,7 +31,7 @@ files() { # FOLDER LICENCE
 
 echo "Packages that are linked into the programs of nettoll, with the Rust standard library (MIT OR Apache-2.0,"
 echo "The Rust Project Contributors). Their sources are at https://crates.io."
-packages=$(for package; do linked "$package"; done | sort -u)
+packages=$(for package; do linked "$package" || exit; done | sort -u)
 [ -n "$packages" ]
 printf '\n%s\n' "$packages"
 declare -A names=() texts=()

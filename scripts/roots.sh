@@ -50,8 +50,10 @@ check() { # SUITE
     cp "$package" "$root/nettoll.deb"
     inside dpkg --install /nettoll.deb
     rm "$root/nettoll.deb"
+    local listed
+    listed=$(inside dpkg -L nettoll)
     for file in $FILES; do
-        inside dpkg -L nettoll | grep -q "/$file$" || {
+        grep -qF "/$file" <<<"$listed" || {
             echo "roots: $1: the package has no $file" >&2
             return 1
         }

@@ -17,6 +17,7 @@ fail() {
     exit 1
 }
 if found=$(command -v nettoll); then
+    [ -z "${NETTOLL_INSTALL:-}" ] || echo "install: $found is used, NETTOLL_INSTALL is not" >&2
     dirname "$found"
     exit 0
 fi
