@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test expected test-services test-guests test-large lines bench endure build install man book audit release deb check-deb figures
+.PHONY: help study test expected test-services test-guests lines bench endure build install man book audit release deb check-deb figures
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,9 +32,6 @@ test-guests: ## Boot guest kernels under QEMU, both from packages in a cache, an
 	@scripts/setup.sh test
 	@scripts/guests.sh
 
-test-large: ## Boot a guest of 128 CPUs under QEMU, and test nettoll top there while CPUs go and come and the clock is set
-	@scripts/setup.sh test
-	@scripts/guests.sh large 1800
 
 lines: ## Count the lines of code outside tests, by crate
 	@scripts/lines.sh

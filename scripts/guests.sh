@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
-# Usage: guests.sh [TEST [SECONDS]]
-#
 # Tests the microscope with guests that are booted under QEMU, and a static nettoll in
-# guests of old and new kernels (guests), or of many CPUs (large). Kernels and emulator are fetched as packages into the
+# guests of old and new kernels. Kernels and emulator are fetched as packages into the
 # microscope's cache, where nothing is installed; what cannot be had here is skipped,
 # named and counted. `make test` needs none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/build.sh
 
-test=${1:-guests}
-# A machine on which boots take longer is not held up for it.
-LIMIT=${LIMIT:-${2:-600}}
+# Boots of a few seconds each; a machine on which they take longer is not held up for it.
+LIMIT=${LIMIT:-600}
 
 # A guest has no libraries. With glibc, which is static as well for a program that looks up
 # no names; musl has a loop in place of sendmmsg(2). Some optimisation: the guest's
@@ -26,14 +23,14 @@ build_static() {
 }
 
 build_static
-cargo build --locked --package nettoll-microscope --test "$test"
+cargo build --locked --package nettoll-microscope --test guests
 begun=$SECONDS
 status=0
-timeout "$LIMIT" cargo test --locked --quiet --package nettoll-microscope --test "$test" </dev/null || status=$?
+timeout "$LIMIT" cargo test --locked --quiet --package nettoll-microscope --test guests </dev/null || status=$?
 if [ "$status" = 124 ]; then
-    echo "SKIPPED: $test: not done within $LIMIT s on this machine"
+    echo "SKIPPED: guests: not done within $LIMIT s on this machine"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-echo "$test: done in $((SECONDS - begun)) s"
+echo "guests: done in $((SECONDS - begun)) s"
 exit "$status"
