@@ -32,7 +32,6 @@ test-guests: ## Boot guest kernels under QEMU, both from packages in a cache, an
 	@scripts/setup.sh test
 	@scripts/guests.sh
 
-
 lines: ## Count the lines of code outside tests, by crate
 	@scripts/lines.sh
 

@@ -1,7 +1,7 @@
 //! An errand: static programs that run in a guest, with nothing counted. It tells what a
 //! program finds on a kernel, not what it costs there.
 
-use crate::boot::{Boot, COMMAND_LINE, GuestSize};
+use crate::boot::{Boot, COMMAND_LINE};
 use crate::cache::Cache;
 use crate::cpio::Archive;
 use crate::embedded;
@@ -11,11 +11,8 @@ use crate::guest_log::GuestLog;
 use crate::kernel::Kernel;
 use crate::modules::{self, Module};
 
-/// The usual guest: programs lie in its memory twice, packed and unpacked.
-pub const USUAL: GuestSize = GuestSize::one(2048);
-/// Words behind the command line of a guest with several processors: none measures its speed, and they come up one after the
-/// other.
-const SEVERAL: &str = "lpj=4000000 cpuhp.parallel=off";
+/// Memory of the guest, in MiB: programs lie in it twice, packed and unpacked.
+const MEMORY: u32 = 2048;
 /// File systems that programs look for, each with its place. One that the kernel lacks is
 /// not there, as on a machine.
 const MOUNTS: [(&str, &str); 6] = [
@@ -32,8 +29,6 @@ const MOUNTS: [(&str, &str); 6] = [
 pub struct Errand<'e> {
     /// The kernel.
     pub kernel: &'e Kernel,
-    /// The guest.
-    pub size: GuestSize,
     /// Modules that are loaded where the kernel has them, with what they need.
     pub modules: &'e [&'e str],
     /// Files of the guest, by path without the first slash; they can be executed, and read by their
@@ -41,13 +36,9 @@ pub struct Errand<'e> {
     pub files: &'e [(&'e str, &'e [u8])],
     /// Two cards, joined by a cable, of which the second is in a network namespace of its own.
     pub cards: Option<Cards<'e>>,
-    /// Steps of the probe, one after the other; [`command`] makes those that are commands.
-    pub steps: &'e [String],
-}
-
-/// The step that runs a command to its end. Words are parted by spaces, and the first is the path of a program.
-pub fn command(name: &str, words: &str) -> String {
-    format!("spawn name={name} {words}")
+    /// Names and commands, one after the other. Words are parted by spaces, and the first is the path
+    /// of a program.
+    pub commands: &'e [(&'e str, String)],
 }
 
 /// Cards of virtio, at 10.9.0.1 and 10.9.0.2.
@@ -115,7 +106,7 @@ impl Ran {
 }
 
 impl Errand<'_> {
-    /// Boots, carries every step out, and waits for the end.
+    /// Boots, runs every command, and waits for the end.
     ///
     /// # Errors
     /// QEMU does not start, or the guest panics, hangs or stops early.
@@ -134,14 +125,13 @@ impl Errand<'_> {
                 }
             }
         }
-        let command_line = if self.size.cpus == 1 { COMMAND_LINE.to_owned() } else { format!("{COMMAND_LINE} {SEVERAL}") };
         let boot = Boot {
             emulator,
             image: &self.kernel.image,
             initramfs: self.archive(&modules),
-            command_line: &command_line,
+            command_line: COMMAND_LINE,
             cpu: "max",
-            size: self.size,
+            memory: MEMORY,
             seed: 1,
             plugin: None,
             devices: if self.cards.is_some() { &Cards::DEVICES } else { &[] },
@@ -163,9 +153,9 @@ impl Errand<'_> {
     fn plan(&self, modules: &[Module]) -> String {
         let loaded = modules.iter().map(|module| format!("module /m/{}.ko", module.name));
         let mounts = MOUNTS.iter().map(|(kind, place)| format!("mount {kind} {place}"));
+        let commands = self.commands.iter().map(|(name, command)| format!("spawn name={name} {command}"));
         let cards = self.cards.iter().flat_map(|cards| [format!("cards {}", Cards::NAMES), format!("beyond name=beyond {}", cards.beyond)]);
-        let lines =
-            loaded.chain(["facts".to_owned()]).chain(mounts).chain(["up lo".to_owned()]).chain(cards).chain(self.steps.iter().cloned());
+        let lines = loaded.chain(["facts".to_owned()]).chain(mounts).chain(["up lo".to_owned()]).chain(cards).chain(commands);
         lines.map(|line| line + "\n").collect()
     }
 }

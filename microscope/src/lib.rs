@@ -35,7 +35,6 @@ pub mod packages;
 pub mod program;
 pub mod scenario;
 
-pub use boot::GuestSize;
 pub use embedded::PLUGIN_LICENCE;
 pub use error::Failed;
 pub use measure::{Counting, Request, measure};

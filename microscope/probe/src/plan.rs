@@ -12,12 +12,7 @@ pub struct Step<'p> {
 impl<'p> Step<'p> {
     /// Every step of a plan; lines that are empty or begin with `#` are none.
     pub fn all(plan: &'p str) -> impl Iterator<Item = Self> {
-        Self::of(plan.lines())
-    }
-
-    /// The steps of some lines.
-    pub fn of(lines: impl Iterator<Item = &'p str>) -> impl Iterator<Item = Self> {
-        lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
+        plan.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
             let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
             Self { verb, rest: rest.trim() }
         })

@@ -13,85 +13,41 @@ const FACTS: [&str; 4] = ["/proc/version", "/proc/cmdline", "/sys/kernel/securit
 pub fn carry_out(plan: &str) {
     let _ = sys::mount("securityfs", "/sys/kernel/security");
     let mut network = Network::new();
-    Step::all(plan).for_each(|step| take(&step, &mut network));
-}
-
-/// Carries one step out, and tells whether it failed.
-fn take(step: &Step, network: &mut Network) {
-    let done = match step.verb {
-        "module" => sys::load_module(step.rest),
-        "sysctl" => write("/proc/sys/", step.rest),
-        "write" => write("", step.rest),
-        "clock" => move_clock(step),
-        "drop" => sys::drop_capability(step.number("capability", usize::MAX)),
-        "up" => network::bring_up(step.rest),
-        "veth" => network.make_veth(),
-        "cards" => network.part_cards(step.rest),
-        "beyond" => begin_beyond(step, network),
-        "netem" => network.impair(step),
-        "checksums" => network.checksums(step.rest != "off"),
-        "nft" => nft::make(step),
-        "program" => count_program(step),
-        "mount" => mount(step.rest),
-        "spawn" => spawn(step),
-        "meanwhile" => meanwhile(step, network),
-        "settle" => {
-            sys::sleep(step.number("s", 0) as u64);
-            Ok(0)
-        }
-        "await" => await_lines(step),
-        "tell" => tell("file", step.rest),
-        "facts" => tell_facts(),
-        "symbols" => tell("symbols", "/proc/kallsyms"),
-        "calibrate" => calibrate(),
-        "run" => run(step, network),
-        _ => Err(Errno::INVALID),
-    };
-    if let Err(Errno(number)) = done {
-        say::line(format_args!("failed {number} {} {}", step.verb, step.rest));
-    }
-}
-
-/// Carries steps out in a process of its own, next to the steps that follow: `meanwhile settle s=5; write FILE VALUE`.
-fn meanwhile(step: &Step, network: &mut Network) -> Answer {
-    if sys::fork()? == 0 {
-        Step::of(step.rest.split(';')).for_each(|step| take(&step, network));
-        sys::exit(0);
-    }
-    Ok(0)
-}
-
-/// Waits until a file has some lines, such as what a program writes: `await lines=2 file=/o/NAME`.
-fn await_lines(step: &Step) -> Answer {
-    let (path, wanted) = (step.value("file").ok_or(Errno::INVALID)?, step.number("lines", 1));
-    let mut buffer = [0; 16_384];
-    loop {
-        let mut lines = 0;
-        // It may not be there yet.
-        if let Ok(fd) = sys::open(path, 0) {
-            while let Ok(count @ 1..) = sys::read(fd, &mut buffer) {
-                lines += buffer[..count].iter().filter(|byte| **byte == b'\n').count();
+    for step in Step::all(plan) {
+        let done = match step.verb {
+            "module" => sys::load_module(step.rest),
+            "sysctl" => set(step.rest),
+            "up" => network::bring_up(step.rest),
+            "veth" => network.make_veth(),
+            "cards" => network.part_cards(step.rest),
+            "beyond" => begin_beyond(&step, &network),
+            "netem" => network.impair(&step),
+            "checksums" => network.checksums(step.rest != "off"),
+            "nft" => nft::make(&step),
+            "program" => count_program(&step),
+            "mount" => mount(step.rest),
+            "spawn" => spawn(&step),
+            "settle" => {
+                sys::sleep(step.number("s", 0) as u64);
+                Ok(0)
             }
-            sys::close(fd);
+            "facts" => tell_facts(),
+            "symbols" => tell("symbols", "/proc/kallsyms"),
+            "calibrate" => calibrate(),
+            "run" => run(&step, &network),
+            _ => Err(Errno::INVALID),
+        };
+        if let Err(Errno(number)) = done {
+            say::line(format_args!("failed {number} {} {}", step.verb, step.rest));
         }
-        if lines >= wanted {
-            return Ok(lines);
-        }
-        sys::sleep(1);
     }
 }
 
-/// Sets the clock by some seconds: `clock s=3600`, or back with `clock s=-3600`.
-fn move_clock(step: &Step) -> Answer {
-    let seconds = step.value("s").and_then(|value| value.parse().ok()).ok_or(Errno::INVALID)?;
-    sys::move_clock(seconds)
-}
-
-/// Writes a value to a file below a folder: `net/ipv4/tcp_sack 0`.
-fn write(folder: &str, rest: &str) -> Answer {
+/// Writes a sysctl: `net/ipv4/tcp_sack 0`.
+fn set(rest: &str) -> Answer {
     let (name, value) = rest.split_once(' ').ok_or(Errno::INVALID)?;
     let mut path = [0; 256];
-    let fd = sys::open(join(folder, name, &mut path)?, 1)?;
+    let fd = sys::open(join("/proc/sys/", name, &mut path)?, 1)?;
     let answer = sys::write(fd, value.as_bytes());
     sys::close(fd);
     answer

@@ -166,28 +166,6 @@ pub fn sleep(seconds: u64) {
     let _ = unsafe { call(35, [(&raw const time) as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Sets the clock of the day by some seconds, forward or back (`clock_gettime(2)`, `clock_settime(2)`).
-///
-/// # Errors
-/// The kernel's.
-pub fn move_clock(seconds: i64) -> Answer {
-    let mut time = [0_i64; 2];
-    // SAFETY: CLOCK_REALTIME, and room for a time of two words.
-    unsafe { call(228, [0, (&raw mut time) as usize, 0, 0, 0, 0]) }?;
-    time[0] += seconds;
-    // SAFETY: the same clock, and a time of two words.
-    unsafe { call(227, [0, (&raw const time) as usize, 0, 0, 0, 0]) }
-}
-
-/// Drops a capability from those that programs can be started with (`prctl(2)` with `PR_CAPBSET_DROP`).
-///
-/// # Errors
-/// The kernel's.
-pub fn drop_capability(number: usize) -> Answer {
-    // SAFETY: numbers.
-    unsafe { call(157, [24, number, 0, 0, 0, 0]) }
-}
-
 /// Starts a process that goes on here (`fork(2)`): 0 in the child.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::{env, fs};
 
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
-use microscope::errand::{self, Cards, Errand, command};
+use microscope::errand::{Cards, Errand};
 use microscope::kernel::Kernel;
 use serde_json::Value;
 use testkit::claims::Skip;
@@ -31,13 +31,13 @@ fn frames_go_without_a_copy_where_a_card_has_it() -> Result<(), Skip> {
     let cache = Cache::open(None).map_err(absent)?;
     let emulator = Emulator::find(&cache, false).map_err(absent)?;
     let kernel = Kernel::find(&cache, SERIES, None, false).map_err(absent)?;
-    let steps = [
-        command("doctor", "/nettoll doctor -J"),
-        command("study", "/nettoll study --plan /cards.toml --host b=10.9.0.2 --secret-file /secret -J"),
+    let commands = [
+        ("doctor", "/nettoll doctor -J".to_owned()),
+        ("study", "/nettoll study --plan /cards.toml --host b=10.9.0.2 --secret-file /secret -J".to_owned()),
     ];
     let files: [(&str, &[u8]); 3] = [("nettoll", &program), ("secret", SECRET), ("cards.toml", PLAN.as_bytes())];
-    let cards = Some(Cards { beyond: AGENT });
-    let errand = Errand { kernel: &kernel, size: errand::USUAL, modules: &["af_packet"], files: &files, cards, steps: &steps };
+    let errand =
+        Errand { kernel: &kernel, modules: &["af_packet"], files: &files, cards: Some(Cards { beyond: AGENT }), commands: &commands };
     let ran = errand.run(&cache, &emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name));
     let doctor = ran.ended("doctor").unwrap();
     let checks: Value = serde_json::from_str(&doctor.wrote).unwrap_or_else(|error| panic!("{error}: {}", doctor.wrote));

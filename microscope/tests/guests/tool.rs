@@ -9,7 +9,7 @@ use std::{env, fs};
 use microscope::Failed;
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
-use microscope::errand::{self, Errand, Ran, command};
+use microscope::errand::{Errand, Ran};
 use microscope::kernel::Kernel;
 use microscope::packages;
 use model::check::Check;
@@ -118,14 +118,14 @@ fn boot_all() -> Result<Guests, String> {
 }
 
 fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> Ran {
-    let mut steps = vec![command("doctor", "/nettoll doctor -J"), command("top", "/nettoll top --once -J -t 1s")];
+    let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned()), ("top", "/nettoll top --once -J -t 1s".to_owned())];
     let plans = PLANS.map(|(name, rest)| (name, format!("{name}.toml"), plan(name, rest)));
     if studied {
-        steps.extend(plans.iter().map(|(name, file, _)| command(name, &format!("/nettoll study --plan /{file} -J"))));
+        commands.extend(plans.iter().map(|(name, file, _)| (*name, format!("/nettoll study --plan /{file} -J"))));
     }
     let plans = plans.iter().map(|(_, file, text)| (file.as_str(), text.as_bytes()));
     let files: Vec<(&str, &[u8])> = std::iter::once(("nettoll", program)).chain(plans).collect();
-    let errand = Errand { kernel, size: errand::USUAL, modules: &MODULES, files: &files, cards: None, steps: &steps };
+    let errand = Errand { kernel, modules: &MODULES, files: &files, cards: None, commands: &commands };
     errand.run(cache, emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name))
 }
 
