@@ -7,11 +7,12 @@ use model::order::Order;
 use crate::document::breakdown::{Breakdown, Share};
 use crate::document::{Block, Chart};
 use crate::number::{percent, time};
-use crate::studies::attached::tables::MOST_LAYERS;
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 
 /// Remainders of the CPU time that are no layer are shown from this share on.
 pub const LEAST_SHARE: f64 = 0.03;
+/// Layers that are parts of their own, in the bar and in the table; the others are one.
+pub const MOST_LAYERS: usize = 6;
 
 /// The bar of a receipt; none where nothing was sampled.
 pub fn block(program: &str, state: &State, place: usize) -> Option<Block> {

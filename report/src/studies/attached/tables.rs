@@ -6,15 +6,12 @@ use attribution::{Context, Direction, Figure, Receipt, Row};
 use model::attach::{Connection, Pattern, Way};
 use model::order::Order;
 
-use super::breakdown::LEAST_SHARE;
+use super::breakdown::{LEAST_SHARE, MOST_LAYERS};
 use crate::document::{Block, Level, Rows, Table};
 use crate::number::{NOTHING, bytes, percent, significant, time, whole};
 use crate::studies::glance::{short, within};
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};
 use crate::words::{list, plural};
-
-/// Layers that are the answer, in the chart and in the table; the others are one row.
-pub(super) const MOST_LAYERS: usize = 6;
 
 /// Routines that are shown at all.
 const ROUTINES: usize = 60;
