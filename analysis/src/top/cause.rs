@@ -30,7 +30,7 @@ impl Count {
 /// Work that packets of one unit cause for another.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CauseTally {
-    /// All of it.
+    /// The whole work.
     pub all: Count,
     /// CPU by CPU.
     by_cpu: BTreeMap<u32, f64>,
@@ -39,12 +39,12 @@ pub struct CauseTally {
 }
 
 impl CauseTally {
-    /// The CPU with most of it.
+    /// The CPU with most of the work.
     pub fn cpu(&self) -> u32 {
         self.by_cpu.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0))).map_or(0, |(cpu, _)| *cpu)
     }
 
-    /// The unit in whose time most of it ran, other than the sender and the receiver.
+    /// The unit in whose time most of the work ran, other than the sender and the receiver.
     pub fn interrupted(&self) -> Option<(Party, Count)> {
         let most = self.interrupted.iter().max_by(|a, b| a.1.samples.total_cmp(&b.1.samples).then(b.0.cmp(a.0)));
         most.map(|(unit, count)| (*unit, *count))
@@ -63,14 +63,14 @@ pub struct Pair {
 
 /// Pairs with their work, the most first.
 pub fn causes(owned: &[Owned]) -> Vec<(Pair, CauseTally)> {
-    let handed = Handed::among(owned);
+    let handovers = Handovers::among(owned);
     let mut found: BTreeMap<Pair, CauseTally> = BTreeMap::new();
     for one in owned.iter().filter(|one| one.work.softirq) {
         let (receiver, ran_in) = (one.owner.in_units(), one.work.ran_in.in_units());
         let unit = unit(ran_in);
         let senders = match one.work.origin {
             Origin::OwnSend => vec![(unit, 1.0)],
-            Origin::Queue => handed.to(one.work.cpu),
+            Origin::Queue => handovers.to(one.work.cpu),
             Origin::Other => vec![(None, 1.0)],
         };
         for (sender, part) in senders {
@@ -101,11 +101,11 @@ fn unit(party: Party) -> Option<Party> {
 
 /// Samples that hand packets to other CPUs, by CPU and by the unit that sends them.
 #[derive(Debug, Default)]
-struct Handed {
+struct Handovers {
     by_cpu: BTreeMap<u32, BTreeMap<Option<Party>, u64>>,
 }
 
-impl Handed {
+impl Handovers {
     fn among(owned: &[Owned]) -> Self {
         let mut this = Self::default();
         for one in owned.iter().filter(|one| one.work.owner == Ownership::Steered) {

@@ -228,7 +228,7 @@ pub struct Cause {
     /// The work; without a sender that in the interrupted unit's time.
     #[serde(flatten)]
     pub all: Cpus,
-    /// The CPU with most of it.
+    /// The CPU with most of the work.
     pub cpu: u32,
     /// The unit in whose time most of that ran which was neither in the sender's nor the receiver's, where it is beyond
     /// chance.

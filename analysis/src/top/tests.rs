@@ -153,7 +153,7 @@ fn a_sender_causes_the_softirqs_at_the_end_of_its_sends_and_its_packets_work_on_
     let interrupted = cause.interrupted.unwrap();
     assert_eq!((cause.sender.as_deref(), cause.receiver.as_str(), cause.cpu, interrupted.unit.as_str()), (Some("/b"), "/a", 1, "/c"));
     assert!((cause.all.cpus - 0.9).abs() < 1e-9 && (interrupted.all.cpus - 0.6).abs() < 1e-9, "{:?}", cause.all);
-    // All of it was shared out, by owner or by sender.
+    // The whole work was shared out, by owner or by sender.
     assert!(cause.all.high - cause.all.cpus > 0.45);
 }
 
