@@ -50,8 +50,10 @@ fn today() -> Runs {
     }
     for sender in 1..=3 {
         let points = [1.0, 2.0, 3.0].map(|receiver| (receiver, 100.0 * f64::from(sender) * receiver));
-        curves
-            .push((Study::Jacobson1988, curve("by-receiver", &format!("sender's buffer {sender}"), "a", &[&sender.to_string()], &points)));
+        curves.push((
+            Study::Jacobson1988,
+            curve("by-receiver", &format!("sender's buffer {sender}"), "TCP_STREAM over relay 100M", &[&sender.to_string()], &points),
+        ));
     }
     Runs { names: vec!["2026-01-02T03-04-05Z-papers-cabrera1984-7f3a".to_owned()], curves, ..Runs::default() }
 }

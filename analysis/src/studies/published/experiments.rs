@@ -164,17 +164,11 @@ fn equal_pairs(map: &BufferMap) -> Vec<Curve> {
     if map.senders.len() < 3 || map.senders.len() != map.receivers.len() {
         return curves;
     }
+    let over = format!("{} over {}", map.label, map.link);
     for cell in &map.cells {
         let equal = (cell.sender + 1).to_string();
         let rate = scaled(figure(&cell.goodput_bit_per_s), 1.0 / (8.0 * KB));
-        add(
-            &mut curves,
-            "by-receiver",
-            &format!("sender's buffer {equal}"),
-            &map.label,
-            &[equal.as_str()],
-            ((cell.receiver + 1) as f64, rate),
-        );
+        add(&mut curves, "by-receiver", &format!("sender's buffer {equal}"), &over, &[equal.as_str()], ((cell.receiver + 1) as f64, rate));
     }
     curves
 }

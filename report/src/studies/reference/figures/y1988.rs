@@ -50,6 +50,7 @@ fn charts(analysis: &ReferenceAnalysis) -> [Figure; 2] {
 fn pairs(today: &[Curve]) -> Option<Table> {
     let curves: Vec<&Curve> = today.iter().filter(|curve| curve.quantity == "by-receiver").collect();
     let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.1.value).fold(0.0, f64::max);
+    let over = &curves.first()?.group;
     let mut rows = Rows::of(&curves).words("Today, KB/s", |curve| curve.name.as_str());
     for (at, _) in &curves.first()?.points {
         let rate = |curve: &&Curve| match curve.points.iter().find(|point| point.0 == *at) {
@@ -58,7 +59,7 @@ fn pairs(today: &[Curve]) -> Option<Table> {
         };
         rows = rows.column(format!("receiver's {at}").as_str(), Kind::Figures, rate);
     }
-    Some(rows.table().titled("Today: each sender's buffer with each receiver's, counted from the smallest"))
+    Some(rows.table().titled(format!("Today: each sender's buffer with each receiver's, counted from the smallest ({over})")))
 }
 
 pub fn items(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Item> {
