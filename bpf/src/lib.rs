@@ -24,8 +24,8 @@ pub use program::{Attached, Program, ProgramKind, XdpMode, probe};
 pub use redirect::{FRAME, redirect};
 pub use ring::Ring;
 
-/// Attempts at a call that the kernel answers with `EAGAIN`: its verifier gives up where a signal, or
-/// work of io_uring on kernels before 5.11, waits for the task. libbpf makes as many.
+/// Attempts at a call that the kernel answers with `EAGAIN`: its verifier gives up where a signal waits
+/// for the task. libbpf makes as many.
 const ATTEMPTS: u32 = 5;
 
 /// `bpf(2)`.
@@ -34,7 +34,7 @@ const ATTEMPTS: u32 = 5;
 /// `T` is a structure of plain numbers; each address in it is 0, or is good for what
 /// the command makes the kernel read and write there until the call returns.
 unsafe fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
-    let mut attempt = 1;
+    let mut others = 1..ATTEMPTS;
     loop {
         // SAFETY: the kernel reads and writes at most `size_of::<T>()` bytes of `request`; the caller
         // answers for the rest.
@@ -44,14 +44,13 @@ unsafe fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_l
         }
         let error = io::Error::last_os_error();
         let again = match error.raw_os_error() {
-            Some(libc::EAGAIN) => attempt < ATTEMPTS,
+            Some(libc::EAGAIN) => others.next().is_some(),
             Some(libc::EPERM | libc::ENOMEM) => lock_more_memory(),
             _ => false,
         };
         if !again {
             return Err(error);
         }
-        attempt += 1;
     }
 }
 

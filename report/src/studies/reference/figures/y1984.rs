@@ -384,9 +384,9 @@ fn sender(analysis: &ReferenceAnalysis, today: &[Curve]) -> [Item; 6] {
             .drawn([then(9, "Figure 9: TCP", "tcp", Of::Rate)].into_iter().chain(left("9", "Figure 9 today: TCP", "tcp", Of::Rate))),
         Item::new("Figure 10", "throughput over message size with a loaded sender, UDP", LOADED_SENDER, &["c84-25"])
             .drawn([then(10, "Figure 10: UDP", "udp", Of::Rate)].into_iter().chain(left("10", "Figure 10 today: UDP", "udp", Of::Rate))),
-        Item::new("Figure 11", "time of a message with a loaded sender, TCP", LOADED_SENDER, &["c84-24", "c84-25"])
+        Item::new("Figure 11", "time of a message with a loaded sender, TCP", LOADED_SENDER, &[])
             .drawn([then(11, "Figure 11: TCP", "tcp", Of::Time)].into_iter().chain(left("11", "Figure 11 today: TCP", "tcp", Of::Time))),
-        Item::new("Figure 12", "time of a message with a loaded sender, UDP", LOADED_SENDER, &["c84-25"])
+        Item::new("Figure 12", "time of a message with a loaded sender, UDP", LOADED_SENDER, &[])
             .drawn([then(12, "Figure 12: UDP", "udp", Of::Time)].into_iter().chain(left("12", "Figure 12 today: UDP", "udp", Of::Time))),
         Item::new("Table 3", "time of a one-byte message by load at the sender", "complete.", &["c84-22", "c84-23"])
             .tabled([by_load(analysis, false)])
@@ -424,7 +424,7 @@ fn receiver(analysis: &ReferenceAnalysis, today: &[Curve]) -> [Item; 4] {
         Item::new("Figure 14", "throughput at the sender with a loaded receiver, UDP", LOADED_RECEIVER, &["c84-29"]).drawn(
             [then(14, "Figure 14: UDP at its sender, load 0", &["B2", "B4"], Of::Rate)].into_iter().chain(of_udp.into_iter().flatten()),
         ),
-        Item::new("Figure 15", "time of a message with a loaded receiver, TCP and UDP", LOADED_RECEIVER, &["c84-28", "c84-29"])
+        Item::new("Figure 15", "time of a message with a loaded receiver, TCP and UDP", LOADED_RECEIVER, &[])
             .drawn([then(15, "Figure 15: load 0", &["B1", "B3", "B2", "B4"], Of::Time)].into_iter().chain(of_time.into_iter().flatten())),
         Item::new("Figure 16", "TCP with loads of 0 and 1 at each end: L0-L0, L0-L1, L1-L0, L1-L1", DRAWING, &["c84-30"])
             .drawn(one_unit(today)),

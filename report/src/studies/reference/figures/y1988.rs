@@ -59,7 +59,7 @@ fn pairs(today: &[Curve]) -> Option<Table> {
         };
         rows = rows.column(format!("receiver's {at}").as_str(), Kind::Figures, rate);
     }
-    Some(rows.table().titled(format!("Today: each sender's buffer with each receiver's, counted from the smallest ({over})")))
+    Some(rows.table().titled(format!("Today: each sender's buffer with each receiver's, counted from the smallest; {over}")))
 }
 
 pub fn items(analysis: &ReferenceAnalysis, today: &[Curve]) -> Vec<Item> {
