@@ -11,8 +11,6 @@ use crate::emulator::Emulator;
 use crate::error::Failed;
 use crate::guest_log::{self, GuestLog};
 
-/// A guest that is not done by then hangs: boots take 3 to 20 s on one core.
-const LONGEST: Duration = Duration::from_secs(300);
 /// Lines of the console that are shown of a guest that failed.
 const TAIL: usize = 12;
 /// The base of every guest's command line. `nokaslr` makes addresses the same in each boot,
@@ -21,8 +19,24 @@ pub const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr";
 /// Instructions a nanosecond of virtual time: 2^-3 of one each, the fastest in trials.
 pub const ICOUNT_SHIFT: u32 = 3;
 
-/// Memory of a guest whose messages are counted, in MiB.
-pub const MEMORY: u32 = 512;
+/// Processors and memory of a guest, and the time that it may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuestSize {
+    /// Processors. The time of one is its counted instructions, the same in each boot. Several run at once, by this
+    /// machine's clock.
+    pub cpus: u32,
+    /// Memory, in MiB.
+    pub memory: u32,
+    /// A guest that is not done by then hangs.
+    pub longest: Duration,
+}
+
+impl GuestSize {
+    /// One processor, with this memory. Such a guest boots in 3 to 20 s on one core.
+    pub const fn one(memory: u32) -> Self {
+        Self { cpus: 1, memory, longest: Duration::from_secs(300) }
+    }
+}
 
 /// What to boot.
 #[derive(Debug)]
@@ -37,8 +51,8 @@ pub struct Boot<'b> {
     pub command_line: &'b str,
     /// Model of the processor.
     pub cpu: &'b str,
-    /// Memory, in MiB.
-    pub memory: u32,
+    /// Its size.
+    pub size: GuestSize,
     /// Seed of the guest's random numbers.
     pub seed: u64,
     /// The plugin with its options but `out`; `None`: nothing is counted.
@@ -67,14 +81,17 @@ impl Boot<'_> {
         let (initramfs, log, console, counted) = (place("initramfs"), place("log"), place("console"), place("counted"));
         fs::write(&initramfs, &self.initramfs).map_err(Failed::file("write", &initramfs))?;
         let mut command = self.emulator.command();
-        command.args(["-machine", "q35,accel=tcg", "-smp", "1", "-nodefaults", "-no-user-config", "-no-reboot"]);
+        let GuestSize { cpus, memory, longest } = self.size;
+        command.args(["-machine", "q35,accel=tcg", "-smp", &cpus.to_string(), "-nodefaults", "-no-user-config", "-no-reboot"]);
         command.args(["-display", "none", "-rtc", "base=2024-01-01,clock=vm", "-cpu", self.cpu]);
-        command.arg("-m").arg(self.memory.to_string());
+        command.arg("-m").arg(memory.to_string());
         command.arg("-seed").arg(self.seed.to_string()).arg("-kernel").arg(self.image).arg("-initrd").arg(&initramfs);
         command.arg("-append").arg(self.command_line);
         command.arg("-serial").arg(of("file:", &console)).arg("-debugcon").arg(of("file:", &log));
-        // Without it modules come to lie elsewhere in each boot, and symbols with them.
-        command.arg("-icount").arg(format!("shift={ICOUNT_SHIFT},sleep=off"));
+        if cpus == 1 {
+            // Without it modules come to lie elsewhere in each boot, and symbols with them. Several processors would take turns.
+            command.arg("-icount").arg(format!("shift={ICOUNT_SHIFT},sleep=off"));
+        }
         command.args(self.devices);
         if let Some(plugin) = &self.plugin {
             command.arg("-plugin").arg(format!("{plugin},out={}", counted.display()));
@@ -88,7 +105,7 @@ impl Boot<'_> {
         let status = loop {
             match child.try_wait().map_err(Failed::file("wait for", &self.emulator.program))? {
                 Some(status) => break Some(status),
-                None if stopped() || begun.elapsed() > LONGEST => {
+                None if stopped() || begun.elapsed() > longest => {
                     let _ = child.kill();
                     let _ = child.wait();
                     break None;
@@ -101,7 +118,7 @@ impl Boot<'_> {
             return Err(Failed::Interrupted);
         }
         let log = guest_log::parse(&text(&log)?);
-        judge(status, &log, &text(&said)?, &text(&console)?)?;
+        judge(status, longest, &log, &text(&said)?, &text(&console)?)?;
         let counted = if self.plugin.is_some() { text(&counted)? } else { String::new() };
         Ok(Booted { log, counted })
     }
@@ -128,7 +145,7 @@ fn text(path: &Path) -> Result<String, Failed> {
 }
 
 /// Tells a boot that came to its end from one that did not.
-fn judge(status: Option<ExitStatus>, log: &GuestLog, said: &str, console: &str) -> Result<(), Failed> {
+fn judge(status: Option<ExitStatus>, longest: Duration, log: &GuestLog, said: &str, console: &str) -> Result<(), Failed> {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     // Of a panic its own line is worth more than the last of its trace.
     let panic = lines.iter().position(|line| line.contains("Kernel panic"));
@@ -138,7 +155,7 @@ fn judge(status: Option<ExitStatus>, log: &GuestLog, said: &str, console: &str) 
     };
     let guest = |what: &str| Failed::Guest { what: what.to_owned(), tail: tail() };
     let Some(status) = status else {
-        return Err(guest(&format!("hung: it was not done after {} s", LONGEST.as_secs())));
+        return Err(guest(&format!("hung: it was not done after {} s", longest.as_secs())));
     };
     if !status.success() {
         let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -155,7 +172,7 @@ fn judge(status: Option<ExitStatus>, log: &GuestLog, said: &str, console: &str) 
 
 #[cfg(test)]
 mod tests {
-    use super::{Boot, judge};
+    use super::{Boot, GuestSize, judge};
     use crate::cache::Cache;
     use crate::emulator::Emulator;
     use crate::error::Failed;
@@ -183,7 +200,7 @@ mod tests {
             initramfs: Vec::new(),
             command_line: "",
             cpu: "max",
-            memory: 1,
+            size: GuestSize::one(1),
             seed: 1,
             plugin: None,
             devices: &[],
@@ -205,13 +222,14 @@ mod tests {
     fn every_end_is_named() {
         let done = GuestLog { done: true, ..GuestLog::default() };
         let ended = |code: i32| Some(ExitStatus::from_raw(code << 8));
-        let told =
-            |status, log: &GuestLog, console: &str| judge(status, log, "qemu: no such file\n", console).map_err(|error| error.to_string());
+        let told = |status, log: &GuestLog, console: &str| {
+            judge(status, Duration::from_secs(7), log, "qemu: no such file\n", console).map_err(|error| error.to_string())
+        };
         assert_eq!(told(ended(0), &done, ""), Ok(()));
         let panic = told(ended(0), &GuestLog::default(), "x\nKernel panic - not syncing: VFS\n").unwrap_err();
         assert!(panic.contains("panicked") && panic.ends_with("not syncing: VFS"), "{panic}");
         assert!(told(ended(0), &GuestLog::default(), "y\n").unwrap_err().contains("stopped before"));
-        assert!(told(None, &done, "z\n").unwrap_err().contains("hung"));
+        assert!(told(None, &done, "z\n").unwrap_err().contains("hung: it was not done after 7 s"));
         assert!(told(ended(1), &done, "").unwrap_err().contains("no such file"));
     }
 }

@@ -1,7 +1,7 @@
 //! An errand: static programs that run in a guest, with nothing counted. It tells what a
 //! program finds on a kernel, not what it costs there.
 
-use crate::boot::{Boot, COMMAND_LINE};
+use crate::boot::{Boot, COMMAND_LINE, GuestSize};
 use crate::cache::Cache;
 use crate::cpio::Archive;
 use crate::embedded;
@@ -11,8 +11,11 @@ use crate::guest_log::GuestLog;
 use crate::kernel::Kernel;
 use crate::modules::{self, Module};
 
-/// Memory of the guest, in MiB: programs lie in it twice, packed and unpacked.
-const MEMORY: u32 = 2048;
+/// The usual guest: programs lie in its memory twice, packed and unpacked.
+pub const USUAL: GuestSize = GuestSize::one(2048);
+/// Words of the command line for several processors, which come up one after the other: those that wait would take
+/// this machine's CPUs from the one that works. Their clocks are this machine's, and their speed is not measured.
+const SEVERAL: &str = "cpuhp.parallel=off lpj=4000000 tsc=reliable";
 /// File systems that programs look for, each with its place. One that the kernel lacks is
 /// not there, as on a machine.
 const MOUNTS: [(&str, &str); 6] = [
@@ -29,6 +32,8 @@ const MOUNTS: [(&str, &str); 6] = [
 pub struct Errand<'e> {
     /// The kernel.
     pub kernel: &'e Kernel,
+    /// The guest.
+    pub size: GuestSize,
     /// Modules that are loaded where the kernel has them, with what they need.
     pub modules: &'e [&'e str],
     /// Files of the guest, by path without the first slash; they can be executed, and read by their
@@ -125,13 +130,14 @@ impl Errand<'_> {
                 }
             }
         }
+        let command_line = if self.size.cpus == 1 { COMMAND_LINE.to_owned() } else { format!("{COMMAND_LINE} {SEVERAL}") };
         let boot = Boot {
             emulator,
             image: &self.kernel.image,
             initramfs: self.archive(&modules),
-            command_line: COMMAND_LINE,
+            command_line: &command_line,
             cpu: "max",
-            memory: MEMORY,
+            size: self.size,
             seed: 1,
             plugin: None,
             devices: if self.cards.is_some() { &Cards::DEVICES } else { &[] },

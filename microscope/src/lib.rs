@@ -35,6 +35,7 @@ pub mod packages;
 pub mod program;
 pub mod scenario;
 
+pub use boot::GuestSize;
 pub use embedded::PLUGIN_LICENCE;
 pub use error::Failed;
 pub use measure::{Counting, Request, measure};

@@ -8,7 +8,7 @@ use attribution::Rules;
 use attribution::exact::{AbsentScenario, Accesses, Counts, ExactRows, Lines, Measured, Provenance, Region, spread};
 use model::order::Gather;
 
-use crate::boot::{Boot, Booted, COMMAND_LINE, ICOUNT_SHIFT, MEMORY};
+use crate::boot::{Boot, Booted, COMMAND_LINE, GuestSize, ICOUNT_SHIFT};
 use crate::cache::Cache;
 use crate::cpio::Archive;
 use crate::duration;
@@ -61,6 +61,8 @@ impl Default for Counting {
     }
 }
 
+/// The guest of every measurement.
+const SIZE: GuestSize = GuestSize::one(512);
 /// The largest table of symbols that is read from the cache.
 const LARGEST: u64 = 64 << 20;
 
@@ -153,7 +155,7 @@ impl Bench<'_> {
             initramfs: archive.finish(),
             command_line: &command_line,
             cpu: &self.asked.cpu,
-            memory: MEMORY,
+            size: SIZE,
             seed: self.asked.seed,
             plugin,
             devices: &[],

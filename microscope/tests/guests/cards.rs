@@ -5,7 +5,7 @@ use std::{env, fs};
 
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
-use microscope::errand::{Cards, Errand};
+use microscope::errand::{Cards, Errand, USUAL};
 use microscope::kernel::Kernel;
 use serde_json::Value;
 use testkit::claims::Skip;
@@ -36,8 +36,8 @@ fn frames_go_without_a_copy_where_a_card_has_it() -> Result<(), Skip> {
         ("study", "/nettoll study --plan /cards.toml --host b=10.9.0.2 --secret-file /secret -J".to_owned()),
     ];
     let files: [(&str, &[u8]); 3] = [("nettoll", &program), ("secret", SECRET), ("cards.toml", PLAN.as_bytes())];
-    let errand =
-        Errand { kernel: &kernel, modules: &["af_packet"], files: &files, cards: Some(Cards { beyond: AGENT }), commands: &commands };
+    let cards = Some(Cards { beyond: AGENT });
+    let errand = Errand { kernel: &kernel, size: USUAL, modules: &["af_packet"], files: &files, cards, commands: &commands };
     let ran = errand.run(&cache, &emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name));
     let doctor = ran.ended("doctor").unwrap();
     let checks: Value = serde_json::from_str(&doctor.wrote).unwrap_or_else(|error| panic!("{error}: {}", doctor.wrote));

@@ -9,7 +9,7 @@ use std::{env, fs};
 use microscope::Failed;
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
-use microscope::errand::{Errand, Ran};
+use microscope::errand::{Errand, Ran, USUAL};
 use microscope::kernel::Kernel;
 use microscope::packages;
 use model::check::Check;
@@ -125,7 +125,7 @@ fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], stu
     }
     let plans = plans.iter().map(|(_, file, text)| (file.as_str(), text.as_bytes()));
     let files: Vec<(&str, &[u8])> = std::iter::once(("nettoll", program)).chain(plans).collect();
-    let errand = Errand { kernel, modules: &MODULES, files: &files, cards: None, commands: &commands };
+    let errand = Errand { kernel, size: USUAL, modules: &MODULES, files: &files, cards: None, commands: &commands };
     errand.run(cache, emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name))
 }
 
