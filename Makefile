@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test expected test-services test-guests lines bench endure build install man book audit release deb check-deb figures
+.PHONY: help study test expected test-services test-guests test-large lines bench endure build install man book audit release deb check-deb figures
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -31,6 +31,10 @@ test-services: ## Test with a real sshd, a Slurm of four nodes and attached serv
 test-guests: ## Boot guest kernels under QEMU, both from packages in a cache, and test the microscope
 	@scripts/setup.sh test
 	@scripts/guests.sh
+
+test-large: ## Boot a guest of 128 CPUs (CPUS=64: of 64), and test nettoll top there while CPUs go and come and the clock is set
+	@scripts/setup.sh test
+	@scripts/guests.sh large 1200
 
 lines: ## Count the lines of code outside tests, by crate
 	@scripts/lines.sh
