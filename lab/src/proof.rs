@@ -86,7 +86,7 @@ const KINDS: [Kind; 12] = [
     kind("test = 'UDP_STREAM'\nsize = 1448\napi = 'gso'\nbatch = 16", 1, &[WORK]),
     kind("test = 'TCP_RR'\nsize = 64", 10, &[WORK, FILTER, COPY]),
     kind("test = 'UDP_RR'\nsize = 64", 10, &[WORK, CLASSIFIER, RULES]),
-    kind("test = 'UDP_STREAM'\nsize = 64\napi = 'sendmmsg'\nbatch = 32", 1, &[WORK]),
+    kind("test = 'TCP_CRR'\nsize = 64", 30, &[WORK]),
     kind("test = 'TCP_STREAM'\nsize = 1024\nrate = '1000/s'", 50, &[WORK]),
     kind("test = 'UDP_STREAM'\nsize = 1024\nrate = '1000/s'", 50, &[WORK]),
     kind("test = 'TCP_STREAM'\nsize = 1024\nrate = '5000/s'", 20, &[WORK]),

@@ -277,6 +277,11 @@ fn transactions_have_percentiles() -> Result<(), Skip> {
         assert_eq!(number(times, "/count"), number(&value, "/nettoll/trial/outcome/measured/sender/counts/messages"), "{test}");
         assert!(number(times, "/min_ns") > 0.0);
     }
+    // Both ends compute before they send: no transaction takes less.
+    for test in ["TCP_RR", "TCP_CRR"] {
+        let value = trial(&format!("--test {test} -t 0.3 -i 0 --work 1ms"))?;
+        assert!(number(&value["nettoll"]["figures"]["latency"], "/min_ns") >= 1.99e6, "{test}");
+    }
     Ok(())
 }
 

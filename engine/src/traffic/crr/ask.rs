@@ -4,8 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::time::Instant;
 
-use model::Pacing;
 use model::end::{Counts, Window};
+use model::{Nanos, Pacing};
 use socket2::Socket;
 
 use super::super::open::timetable::Timetable;
@@ -30,7 +30,19 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     let timetable = Timetable::for_cell(&trial.task.cell, trial.task.seed, begun);
     let stats = ScheduleStats::with_answers();
     let window = u64::MAX..u64::MAX;
-    let mut asker = Asker { dialler, room, timetable, pacing: cell.pacing, number: 0, window, recorder, stats, made: 0, refused: None };
+    let mut asker = Asker {
+        dialler,
+        room,
+        timetable,
+        pacing: cell.pacing,
+        work: cell.work,
+        number: 0,
+        window,
+        recorder,
+        stats,
+        made: 0,
+        refused: None,
+    };
     let ask = |api: &mut A, asker: &mut Asker, part, limit: u64, measured| {
         trial.to_the_end(api, |api, leave| {
             let done = leave.so_far.messages + leave.so_far.lost;
@@ -68,6 +80,8 @@ struct Asker<'a> {
     room: Buffer,
     timetable: Option<Timetable>,
     pacing: Pacing,
+    /// Time that it computes before each request.
+    work: Nanos,
     /// Number of the next transaction: those before it are done or lost.
     number: u64,
     /// Numbers of the transactions that the window has, by the schedule if there is one.
@@ -170,7 +184,7 @@ impl Asker<'_> {
     }
 
     fn ask_over(&mut self, socket: &Socket, message: &[u8], give_up: Instant, counts: &mut Counts) -> io::Result<()> {
-        send_all(socket, message, || is_over(give_up), counts)?;
+        send_all(socket, message, self.work, || is_over(give_up), counts)?;
         counts.sent += 1;
         match receive_all(socket, &mut self.room, message.len(), |_| is_over(give_up), counts)? {
             true => counts.received += 1,

@@ -12,8 +12,10 @@ pub(super) mod serve;
 use std::io::{self, Read};
 use std::time::Instant;
 
+use model::Nanos;
 use model::end::Counts;
 use socket2::Socket;
+use sys::clock::spin_for;
 
 /// Transactions that fail in a row before a loop gives up.
 const PATIENCE: u32 = 1_000;
@@ -49,7 +51,10 @@ fn timed_out() -> io::Error {
 }
 
 /// Sends all of a message, and counts the calls.
-fn send_all(socket: &Socket, message: &[u8], give_up: impl Fn() -> bool, counts: &mut Counts) -> io::Result<()> {
+fn send_all(socket: &Socket, message: &[u8], work: Nanos, give_up: impl Fn() -> bool, counts: &mut Counts) -> io::Result<()> {
+    if work > Nanos::default() {
+        spin_for(work);
+    }
     let mut done = 0;
     while done < message.len() {
         match socket.send_with_flags(&message[done..], libc::MSG_NOSIGNAL) {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use model::end::Counts;
 use socket2::{SockRef, Socket};
 
@@ -25,7 +26,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
     let listener = trial.listener.take().ok_or_else(missing)?;
     let peer = SockRef::from(api.socket()).peer_addr()?.as_socket().ok_or_else(|| io::Error::other("the requester has no IP address"))?;
     let room = Buffer::ones(cell.size.as_len().min(cell.read_size.as_len()).max(1));
-    let mut server = Server { listener: listener.into(), peer: peer.ip(), room, stage };
+    let mut server = Server { listener: listener.into(), peer: peer.ip(), room, work: cell.work, stage };
     let came = server.serve_while(api, |done| done.messages == 0 && trial.awaits_first());
     let (first, measured) = trial.take_first(came);
     let serve = |api: &mut A, server: &mut Server, part, limit: u64| {
@@ -57,6 +58,8 @@ struct Server<'a> {
     /// The host that is served.
     peer: IpAddr,
     room: Buffer,
+    /// Time that it computes before each answer.
+    work: Nanos,
     stage: &'a Stage,
 }
 
@@ -96,7 +99,7 @@ impl Server<'_> {
             Err(answer) => return Err(answer),
         }
         counts.received += 1;
-        send_all(connection, message, give_up, counts)?;
+        send_all(connection, message, self.work, give_up, counts)?;
         counts.sent += 1;
         counts.messages += 1;
         await_end(connection, give_up)
