@@ -97,6 +97,11 @@ pub fn lost_any(group: &Group) -> bool {
 /// The least share of an end's CPU time that is shown as billed before it ran.
 pub const LEAST_BILLED: f64 = 0.02;
 
+/// The share of both ends' CPU time of a cell that was billed before they ran, if it is worth a word.
+pub fn billed(cell: &CellResult) -> Option<f64> {
+    cell.billed_share().filter(|share| *share >= LEAST_BILLED)
+}
+
 /// Tells if any cell of the group has a figure of this metric.
 pub fn has(group: &Group, name: Metric) -> bool {
     group.cells.iter().any(|cell| metric(cell, name).is_some())

@@ -8,12 +8,16 @@ use model::trial::Measured;
 
 use super::summary_parts::{is_paced, lost, per_second};
 use crate::number;
+use crate::series::LEAST_BILLED;
 use crate::studies::checks;
 use crate::words::plural;
 
 /// Names and their values: both ends, round trips, a schedule that was not kept, datagrams.
 pub fn facts(record: &TrialRecord, measured: &Measured, figures: &Single) -> Vec<(&'static str, String)> {
-    let metrics = [(Metric::SenderCpuPerMessageNs, Metric::SenderBusyShare), (Metric::ReceiverCpuPerMessageNs, Metric::ReceiverBusyShare)];
+    let metrics = [
+        [Metric::SenderCpuPerMessageNs, Metric::SenderBilledPerMessageNs, Metric::SenderBusyShare],
+        [Metric::ReceiverCpuPerMessageNs, Metric::ReceiverBilledPerMessageNs, Metric::ReceiverBusyShare],
+    ];
     let ends = [("sent", &measured.sender), ("received", &measured.receiver)];
     let mut facts: Vec<(&str, String)> =
         ends.into_iter().zip(metrics).map(|((name, end), metrics)| (name, self::end(name == "sent", end, metrics, figures))).collect();
@@ -35,14 +39,16 @@ pub fn facts(record: &TrialRecord, measured: &Measured, figures: &Single) -> Vec
 }
 
 /// Payload, rate, messages, CPU of an end.
-fn end(sent: bool, end: &EndReport, (cpu, busy): (Metric, Metric), figures: &Single) -> String {
+fn end(sent: bool, end: &EndReport, [cpu, billed, busy]: [Metric; 3], figures: &Single) -> String {
     let figure = |metric: Metric| figures.metrics.get(&metric).copied();
     let mut parts = vec![number::bytes(end.counts.bytes as f64)];
     if end.window.is_resolved() {
         let moved = end.counts.in_window();
         parts.extend(per_second(end, figures, moved.bytes).map(|bytes| number::bits(bytes * 8.0)));
         parts.extend(per_second(end, figures, moved.messages).map(|rate| format!("{} messages/s", number::count(rate))));
-        parts.extend(figure(cpu).map(|cpu| format!("CPU {} each", number::time(cpu))));
+        let of_it = |cpu: f64| figure(billed).filter(|billed| *billed >= LEAST_BILLED * cpu);
+        let of_it = |cpu: f64| of_it(cpu).map_or_else(String::new, |billed| format!(" ({} billed before it ran)", number::time(billed)));
+        parts.extend(figure(cpu).map(|cpu| format!("CPU {} each{}", number::time(cpu), of_it(cpu))));
         parts.extend(figure(busy).map(|busy| format!("{} busy", number::percent(busy))));
     } else {
         let length = number::time(end.window.length().get() as f64);

@@ -15,11 +15,14 @@ use super::{levels, open_loop, receipt, repetitions};
 use crate::document::{Block, Cell, Column, Head, Kind, Level, Section, Table};
 use crate::interval;
 use crate::number::NOTHING;
-use crate::series::{Group, metric, percentile};
+use crate::series::{Group, billed, metric, percentile};
 use crate::words::plural;
 
 /// Letters of a name in the head of a column.
 const LONGEST_HEAD: usize = 16;
+
+/// The column of what was billed before the ends ran, in a legend.
+const BILLED: &str = "; billed: share of the CPU time of both ends that the clock charges for wake-ups, before they run";
 
 /// Columns of sizes of a table of ways.
 const MOST_SIZES: usize = 3;
@@ -203,7 +206,8 @@ fn sweep(groups: &[Group]) -> Vec<Block> {
     let any = groups.iter().flat_map(|group| &group.cells).any(|cell| cell.cpu_per_delivered().into_iter().any(wide));
     let left = streams.iter().map(|group| group.cells.len()).sum::<usize>() - rows(&streams, room).len();
     let more = if left > 0 { format!(" {}: -v.", plural(left as u64, "more size")) } else { String::new() };
-    let legend = format!("Median (95 % interval){}.{more}", if any { "; ? wider than × 2" } else { "" });
+    let paid = if groups.iter().flat_map(|group| &group.cells).any(|cell| billed(cell).is_some()) { BILLED } else { "" };
+    let legend = format!("Median (95 % interval){}{paid}.{more}", if any { "; ? wider than × 2" } else { "" });
     blocks.extend((!blocks.is_empty()).then(|| Block::Aside(legend.into())));
     blocks
 }
@@ -277,7 +281,17 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
         let cells = rows.iter().map(|(_, cell)| figure(of(cell), factor).into()).collect();
         Column { cells, ..Column::new((head.as_str(), 9, ["", head.as_str()]), Kind::Figures) }
     }));
+    columns.extend(billed_column(&cells));
     Some(Block::Table(Table::of_columns(columns).labelled("CPU time of a message at both ends", "")))
+}
+
+/// The share of the CPU time next to it that was billed before the ends ran, if it is worth a word in any row.
+fn billed_column(rows: &[&CellResult]) -> Option<Column> {
+    let shares: Vec<Option<f64>> = rows.iter().map(|cell| billed(cell)).collect();
+    let written = |share: &Option<f64>| share.map_or_else(|| NOTHING.to_owned(), |share| format!("{} %", notation::amount(share)));
+    let cells = shares.iter().map(|share| written(share).into()).collect();
+    let column = || Column { cells, ..Column::new(("billed", 4, ["", "billed"]), Kind::Figures) };
+    shares.iter().any(Option::is_some).then(column)
 }
 
 fn trip_table(trips: &[&Group]) -> Option<Block> {
@@ -297,6 +311,7 @@ fn trip_table(trips: &[&Group]) -> Option<Block> {
     let heads = vec![format!("round trip, {unit}"), "median".to_owned(), "p99".to_owned(), "CPU, both ends".to_owned()];
     let mut table = Table::of_rows(heads, rows.iter().map(row).collect(), Kind::Figures).labelled("Round trips", "");
     table.columns[0].cut = Some(NAME);
+    table.columns.extend(billed_column(&rows.iter().map(|(_, cell)| *cell).collect::<Vec<_>>()));
     (!rows.is_empty()).then_some(Block::Table(table))
 }
 

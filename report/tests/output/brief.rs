@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use analysis::answer::Grade;
 use analysis::attached::Attached;
-use analysis::result::Analysis;
+use analysis::result::{Analysis, Metric};
 use model::Test;
 use report::oneshot::{Intervals, header, summary};
 use report::terminal::Style;
@@ -144,6 +144,29 @@ fn a_disturbed_study_says_which_figures_are_of_a_busy_machine() {
     assert!(flat.contains("in 246 of 246 trials: rates and times are those of a busy machine.") && !flat.contains("UNRELIABLE"), "{text}");
     // The grade above it says that it stands.
     assert!(flat.contains("is enough; shared CPUs do not touch it"), "{text}");
+}
+
+/// Ends that sleep: what the clock bills before they run stands next to their CPU time, and only where there is any.
+#[test]
+fn billed_time_stands_next_to_the_cpu_time_of_ends_that_sleep() {
+    let mut analysis = quick(sample());
+    assert!(!brief(&analysis).contains("billed"));
+    for cell in analysis.cells.iter_mut().filter(|cell| cell.cell.test == Test::UdpRr) {
+        for (billed, cpu) in [
+            (Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs),
+            (Metric::ReceiverBilledPerMessageNs, Metric::ReceiverCpuPerMessageNs),
+        ] {
+            let mut found = cell.metrics[&cpu];
+            found.value *= 0.25;
+            cell.metrics.insert(billed, found);
+        }
+    }
+    let text = within(27, brief(&analysis));
+    let line = |of: &str| text.lines().find(|line| line.starts_with(of)).unwrap_or_else(|| panic!("{of}: {text}"));
+    assert!(line("round trip").ends_with("CPU, both ends  billed") && line("UDP_RR 1 B").ends_with("25 %"), "{text}");
+    assert!(line("TCP_RR").ends_with('–') && text.contains("billed: share of the CPU time"), "{text}");
+    // No stream's end slept.
+    assert!(line("CPU per message").ends_with("receiver, µs"), "{text}");
 }
 
 #[test]

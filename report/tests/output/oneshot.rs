@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::support::trials::{OneTrial, cell, trial};
 use model::trial::Outcome;
-use model::{Cell, OfferedRate, Pacing, Test};
+use model::wakeups::WakeupCost;
+use model::{Cell, Nanos, OfferedRate, Pacing, Test};
 use report::oneshot::{self, Intervals, header, json, summary};
 use report::terminal::Style;
 use serde_json::Value;
@@ -51,6 +52,25 @@ fn open_loop_that_spins() {
 #[test]
 fn connections() {
     insta::assert_snapshot!(all(&trial(cell(Test::TcpCrr), false)));
+}
+
+#[test]
+fn what_is_billed_for_wakeups_stands_next_to_the_cpu_time() {
+    let mut slept = trial(cell(Test::UdpRr), false);
+    let Outcome::Measured(measured) = &mut slept.record.outcome else { panic!("made measured") };
+    let cost = WakeupCost { low: Nanos::new(3_900), median: Nanos::new(4_000), high: Nanos::new(4_100) };
+    measured.wakeups = [Some(cost); 2];
+    for end in [&mut measured.sender, &mut measured.receiver] {
+        end.switches.voluntary = end.counts.messages;
+    }
+    let text = all(&slept).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(text.matches("(4.00 µs billed before it ran)").count(), 2, "{text}");
+    // One wake-up in a hundred messages is worth no word.
+    let Outcome::Measured(measured) = &mut slept.record.outcome else { panic!("made measured") };
+    for end in [&mut measured.sender, &mut measured.receiver] {
+        end.switches.voluntary = end.counts.messages / 100;
+    }
+    assert!(!all(&slept).contains("billed"));
 }
 
 #[test]
@@ -150,11 +170,11 @@ fn over_no_time_there_is_no_rate() {
         let mut ours = trial(Cell { flows: 2, ..cell(Test::TcpStream) }, false);
         let Outcome::Measured(measured) = &mut ours.record.outcome else { panic!("made so") };
         for end in [&mut measured.sender, &mut measured.receiver] {
-            end.window.end = end.window.start + model::Nanos::new(length);
+            end.window.end = end.window.start + Nanos::new(length);
         }
         for row in &mut ours.rows {
             for progress in [&mut row.sender, &mut row.receiver].into_iter().flatten() {
-                progress.interval.end = progress.interval.start + model::Nanos::new(length);
+                progress.interval.end = progress.interval.start + Nanos::new(length);
             }
         }
         let value: Value = serde_json::from_str(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap();
@@ -176,7 +196,7 @@ fn a_figure_that_is_left_out_is_not_shown() {
     let busy = |text: &str| text.lines().filter(|line| line.contains("% busy")).count();
     assert_eq!(busy(&brief(&ours)), 2);
     let Outcome::Measured(measured) = &mut ours.record.outcome else { panic!("made so") };
-    measured.receiver.cpu_time.process = model::Nanos::from_millis(9_000);
+    measured.receiver.cpu_time.process = Nanos::from_millis(9_000);
     assert_eq!(busy(&brief(&ours)), 1);
     let value: Value = serde_json::from_str(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap();
     let cpu = &value["end"]["cpu_utilization_percent"];
@@ -203,7 +223,7 @@ fn datagrams_that_are_missing_are_among_the_packets() {
 fn intervals_are_those_of_the_end_here() {
     let mut ours = trial(cell(Test::TcpStream), false);
     let (first, second) = (ours.rows[0], ours.rows[1]);
-    let late = model::Nanos::from_millis(150);
+    let late = Nanos::from_millis(150);
     let behind = |row: oneshot::Row| oneshot::Row { start: row.start + 0.15, end: row.end + 0.15, ..row };
     ours.rows = vec![behind(first), behind(second), oneshot::Row { sender: None, ..behind(second) }];
     ours.rows.iter_mut().filter_map(|row| row.receiver.as_mut()).for_each(|progress| progress.interval.end = progress.interval.end + late);
