@@ -34,7 +34,7 @@ test-guests: ## Boot guest kernels under QEMU, both from packages in a cache, an
 
 test-large: ## Boot a guest of 128 CPUs (CPUS=64: of 64), and test nettoll top there while CPUs go and come and the clock is set
 	@scripts/setup.sh test
-	@scripts/guests.sh large 1200
+	@scripts/guests.sh large
 
 lines: ## Count the lines of code outside tests, by crate
 	@scripts/lines.sh
