@@ -12,7 +12,7 @@ use crate::error::Failed;
 use crate::guest_log::{self, GuestLog};
 
 /// Lines of the console that are shown of a guest that failed.
-const TAIL: usize = 12;
+const TAIL: usize = 16;
 /// The base of every guest's command line. `nokaslr` makes addresses the same in each boot,
 /// `panic=-1` ends QEMU where the kernel panics.
 pub const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr";
@@ -147,8 +147,9 @@ fn text(path: &Path) -> Result<String, Failed> {
 /// Tells a boot that came to its end from one that did not.
 fn judge(status: Option<ExitStatus>, longest: Duration, log: &GuestLog, said: &str, console: &str) -> Result<(), Failed> {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    // Of a panic its own line is worth more than the last of its trace.
-    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
+    // Of a panic its cause, or else its own line, is worth more than the last of its trace.
+    let first_of = |words: &[&str]| lines.iter().position(|line| words.iter().any(|word| line.contains(word)));
+    let panic = first_of(&["Oops", "BUG: ", "Kernel panic"]);
     let tail = || match panic {
         Some(place) => lines[place..lines.len().min(place + TAIL)].join("\n"),
         None => lines[lines.len().saturating_sub(TAIL)..].join("\n"),
@@ -228,6 +229,8 @@ mod tests {
         assert_eq!(told(ended(0), &done, ""), Ok(()));
         let panic = told(ended(0), &GuestLog::default(), "x\nKernel panic - not syncing: VFS\n").unwrap_err();
         assert!(panic.contains("panicked") && panic.ends_with("not syncing: VFS"), "{panic}");
+        let oops = told(ended(0), &GuestLog::default(), "x\nOops: 0002\nRIP: tcp_ack\nKernel panic - not syncing: Fatal\n").unwrap_err();
+        assert!(oops.contains("RIP: tcp_ack\nKernel panic") && !oops.contains("x\n"), "{oops}");
         assert!(told(ended(0), &GuestLog::default(), "y\n").unwrap_err().contains("stopped before"));
         assert!(told(None, &done, "z\n").unwrap_err().contains("hung: it was not done after 7 s"));
         assert!(told(ended(1), &done, "").unwrap_err().contains("no such file"));
