@@ -27,4 +27,5 @@ while read -r folder program; do
     esac
 done < <(programs)
 git status --short
+echo 'Read the changes: git -c diff.gz.textconv=zcat diff'
 exit $status

@@ -23,7 +23,7 @@ pub fn summary(setting: &TrialFacts, record: &TrialRecord) -> Document {
             let answer = analysis::answer::single(record, &figures);
             let mut usual = vec![Block::Paragraph(answer.headline.clone().into())];
             usual.extend(ends(setting, measured, &figures));
-            grade = Some(format!("{} -V: every figure, and a study with intervals.", answer.grade_line()));
+            grade = Some(format!("{} -V: more figures, and a study with intervals.", answer.grade_line()));
             usual.extend(flows(measured, &figures));
             usual.extend(times(record, &figures));
             usual.extend(lateness(record, &figures));

@@ -79,9 +79,9 @@ fn origin(page: &mut Page, masthead: &Masthead) {
         return;
     }
     let more = match masthead.warnings {
-        0 => "every figure".to_owned(),
-        1 => "1 kind of warning and every figure".to_owned(),
-        kinds => format!("{kinds} kinds of warning and every figure"),
+        0 => "more figures".to_owned(),
+        1 => "1 kind of warning and more figures".to_owned(),
+        kinds => format!("{kinds} kinds of warning and more figures"),
     };
     if let Some(line) = masthead.lines.first() {
         page.after_block();
