@@ -11,6 +11,8 @@ use crate::emulator::Emulator;
 use crate::error::Failed;
 use crate::guest_log::{self, GuestLog};
 
+/// Processors that have a thread each, at most.
+const MOST_THREADS: u32 = 8;
 /// Lines of the console that are shown of a guest that failed.
 const TAIL: usize = 16;
 /// The base of every guest's command line. `nokaslr` makes addresses the same in each boot,
@@ -82,7 +84,11 @@ impl Boot<'_> {
         fs::write(&initramfs, &self.initramfs).map_err(Failed::file("write", &initramfs))?;
         let mut command = self.emulator.command();
         let GuestSize { cpus, memory, longest } = self.size;
-        command.args(["-machine", "q35,accel=tcg", "-smp", &cpus.to_string(), "-nodefaults", "-no-user-config", "-no-reboot"]);
+        // Many processors take turns in one thread. In a thread each, the host stops one in a breakpoint of code that the
+        // kernel patches, and the guest panics when the patch is done before that thread goes on.
+        let accelerator = if cpus > MOST_THREADS { "tcg,thread=single" } else { "tcg" };
+        command.args(["-machine", "q35", "-accel", accelerator]);
+        command.args(["-smp", &cpus.to_string(), "-nodefaults", "-no-user-config", "-no-reboot"]);
         command.args(["-display", "none", "-rtc", "base=2024-01-01,clock=vm", "-cpu", self.cpu]);
         command.arg("-m").arg(memory.to_string());
         command.arg("-seed").arg(self.seed.to_string()).arg("-kernel").arg(self.image).arg("-initrd").arg(&initramfs);

@@ -146,7 +146,9 @@ fn holds(name: &str, window: &Value) {
     assert!((sum / most - 1.0).abs() < 0.01, "{name}: {sum} of {most}");
     let by_cpu = by_cpu(window);
     assert_eq!(by_cpu.len() as u64, count(&window["cpus"]), "{name}");
-    assert!(by_cpu.values().all(|made| *made <= (number(&window["hz"]) * seconds(window)) as u64 + 2), "{name}: {by_cpu:?}");
+    // The rings are read one after the other, which takes a part of a second here.
+    let most = number(&window["hz"]) * (seconds(window) + 0.5) + 2.0;
+    assert!(by_cpu.values().all(|made| *made as f64 <= most), "{name}: {by_cpu:?}");
 }
 
 /// Claims that some CPUs, and no others, had samples due in a whole window, and that each was sampled.
