@@ -1,13 +1,13 @@
 //! `nettoll history`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ::report::history as told;
+use analysis::comparable::{Settings, machine, one_machine};
 use analysis::history::{HistoryCollector, HistoryRun};
-use model::host::{HostFacts, hardware, hardware_of_many, kind};
-use model::plan::FleetPlan;
-use model::{Plan, Run};
+use model::Run;
+use model::host::HostFacts;
 use store::{Listed, Moment, RunReader};
 
 use crate::args::HistoryArgs;
@@ -34,15 +34,13 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     let mut notes = unread(&listed);
     let known = known(&listed, since.as_deref(), args)?;
     let newest = known.last().ok_or_else(|| none(args))?;
-    let (study, settings) = (newest.run.plan.name.clone(), settings(&newest.run.plan));
-    let (same, others): (Vec<&StoredRun>, Vec<&StoredRun>) = known.iter().partition(|known| self::settings(&known.run.plan) == settings);
+    let (study, settings) = (newest.run.plan.name.clone(), Settings::of(&newest.run.plan));
+    let (same, others): (Vec<&StoredRun>, Vec<&StoredRun>) = known.iter().partition(|known| Settings::of(&known.run.plan) == settings);
     if !others.is_empty() {
         notes.push(format!("{} of the study left out: other links, hosts or lengths of trials than the newest run's", others.len()));
     }
-    let machine = match &newest.run.plan.fleet {
-        Some(fleet) => one_fleet(fleet, &same)?,
-        None => one_machine(&same)?,
-    };
+    let hosts: Vec<&[HostFacts]> = same.iter().map(|known| known.hosts.as_slice()).collect();
+    let machine = one_machine(&newest.run.plan, &hosts).map_err(Failure::misuse)?;
     let mut collector = HistoryCollector::new(args.metric);
     for one in &same {
         let (kernels, tools): (BTreeSet<&str>, BTreeSet<&str>) =
@@ -113,55 +111,4 @@ fn none(args: &HistoryArgs) -> Failure {
     let study = args.study.as_ref().map_or_else(String::new, |name| format!(" of study '{name}'"));
     let machine = args.machine.as_ref().map_or_else(String::new, |words| format!(" on a machine with '{words}'"));
     anyhow::anyhow!("{} holds no run{study}{machine}; `nettoll show` lists the runs", args.runs.directory.display()).into()
-}
-
-/// What two runs must have in common for their figures to stand in one series.
-fn settings(plan: &Plan) -> (String, String) {
-    let mut hosts: Vec<String> = plan.hosts.iter().map(|(name, place)| format!("{name}={place}")).collect();
-    // Pairs that are measured at once disturb each other.
-    hosts.extend(plan.fleet.iter().map(|fleet| format!("fleet {} at once: {}", fleet.fingerprint(), fleet.parallel)));
-    let settings = format!("{:?} {:?} after {}", plan.link, plan.end, plan.warmup); // words:allow
-    (settings, hosts.join(" "))
-}
-
-/// The machine or the fleet of a run, in words.
-fn machine(plan: &Plan, hosts: &[HostFacts]) -> String {
-    plan.fleet.as_ref().map_or_else(|| hardware(hosts), |fleet| of_fleet(fleet, hosts))
-}
-
-fn of_fleet<'a>(fleet: &FleetPlan, hosts: impl IntoIterator<Item = &'a HostFacts>) -> String {
-    format!("fleet {} of {} hosts: {}", fleet.fingerprint(), fleet.hosts.len(), hardware_of_many(hosts))
-}
-
-/// The fleet of all runs, in words. A host may have been away from some of them, but not have
-/// become another machine.
-fn one_fleet(fleet: &FleetPlan, runs: &[&StoredRun]) -> Result<String, Failure> {
-    let mut hosts: BTreeMap<&str, &HostFacts> = BTreeMap::new();
-    for host in runs.iter().rev().flat_map(|known| &known.hosts) {
-        let newest = *hosts.entry(&host.name).or_insert(host);
-        let (then, now) = (kind(host), kind(newest));
-        if then != now {
-            return Err(Failure::misuse(format!(
-                "host {} of the fleet is not the machine that it was, so its figures make no one series:\n  once {then}\n  now {now}\n\
-                 Begin with the first run after that: --since RUN",
-                host.name
-            )));
-        }
-    }
-    Ok(of_fleet(fleet, hosts.into_values()))
-}
-
-/// The hardware of all runs, in words.
-fn one_machine(runs: &[&StoredRun]) -> Result<String, Failure> {
-    let mut machines: BTreeMap<String, u32> = BTreeMap::new();
-    runs.iter().for_each(|known| *machines.entry(hardware(&known.hosts)).or_default() += 1);
-    if machines.len() > 1 {
-        let list: Vec<String> = machines.iter().map(|(words, runs)| format!("  {runs} on {words}")).collect();
-        return Err(Failure::misuse(format!(
-            "these runs are of {} machines, whose figures make no one series:\n{}\nName one of them by some of its words: --machine WORDS",
-            machines.len(),
-            list.join("\n")
-        )));
-    }
-    Ok(machines.into_keys().next().unwrap_or_default())
 }

@@ -2,17 +2,15 @@
 //! how much it can be expected to show.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use analysis::answer::notation::verb;
+use analysis::duration::{PlanDuration, silences};
 use analysis::stopping::Claim;
 use analysis::variance::{Components, LengthLaw, half_width};
 use analysis::verdict::Options;
 use analysis::woven::{Smallest, WOVEN_TIME};
-use linksim::transfer::SenderBuffer;
-use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{Factor, FleetPlan, Group, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
-use model::{Cell, Nanos, Plan, Test};
+use model::Plan;
+use model::plan::{Factor, FleetPlan, Group, HostPlace, PlanEnd, Shortened};
 
 use crate::document::{Block, Document, Tone};
 use crate::like;
@@ -27,12 +25,6 @@ const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
 
 /// Cells that are named one by one.
 const MOST_CELLS: usize = 10;
-
-/// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
-const LEAST_SNDBUF: u64 = 4_608;
-
-/// Payload that takes an Ethernet as long as a frame of the least size.
-const LEAST_PAYLOAD: u64 = 46;
 
 /// A plan that is not run, and what to expect of the run.
 #[derive(Debug)]
@@ -98,7 +90,7 @@ impl DryRun<'_> {
             .collect();
         let earlier = self.earlier.map(|earlier| like::sentences(plan, earlier));
         let shortened = self.shortened.map(|found| serde_json::json!({ "from": found.from, "to": found.to, "budget": found.budget }));
-        let duration = duration(plan);
+        let duration = PlanDuration::of(plan);
         json::pretty(&serde_json::json!({
             "plan": plan,
             "cells": plan.cells.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -119,7 +111,7 @@ impl DryRun<'_> {
 /// Lists plans, each with its duration and its title.
 pub fn list(plans: &[Plan]) -> Document {
     let names = plans.iter().map(|plan| plan.name.len()).max().unwrap_or(0);
-    let times: Vec<String> = plans.iter().map(|plan| duration(plan).to_string()).collect();
+    let times: Vec<String> = plans.iter().map(|plan| shown(PlanDuration::of(plan))).collect();
     let room = times.iter().map(|time| time.chars().count()).max().unwrap_or(0);
     let fact = |(plan, time): (&Plan, String)| (format!("{:names$}  {time:>room$}", plan.name), plan.title.clone());
     let facts = Block::facts(plans.iter().zip(times).map(fact));
@@ -130,7 +122,7 @@ pub fn list(plans: &[Plan]) -> Document {
 /// The same as JSON.
 pub fn list_json(plans: &[Plan]) -> String {
     let one = |plan: &Plan| {
-        let duration = duration(plan);
+        let duration = PlanDuration::of(plan);
         serde_json::json!({
             "name": plan.name,
             "title": plan.title,
@@ -213,68 +205,16 @@ fn hosts(plan: &Plan) -> String {
     format!("{places}{port}. When a host is lost: {}.", plan.on_loss)
 }
 
-/// Duration of all trials of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Duration {
-    time: Nanos,
-    /// True where the time that messages take besides is unknown.
-    at_least: bool,
-}
-
-impl fmt::Display for Duration {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let seconds = self.time.as_secs_f64();
-        let text = match seconds {
-            ..9.95 => format!("{seconds:.1} s"),
-            ..99.5 => format!("{seconds:.0} s"),
-            ..5_400.0 => format!("{:.0} min", seconds / 60.0),
-            _ => format!("{:.1} h", seconds / 3_600.0),
-        };
-        f.pad(&format!("{}{text}", if self.at_least { "> " } else { "" }))
-    }
-}
-
-/// The time that a plan takes, as far as it is known beforehand.
-fn duration(plan: &Plan) -> Duration {
-    if plan.woven {
-        return Duration { time: of_instances(plan, plan.blocks.most), at_least: false };
-    }
-    let overheads = plan.overheads();
-    match plan.end {
-        _ if plan.cells.iter().all(|cell| cell.count.is_some()) => Duration { time: overheads, at_least: true },
-        PlanEnd::Length(length) => {
-            let one = plan.warmup + length;
-            let all = Nanos::new(one.get().saturating_mul(plan.trials()));
-            let time = all + overheads + sampling(plan, length);
-            let at_once = plan.fleet.as_ref().filter(|fleet| fleet.parallel).map_or(1, |fleet| fleet.pairs().max(1) as u64);
-            Duration { time: Nanos::new(time.get() / at_once), at_least: false }
-        }
-        PlanEnd::Messages(messages) => flowing(plan, |cell| messages.saturating_mul(cell.size.get().max(LEAST_PAYLOAD))),
-        PlanEnd::Bytes(bytes) => flowing(plan, |_| bytes.get()),
-    }
-}
-
-/// Seconds that a plan takes, as far as they are known beforehand.
-pub fn seconds(plan: &Plan) -> f64 {
-    duration(plan).time.as_secs_f64()
-}
-
-/// Duration of trials of so much payload over links whose rate is known.
-fn flowing(plan: &Plan, payload: impl Fn(&Cell) -> u64) -> Duration {
-    let time = |cell: &Cell| Some(payload(cell) as f64 / goodput(cell, &plan.link_of(cell).kind)?);
-    let overheads = plan.overheads();
-    let Some(times) = plan.cells.iter().map(time).collect::<Option<Vec<f64>>>() else {
-        return Duration { time: overheads, at_least: true };
+/// A duration in a few letters: `41 s`.
+fn shown(duration: PlanDuration) -> String {
+    let seconds = duration.time.as_secs_f64();
+    let text = match seconds {
+        ..9.95 => format!("{seconds:.1} s"),
+        ..99.5 => format!("{seconds:.0} s"),
+        ..5_400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3_600.0),
     };
-    let warmup = if plan.warmup.get() > 0 { 1.1 } else { 1.0 };
-    let blocks = f64::from(plan.blocks.most) * plan.arms.len().max(1) as f64;
-    let flowing = times.iter().sum::<f64>() * warmup * blocks;
-    Duration { time: Nanos::new(((flowing * 1e9) as u64).saturating_add(overheads.get())), at_least: false }
-}
-
-/// Time of this number of instances of every cell.
-fn of_instances(plan: &Plan, instances: u32) -> Nanos {
-    Nanos::new(plan.instances_time().get().saturating_mul(instances.into()))
+    format!("{}{text}", if duration.at_least { "> " } else { "" })
 }
 
 /// The smallest difference that woven arms show here, in a sentence.
@@ -322,8 +262,7 @@ fn ways(plan: &Plan) -> String {
 /// Duration of a plan in a sentence.
 pub fn expected_time(plan: &Plan) -> String {
     if plan.woven {
-        let [least, most] =
-            [plan.blocks.least, plan.blocks.most].map(|instances| Duration { time: of_instances(plan, instances), at_least: false });
+        let [least, most] = [plan.blocks.least, plan.blocks.most].map(|instances| shown(PlanDuration::of_instances(plan, instances)));
         let from = if plan.blocks.least == plan.blocks.most { String::new() } else { format!("{least} to the first look, ") };
         return format!("Takes about {from}{most} at most: in each instance all arms or ways take turns.");
     }
@@ -333,57 +272,20 @@ pub fn expected_time(plan: &Plan) -> String {
         let overhead = plan.overheads();
         return format!("Takes about {overhead} and the time of the messages: each trial {warmup}{least} to {most} messages.");
     }
-    let found = duration(plan);
-    let all = if found.at_least { "How long it takes is not known beforehand".to_owned() } else { format!("Takes about {found}") };
+    let found = PlanDuration::of(plan);
+    let all = if found.at_least { "How long it takes is not known beforehand".to_owned() } else { format!("Takes about {}", shown(found)) };
     let least = if plan.least.get() > 0 { format!(", more where they last less than {}", plan.least) } else { String::new() };
     match plan.end {
         PlanEnd::Length(length) => {
             let more = match silences(plan) {
                 waits if waits.get() == 0 => String::new(),
-                waits => format!(", up to {} where datagrams are lost", Duration { time: found.time + waits, ..found }),
+                waits => format!(", up to {} where datagrams are lost", shown(PlanDuration { time: found.time + waits, ..found })),
             };
-            format!("Takes about {found}{more}: each trial {} of warm-up, {length} measured.", plan.warmup)
+            format!("Takes about {}{more}: each trial {} of warm-up, {length} measured.", shown(found), plan.warmup)
         }
         PlanEnd::Messages(messages) => format!("{all}: each trial {} of warm-up, then {messages} messages{least}.", plan.warmup),
         PlanEnd::Bytes(bytes) => format!("{all}: each trial {} of warm-up, then {bytes}{least}.", plan.warmup),
     }
-}
-
-/// Bytes a second to be expected of a TCP stream: what the link carries, or what
-/// buffers let through in a round trip. `None` of a link without a rate.
-fn goodput(cell: &Cell, link: &LinkKind) -> Option<f64> {
-    let wire = link.rate()?.get() as f64 / 8.0;
-    let (segment, frame, acknowledgement) = (1_460.0, 1_538.0, 84.0);
-    let waits = match link {
-        LinkKind::Relay(wire) => wire.hosts.iter().fold(wire.delay, |sum, host| sum + host.time).as_secs_f64() * 2.0,
-        _ => 0.0,
-    };
-    let round_trip = waits + (frame + acknowledgement) / wire;
-    let sender = cell.sndbuf.map(|asked| u32::try_from(2 * asked.get().max(LEAST_SNDBUF / 2)).unwrap_or(u32::MAX));
-    let sender = sender.map(|sndbuf| f64::from(SenderBuffer::from_sockopt(sndbuf, segment as u32).segments));
-    // Of what is asked for, some 1,090 bytes are a segment, but for the first 2,000.
-    let receiver = cell.rcvbuf.map(|asked| ((asked.get() as f64 - 2_000.0) / 1_090.0).max(1.0));
-    let window = sender.into_iter().chain(receiver).fold(f64::INFINITY, f64::min) * segment;
-    Some((wire * segment / frame).min(window / round_trip))
-}
-
-/// Time by which the time passes of all blocks exceed clean trials, of
-/// ends that use their CPUs as expected.
-fn sampling(plan: &Plan, length: Nanos) -> Nanos {
-    let Some(receipt) = plan.receipt else { return Nanos::default() };
-    let pass = |share: f64| ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second(None) * share).since(length);
-    let (busy, sleeping) = (pass(1.0), pass(ASSUMED_SHARE));
-    // The sender of a stream is always busy; other ends are taken to sleep often.
-    let sender = |cell: &Cell| if cell.test.is_stream() { busy } else { sleeping };
-    let both = plan.cells.iter().map(|cell| (sender(cell) + sleeping).get()).fold(0, u64::saturating_add);
-    Nanos::new(both.saturating_mul(plan.shape().arms as u64 * u64::from(plan.blocks.least)))
-}
-
-/// Time that receivers between machines wait for lost datagrams.
-fn silences(plan: &Plan) -> Nanos {
-    let streams = plan.cells.iter().filter(|cell| cell.test == Test::UdpStream).count() as u64;
-    let trials = if plan.hosts.is_empty() { 0 } else { streams * u64::from(plan.blocks.most) };
-    Nanos::new(LEAST_SILENCE.get().saturating_mul(trials))
 }
 
 /// Numbers of blocks after which the interval is told.

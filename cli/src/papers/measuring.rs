@@ -14,6 +14,7 @@ use ::microscope::Failed;
 use ::microscope::cache::Cache;
 use ::microscope::emulator::Emulator;
 use ::report::papers::Part as Line;
+use analysis::duration::PlanDuration;
 use attribution::exact::PartOf;
 use lab::Listener;
 use lab::connection::Credentials;
@@ -122,7 +123,7 @@ impl Batch {
         let (seconds, found) = match &work {
             Work::Trials(plan) => {
                 let run = stored.iter().rev().find(|(_, run)| run.plan == ***plan);
-                (::report::plan::seconds(plan), run.map(|(path, run)| (path.clone(), is_whole(&run.status))))
+                (PlanDuration::of(plan).time.as_secs_f64(), run.map(|(path, run)| (path.clone(), is_whole(&run.status))))
             }
             Work::Counts(args) => {
                 let run = if stored.is_empty() { None } else { self.counted(part)? };

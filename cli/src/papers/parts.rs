@@ -165,6 +165,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::{Need, PARTS, PREFIX, Part, Work, words};
+    use analysis::duration::PlanDuration;
     use literature::Study;
 
     /// Most seconds of all trials: the papers' 45 and 10 minutes less a fifth, which guests and analysis have.
@@ -180,7 +181,7 @@ mod tests {
                 assert_eq!(plan.name, format!("{PREFIX}{}", part.name));
                 assert_eq!(plan.receipt.is_some(), part.needs == Need::Receipts, "{}", part.name);
                 assert!(plan.seed == 7 && plan.hosts.is_empty() && plan.actions().is_empty(), "{}", part.name);
-                let seconds = report::plan::seconds(plan);
+                let seconds = PlanDuration::of(plan).time.as_secs_f64();
                 assert!(seconds > 0.0, "{}", part.name);
                 sum += seconds;
             }
