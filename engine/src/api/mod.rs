@@ -7,12 +7,10 @@
 
 mod buffer;
 mod frame;
-mod frames;
 mod habit;
 mod halves;
 pub(crate) mod headers;
 mod incoming;
-pub(crate) mod memory_file;
 mod open;
 mod outgoing;
 mod place;

@@ -2,18 +2,38 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
+use bpf::xsk::{Descriptor, Ring};
 use model::{Cell, Protocol, Role};
 use nix::sys::socket::{SockaddrStorage, bind, getpeername, getsockname};
 
 use super::Buffer;
-use super::frames::Frames;
 use super::headers::Headers;
 
 /// Bytes of a cache line: messages of a batch do not share one.
 const CACHE_LINE: usize = 64;
+
+/// Frames of AF_XDP that are to come that there is memory for.
+pub const ROOM: u32 = 1_024;
+
+/// Frames that a device brings to a socket of AF_XDP.
+#[derive(Debug)]
+pub struct Frames {
+    /// The socket.
+    pub socket: OwnedFd,
+    /// Frames that came.
+    pub received: Ring<Descriptor>,
+    /// Memory for those that are to come.
+    pub filled: Ring<u64>,
+    /// It is never given back to the heap: the socket may live on in another table of files of
+    /// this process, and the kernel writes frames into it as long as it does.
+    pub memory: ManuallyDrop<Buffer>,
+    /// The program that sends them here, until this is gone.
+    pub _program: bpf::Attached,
+}
 
 /// What joins the ends of a flow next to its socket.
 #[derive(Debug)]

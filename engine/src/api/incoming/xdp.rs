@@ -24,8 +24,8 @@ use model::Cell;
 use super::packet::throw_away;
 use super::readable_within;
 use crate::api::frame::{self, ETHERNET};
-use crate::api::frames::{self, Frames, ROOM};
 use crate::api::outgoing::raw::fits;
+use crate::api::place::{Frames, ROOM};
 use crate::api::route::{self, Route};
 use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Passed, Place};
 
@@ -116,7 +116,7 @@ impl<M: Mode> Open for ByProgram<M> {
         }
         let offsets = xsk::offsets(&socket)?;
         let received = xsk::map(&socket, offsets[0], xsk::PGOFF_RX_RING)?;
-        let filled = frames::offer(&socket, &offsets, 0)?;
+        let filled = xsk::offer(&socket, &offsets, 0, ROOM)?;
         xsk::bind(&socket, route.device, M::MOVER)?;
         let program = attach(&socket, &route, M::PLACE).map_err(io::Error::other)?;
         throw_away(&flow)?;
