@@ -1,4 +1,4 @@
-//! Figures of one trial by itself. One trial has no interval: see
+//! Figures of one trial by itself, and its answer. One trial has no interval: see
 //! [`crate::Collector`] for what many of them show.
 
 use std::collections::BTreeMap;
@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use model::{Role, TrialRecord};
 use serde::Serialize;
 
+use crate::answer::notation::{message, size, time};
+use crate::answer::{Answer, Direction, Grade, Part};
 use crate::figures::Figures;
 pub use crate::latency::Spread;
 use crate::latency::{RoundTrips, Times};
@@ -64,6 +66,31 @@ pub fn single(record: &TrialRecord) -> Option<Single> {
         lateness: spread(times.lateness),
         beyond_least: spread(times.beyond_least),
     })
+}
+
+/// The answer of one trial with its figures.
+pub fn answer(record: &TrialRecord, figures: &Single) -> Answer {
+    let cell = record.cell_as_run();
+    let subject = format!("{} {}", size(cell.size), message(cell.test));
+    let known = [Metric::CpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::TimePerMessageNs];
+    let found = known.into_iter().find_map(|metric| Some((metric, *figures.metrics.get(&metric)?)));
+    let headline = match found {
+        Some((Metric::CpuPerMessageNs, ns)) => format!("A {subject} cost {} of CPU, both ends.", time(ns)),
+        Some((Metric::ReceiverCpuPerMessageNs, ns)) => format!("A {subject} cost the receiver {} of CPU.", time(ns)),
+        Some((_, ns)) => format!("A {subject} took {}.", time(ns)),
+        None => format!("No {subject} was measured."),
+    };
+    let part = |(metric, value): (Metric, f64)| Part {
+        subject: subject.clone(),
+        against: None,
+        metric: Some(metric),
+        size: Some(cell.size),
+        value,
+        interval: None,
+        direction: Direction::Figure,
+    };
+    let parts = found.map(part).into_iter().collect();
+    Answer { parts, ..Answer::new(format!("one trial, {subject}"), headline, Grade::Open, "one trial, no interval") }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use model::trial::Measured;
 use model::{Protocol, Role, TrialRecord};
 
 use analysis::result::Metric;
-use analysis::single::{Single, single};
+use analysis::single::{self, Single, single};
 
 use super::summary_parts::{doubts, flows, is_paced, lateness, options, per_second, stamped, times};
 use super::{Row, TrialFacts, brief};
@@ -20,7 +20,7 @@ pub fn summary(setting: &TrialFacts, record: &TrialRecord) -> Document {
         (Some(measured), Some(figures)) => {
             blocks.push(Block::facts(brief::facts(record, measured, &figures)));
             blocks.extend(missing(record).into_iter().map(|text| Block::Aside(text.into())));
-            let answer = analysis::answer::single(record, &figures);
+            let answer = single::answer(record, &figures);
             let mut usual = vec![Block::Paragraph(answer.headline.clone().into())];
             usual.extend(ends(setting, measured, &figures));
             grade = Some(format!("{} -V: more figures, and a study with intervals.", answer.grade_line()));

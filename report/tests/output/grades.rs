@@ -6,7 +6,7 @@ use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
 use analysis::result::receipt::ReceiptOutcome;
 use analysis::result::repetitions::{Advice, Trend};
 use analysis::result::{Analysis, Estimate, Interval, Method, Metric, StudyResult};
-use analysis::single::single;
+use analysis::single::{self, single};
 use analysis::verdict::{Compared, Conclusion, Verdict};
 use model::{Bytes, Cell, Test};
 
@@ -200,7 +200,7 @@ fn history(runs: usize, newest: Turn) -> Answer {
 
 fn of_trial() -> Answer {
     let trial = trials::trial(trials::cell(Test::UdpStream), false);
-    answer::single(&trial.record, &single(&trial.record).unwrap())
+    single::answer(&trial.record, &single(&trial.record).unwrap())
 }
 
 /// Counts of one kernel of which so many messages in a hundred take the usual course.
