@@ -5,8 +5,8 @@ use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Interval, Met
 use analysis::verdict::{Compared, Comparison, Judged, Verdict};
 
 use super::words;
+use crate::document::charts::{Change, Forest, Tint};
 use crate::document::figure::{Panel, SizeAxis, Trace};
-use crate::document::forest::{Change, Forest, Tint};
 use crate::document::{Chart, Figure};
 use crate::number;
 use crate::series::{Group, metric};
@@ -183,7 +183,7 @@ fn relative(figure: &Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::take_common;
-    use crate::document::forest::{Change, Tint};
+    use crate::document::charts::{Change, Tint};
 
     #[test]
     fn labels_keep_what_sets_them_apart() {
