@@ -70,7 +70,7 @@ impl Timekeeper<'_> {
     /// thread, or that it took too long. Each ends the traffic.
     pub fn keep(mut self) -> Result<Led, EndpointError> {
         self.lead().inspect_err(|_| {
-            self.threads.announce(&model::control::Sent::default(), 1);
+            self.threads.announce(&model::control::SentTotals::default(), 1);
             self.go_on_to(|_| Part::Drain);
         })
     }

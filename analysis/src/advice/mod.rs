@@ -13,7 +13,7 @@ mod tests;
 mod verified;
 mod workload;
 
-pub use model::program_workload::Taken;
+pub use model::program_workload::CallRate;
 pub use observed::Observed;
 pub use rules::all;
 pub use verified::{LEAST, MODEL, Verified, ranked, refused, verify};
