@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::pthread::pthread_kill;
 
-use crate::api::Passed;
+use crate::api::Carrier;
 use crate::channel::{Output, tell};
 use crate::injection;
 use crate::scheduling;
@@ -262,7 +262,7 @@ impl FlowThread {
 /// The files that a flow consists of.
 fn numbers(flow: &FlowEnd) -> Vec<RawFd> {
     let passed = match &flow.passed {
-        Some(Passed::Descriptor(descriptor)) => Some(descriptor),
+        Some(Carrier::Descriptor(descriptor)) => Some(descriptor),
         // Those of frames go with the process: nobody waits for their end.
         _ => None,
     };

@@ -37,14 +37,14 @@ pub struct Frames {
 
 /// What joins the ends of a flow next to its socket.
 #[derive(Debug)]
-pub enum Passed {
+pub enum Carrier {
     /// A pipe, memory, or a socket that messages come by.
     Descriptor(OwnedFd),
     /// Frames that a device brings.
     Frames(Box<Frames>),
 }
 
-impl From<OwnedFd> for Passed {
+impl From<OwnedFd> for Carrier {
     fn from(descriptor: OwnedFd) -> Self {
         Self::Descriptor(descriptor)
     }
@@ -64,7 +64,7 @@ pub struct Place<'a> {
     /// The longest that a call waits before its loop looks at the stage.
     pub patience: Duration,
     /// The pipe or the memory that joins the ends, and this end's role in the flow.
-    passed: RefCell<Option<Passed>>,
+    passed: RefCell<Option<Carrier>>,
     role: Role,
     /// The other end, once the socket is no longer connected to it.
     former_peer: OnceCell<SockaddrStorage>,
@@ -79,7 +79,7 @@ impl<'a> Place<'a> {
     /// The same place, where a pipe or memory may join the ends as well; `role` is this
     /// end's in the flow.
     #[must_use]
-    pub fn with_passed(self, passed: Option<Passed>, role: Role) -> Self {
+    pub fn with_passed(self, passed: Option<Carrier>, role: Role) -> Self {
         Self { passed: RefCell::new(passed), role, ..self }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Place<'a> {
     /// There is none, or the system has no more descriptors.
     pub fn passed(&self) -> io::Result<OwnedFd> {
         match &*self.passed.borrow() {
-            Some(Passed::Descriptor(descriptor)) => descriptor.try_clone(),
+            Some(Carrier::Descriptor(descriptor)) => descriptor.try_clone(),
             _ => Err(self.none()),
         }
     }
@@ -100,7 +100,7 @@ impl<'a> Place<'a> {
     /// There are none.
     pub fn frames(&self) -> io::Result<Box<Frames>> {
         match self.passed.take() {
-            Some(Passed::Frames(frames)) => Ok(frames),
+            Some(Carrier::Frames(frames)) => Ok(frames),
             _ => Err(self.none()),
         }
     }

@@ -23,7 +23,7 @@ use nix::poll::PollFd;
 use nix::sched::{CloneFlags, setns};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::api::Passed;
+use crate::api::Carrier;
 use crate::channel::Receiver;
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
@@ -57,7 +57,7 @@ pub struct FlowEnd {
     /// has no business there.
     pub listener: Option<OwnedFd>,
     /// The pipe or the memory that joins the ends, where no socket does.
-    pub passed: Option<Passed>,
+    pub passed: Option<Carrier>,
     /// Sizes of the messages of a mix, in their order; `None` leaves it to the
     /// traffic thread to work them out.
     pub sizes: Option<Vec<u32>>,
@@ -228,7 +228,7 @@ pub fn addresses_of_flows(flows: &[FlowEnd], task: &Task) -> Vec<FlowAddresses> 
         let socket = SockRef::from(&flow.socket);
         let [local, remote] = [socket.local_addr(), socket.peer_addr()].map(|address| address.ok().and_then(|address| address.as_socket()));
         // What a descriptor carries does not go between them.
-        let carries = !matches!(flow.passed, Some(Passed::Descriptor(_)));
+        let carries = !matches!(flow.passed, Some(Carrier::Descriptor(_)));
         Some(FlowAddresses { local: canonical(local?), remote: canonical(remote?) }).filter(|_| carries)
     };
     let lasting = if task.cell.test == Test::TcpCrr { &[] } else { flows };
