@@ -15,7 +15,7 @@ use crate::metric::{Metric, Source};
 
 /// The figures of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Single {
+pub struct TrialFigures {
     /// Every figure that its counts give.
     pub metrics: BTreeMap<Metric, f64>,
     /// Round-trip times; from the intended time of each request where a rate is offered.
@@ -28,7 +28,7 @@ pub struct Single {
     pub beyond_least: Option<Spread>,
 }
 
-impl Single {
+impl TrialFigures {
     /// Returns whether an end has rates: its clocks resolve its window, and the link carried them.
     pub fn has_rates(&self, role: Role) -> bool {
         let rate = match role {
@@ -50,7 +50,7 @@ impl Single {
 
 /// The figures of a trial; `None` of one that failed. A histogram that cannot
 /// be read gives no times.
-pub fn single(record: &TrialRecord) -> Option<Single> {
+pub fn single(record: &TrialRecord) -> Option<TrialFigures> {
     let measured = record.measured()?;
     let cell = record.cell_as_run();
     let (times, _) = Times::of_trial(measured, cell.test);
@@ -59,7 +59,7 @@ pub fn single(record: &TrialRecord) -> Option<Single> {
     let figures = Figures::new(record, &source);
     let finite = |metric: &Metric| figures.own(*metric).filter(|value| value.is_finite());
     let spread = |times: Option<RoundTrips>| times.and_then(|times| times.spread());
-    Some(Single {
+    Some(TrialFigures {
         metrics: Metric::ALL.iter().filter_map(|metric| Some((*metric, finite(metric)?))).collect(),
         latency: spread(times.round_trips),
         uncorrected: spread(times.uncorrected),
@@ -69,7 +69,7 @@ pub fn single(record: &TrialRecord) -> Option<Single> {
 }
 
 /// The answer of one trial with its figures.
-pub fn answer(record: &TrialRecord, figures: &Single) -> Answer {
+pub fn answer(record: &TrialRecord, figures: &TrialFigures) -> Answer {
     let cell = record.cell_as_run();
     let subject = format!("{} {}", size(cell.size), message(cell.test));
     let known = [Metric::CpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::TimePerMessageNs];
@@ -103,7 +103,7 @@ mod tests {
     use model::{Nanos, OfferedRate, Pacing, Test, TrialRecord, Warning};
     use testkit::made;
 
-    fn of(change: impl Fn(&mut TrialRecord, &mut Measured)) -> (TrialRecord, super::Single) {
+    fn of(change: impl Fn(&mut TrialRecord, &mut Measured)) -> (TrialRecord, super::TrialFigures) {
         let mut trial = measured(Test::UdpStream, 1024);
         let mut record = record(Test::UdpStream, 1024, 0, trial.clone());
         change(&mut record, &mut trial);

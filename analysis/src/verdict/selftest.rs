@@ -98,7 +98,7 @@ pub fn self_test(cells: &[Values], direction: Direction, seconds_per_block: f64,
 }
 
 /// The scatter of one block's log ratio that an interval stands for.
-fn noise(judged: &super::Judged, confidence: f64) -> Option<f64> {
+fn noise(judged: &super::CellVerdict, confidence: f64) -> Option<f64> {
     let ratio = judged.ratio?;
     let interval = ratio.interval?;
     let n = ratio.n as f64;

@@ -7,7 +7,7 @@ use analysis::result::receipt::ReceiptOutcome;
 use analysis::result::repetitions::{Advice, Trend};
 use analysis::result::{Analysis, Estimate, Interval, Method, Metric, StudyResult};
 use analysis::single::{self, single};
-use analysis::verdict::{Compared, Conclusion, Verdict};
+use analysis::verdict::{Conclusion, SideComparison, Verdict};
 use model::{Bytes, Cell, Test};
 
 use crate::support::{attached, buffers, empty, receipts, sample, studies, trials};
@@ -136,7 +136,7 @@ fn fleet(slow: bool, placed: bool) -> Analysis {
 }
 
 /// Verdicts of which so many cells of each metric are open; where all are, their mean is as well.
-fn open_cells(compared: &mut Compared, open: usize) {
+fn open_cells(compared: &mut SideComparison, open: usize) {
     let unknown = Verdict::Inconclusive { smallest: 0.17 };
     for comparison in compared.metrics.iter_mut().map(|metric| &mut metric.comparison) {
         comparison.cells.iter_mut().take(open).for_each(|judged| judged.verdict = unknown);
