@@ -11,7 +11,7 @@ use crate::studies::receipt::CellReceipt;
 
 /// A message of the microscope.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ScenarioMessage {
     /// The scenario.
     pub scenario: &'static str,
     /// Bytes of the message.
@@ -23,12 +23,12 @@ const MOST_BYTES: u64 = 1 << 16;
 
 /// The messages of a run's receipts, each with the cell's label, or why the microscope has
 /// none for it.
-pub fn wanted(analysis: &Analysis) -> Vec<(&str, Result<Wanted, String>)> {
+pub fn wanted(analysis: &Analysis) -> Vec<(&str, Result<ScenarioMessage, String>)> {
     let cells = analysis.receipt().map_or(&[][..], |study| &study.cells);
     cells.iter().map(|cell| (cell.label.as_str(), message(analysis, cell))).collect()
 }
 
-fn message(analysis: &Analysis, receipt: &CellReceipt) -> Result<Wanted, String> {
+fn message(analysis: &Analysis, receipt: &CellReceipt) -> Result<ScenarioMessage, String> {
     let cell = &receipt.cell;
     if receipt.receipts().next().is_none() {
         return Err("it has no receipt".to_owned());
@@ -47,7 +47,7 @@ fn message(analysis: &Analysis, receipt: &CellReceipt) -> Result<Wanted, String>
     };
     let scenario = scenario(cell, veth)
         .ok_or_else(|| format!("no scenario is {} over {} on {}", cell.test, cell.family, if veth { "veth" } else { "loopback" }))?;
-    Ok(Wanted { scenario, size: cell.size.get() })
+    Ok(ScenarioMessage { scenario, size: cell.size.get() })
 }
 
 fn scenario(cell: &Cell, veth: bool) -> Option<&'static str> {

@@ -14,7 +14,7 @@ use crate::cost::CostModel;
 use crate::metric::Metric;
 use crate::studies::receipt::ReceiptComparison;
 use crate::table::{CellTrials, TrialTable};
-use crate::verdict::{Compared, Conclusion, Design, Options, Side, Sides, compare_sides, conclude};
+use crate::verdict::{Conclusion, Design, Options, Side, SideComparison, Sides, compare_sides, conclude};
 
 /// The version of [`RunsCompared`] as JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
@@ -31,7 +31,7 @@ pub struct FiguresCompared {
     pub unpaired: [Vec<String>; 2],
     /// Everything that the two show.
     #[serde(flatten)]
-    pub compared: Compared,
+    pub compared: SideComparison,
 }
 
 /// One run, or several together, compared with others.

@@ -1,4 +1,4 @@
-//! Figures of one trial by itself. One trial has no interval: see
+//! Figures of one trial by itself, and its answer. One trial has no interval: see
 //! [`crate::Collector`] for what many of them show.
 
 use std::collections::BTreeMap;
@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use model::{Role, TrialRecord};
 use serde::Serialize;
 
+use crate::answer::notation::{message, size, time};
+use crate::answer::{Answer, Direction, Grade, Part};
 use crate::figures::Figures;
 pub use crate::latency::Spread;
 use crate::latency::{RoundTrips, Times};
@@ -13,7 +15,7 @@ use crate::metric::{Metric, Source};
 
 /// The figures of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Single {
+pub struct TrialFigures {
     /// Every figure that its counts give.
     pub metrics: BTreeMap<Metric, f64>,
     /// Round-trip times; from the intended time of each request where a rate is offered.
@@ -26,7 +28,7 @@ pub struct Single {
     pub beyond_least: Option<Spread>,
 }
 
-impl Single {
+impl TrialFigures {
     /// Returns whether an end has rates: its clocks resolve its window, and the link carried them.
     pub fn has_rates(&self, role: Role) -> bool {
         let rate = match role {
@@ -48,7 +50,7 @@ impl Single {
 
 /// The figures of a trial; `None` of one that failed. A histogram that cannot
 /// be read gives no times.
-pub fn single(record: &TrialRecord) -> Option<Single> {
+pub fn single(record: &TrialRecord) -> Option<TrialFigures> {
     let measured = record.measured()?;
     let cell = record.cell_as_run();
     let (times, _) = Times::of_trial(measured, cell.test);
@@ -57,13 +59,38 @@ pub fn single(record: &TrialRecord) -> Option<Single> {
     let figures = Figures::new(record, &source);
     let finite = |metric: &Metric| figures.own(*metric).filter(|value| value.is_finite());
     let spread = |times: Option<RoundTrips>| times.and_then(|times| times.spread());
-    Some(Single {
+    Some(TrialFigures {
         metrics: Metric::ALL.iter().filter_map(|metric| Some((*metric, finite(metric)?))).collect(),
         latency: spread(times.round_trips),
         uncorrected: spread(times.uncorrected),
         lateness: spread(times.lateness),
         beyond_least: spread(times.beyond_least),
     })
+}
+
+/// The answer of one trial with its figures.
+pub fn answer(record: &TrialRecord, figures: &TrialFigures) -> Answer {
+    let cell = record.cell_as_run();
+    let subject = format!("{} {}", size(cell.size), message(cell.test));
+    let known = [Metric::CpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::TimePerMessageNs];
+    let found = known.into_iter().find_map(|metric| Some((metric, *figures.metrics.get(&metric)?)));
+    let headline = match found {
+        Some((Metric::CpuPerMessageNs, ns)) => format!("A {subject} cost {} of CPU, both ends.", time(ns)),
+        Some((Metric::ReceiverCpuPerMessageNs, ns)) => format!("A {subject} cost the receiver {} of CPU.", time(ns)),
+        Some((_, ns)) => format!("A {subject} took {}.", time(ns)),
+        None => format!("No {subject} was measured."),
+    };
+    let part = |(metric, value): (Metric, f64)| Part {
+        subject: subject.clone(),
+        against: None,
+        metric: Some(metric),
+        size: Some(cell.size),
+        value,
+        interval: None,
+        direction: Direction::Figure,
+    };
+    let parts = found.map(part).into_iter().collect();
+    Answer { parts, ..Answer::new(format!("one trial, {subject}"), headline, Grade::Open, "one trial, no interval") }
 }
 
 #[cfg(test)]
@@ -76,7 +103,7 @@ mod tests {
     use model::{Nanos, OfferedRate, Pacing, Test, TrialRecord, Warning};
     use testkit::made;
 
-    fn of(change: impl Fn(&mut TrialRecord, &mut Measured)) -> (TrialRecord, super::Single) {
+    fn of(change: impl Fn(&mut TrialRecord, &mut Measured)) -> (TrialRecord, super::TrialFigures) {
         let mut trial = measured(Test::UdpStream, 1024);
         let mut record = record(Test::UdpStream, 1024, 0, trial.clone());
         change(&mut record, &mut trial);

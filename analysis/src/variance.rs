@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use model::Cell;
 use model::order::Gather;
 use model::plan::PlanEnd;
+use stats::distribution::normal_quantile;
 use stats::power::found_in_four_of_five;
-use stats::{binomial, median, normal};
+use stats::{binomial, median};
 
 use crate::metric::Metric;
 use crate::table::{CellTrials, TrialTable};
@@ -241,7 +242,7 @@ fn variance(values: &[f64]) -> f64 {
 pub fn half_width(blocks: u32, confidence: f64, noise: f64) -> Option<f64> {
     let (rank, _) = binomial::median_rank(blocks as usize, confidence)?;
     let p = (rank as f64 - 0.375) / (f64::from(blocks) + 0.25);
-    Some(-normal::quantile(p) * noise)
+    Some(-normal_quantile(p) * noise)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::bars::Row;
-use crate::endure::processes;
+use crate::endure;
 use crate::endure::tool::Tool;
 
 /// Processes a second.
@@ -67,7 +67,7 @@ fn churn(program: &Path, port: u16, length: Duration) -> anyhow::Result<Child> {
 
 /// Memory in KiB at both ends of the time.
 fn watch(pid: u32, seconds: u32) -> anyhow::Result<[f64; 2]> {
-    let resident = || Ok::<f64, anyhow::Error>(processes::kib(pid, "VmRSS")? as f64);
+    let resident = || Ok::<f64, anyhow::Error>(endure::kib(pid, "VmRSS")? as f64);
     thread::sleep(SETTLE);
     let early = resident()?;
     thread::sleep(Duration::from_secs(seconds.into()));

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::bars::Row;
-use crate::pairs::Compared;
+use crate::pairs::PairEstimate;
 use crate::{iperf, ours, pairs};
 
 /// iperf3's default: what one call hands over, and what one call asks for.
@@ -70,7 +70,7 @@ fn by(name: &'static str, count: u32) -> anyhow::Result<Vec<Row>> {
     )?;
     let mut rows = Vec::new();
     for (place, waiting) in WAYS.into_iter().enumerate() {
-        let mut row = |what: &str, figure: fn(&iperf::Run) -> f64, bar: &str, clears: fn(&Compared) -> bool| -> anyhow::Result<()> {
+        let mut row = |what: &str, figure: fn(&iperf::Run) -> f64, bar: &str, clears: fn(&PairEstimate) -> bool| -> anyhow::Result<()> {
             let found = pairs::ratio(&pairs, |runs| figure(&runs[place]), 0.95)?;
             let label = format!("{what}, {name}, waiting by {waiting}, ours / iperf3");
             let row = Row::printed(label, found.value, "x", found.n).within(found.low, found.high);

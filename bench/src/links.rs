@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use linksim::limit::{self, Carried, Medium};
+use linksim::limit::{self, LinkTotals, Medium};
 use model::plan::LinkKind;
 use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
@@ -112,7 +112,7 @@ fn goodput(measured: &Measured) -> f64 {
 fn of_the_rest(link: &LinkKind, cell: &Cell, measured: &Measured) -> Option<f64> {
     let pairs = &measured.conditions.as_ref()?.pairs;
     let rest = 1.0 - limit::used_by_pairs(link, pairs)?;
-    let carried = Carried::from_counters(limit::payload(measured, cell), &measured.sender_host.link, &measured.receiver_host.link);
+    let carried = LinkTotals::from_counters(limit::payload(measured, cell), &measured.sender_host.link, &measured.receiver_host.link);
     let own = carried.wire_rate(Medium::of_link(link), goodput(measured))? / link.rate()?.get() as f64;
     Some(own / rest)
 }

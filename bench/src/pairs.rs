@@ -6,7 +6,7 @@ use stats::median;
 
 /// A ratio, or a difference, and where it lies.
 #[derive(Debug, Clone, Copy)]
-pub struct Compared {
+pub struct PairEstimate {
     /// Median over pairs.
     pub value: f64,
     /// Lower end of its interval.
@@ -39,20 +39,20 @@ pub fn run<T>(
 }
 
 /// The median ratio of ours to theirs, with its exact interval.
-pub fn ratio<T>(pairs: &[(T, T)], figure: impl Fn(&T) -> f64, confidence: f64) -> anyhow::Result<Compared> {
+pub fn ratio<T>(pairs: &[(T, T)], figure: impl Fn(&T) -> f64, confidence: f64) -> anyhow::Result<PairEstimate> {
     let logs: Vec<f64> = pairs.iter().map(|(ours, theirs)| (figure(ours) / figure(theirs)).ln()).collect();
     let compared = median_of(&logs, confidence)?;
-    Ok(Compared { value: compared.value.exp(), low: compared.low.exp(), high: compared.high.exp(), ..compared })
+    Ok(PairEstimate { value: compared.value.exp(), low: compared.low.exp(), high: compared.high.exp(), ..compared })
 }
 
 /// The median difference of ours and theirs, with its exact interval.
-pub fn difference<T>(pairs: &[(T, T)], figure: impl Fn(&T) -> f64, confidence: f64) -> anyhow::Result<Compared> {
+pub fn difference<T>(pairs: &[(T, T)], figure: impl Fn(&T) -> f64, confidence: f64) -> anyhow::Result<PairEstimate> {
     let differences: Vec<f64> = pairs.iter().map(|(ours, theirs)| figure(ours) - figure(theirs)).collect();
     median_of(&differences, confidence)
 }
 
-fn median_of(values: &[f64], confidence: f64) -> anyhow::Result<Compared> {
+fn median_of(values: &[f64], confidence: f64) -> anyhow::Result<PairEstimate> {
     let estimate = median::estimate(values, confidence).ok_or_else(|| anyhow::anyhow!("no figures"))?;
     let interval = estimate.interval.ok_or_else(|| anyhow::anyhow!("too few pairs for an interval: {}", values.len()))?;
-    Ok(Compared { value: estimate.value, low: interval.low, high: interval.high, n: estimate.n })
+    Ok(PairEstimate { value: estimate.value, low: interval.low, high: interval.high, n: estimate.n })
 }

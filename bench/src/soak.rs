@@ -6,10 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use testkit::processes;
 
 use crate::bars::Row;
+use crate::endure;
 use crate::endure::agent::Agent;
-use crate::endure::processes;
 use crate::endure::tool::{Study, Tool};
 use crate::endure::traces::{Traces, unfinished};
 
@@ -151,7 +152,7 @@ fn look(tool: &Tool) -> Look {
             ("agent", _) => "agent".to_owned(),
             (_, name) => format!("host process {name}"),
         };
-        Some((kind, (processes::kib(process.pid, "VmRSS").ok()?, processes::descriptors(process.pid))))
+        Some((kind, (endure::kib(process.pid, "VmRSS").ok()?, endure::descriptors(process.pid))))
     });
     seen.collect()
 }

@@ -256,6 +256,17 @@ pub fn map<T: RingEntry>(socket: &OwnedFd, offsets: Offsets, page: libc::off_t) 
     Ring::map(socket, offsets, page).map_err(|answer| KernelRefusal::error("map the rings of an AF_XDP socket", answer))
 }
 
+/// Gives the kernel the memory of `count` frames, a power of two, from frame `first` of the socket's on.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn offer(socket: &OwnedFd, offsets: &[Offsets; 4], first: usize, count: u32) -> io::Result<Ring<u64>> {
+    let filled: Ring<u64> = map(socket, offsets[2], PGOFF_FILL_RING)?;
+    (0..count).for_each(|number| filled.write(number, ((first + number as usize) * CHUNK) as u64));
+    filled.set_produced(count);
+    Ok(filled)
+}
+
 /// Binds to the first queue of a device. Right after another socket has left it, it may be
 /// busy for a while.
 ///

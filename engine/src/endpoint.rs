@@ -24,7 +24,7 @@ use crate::scheduling;
 use crate::socket;
 use crate::timekeeper::Timekeeper;
 use crate::traffic::nothing_came;
-use crate::watch::{Watch, Watched};
+use crate::watch::{Watch, WatchedFlows};
 
 pub use crate::flow_threads::Files;
 
@@ -96,12 +96,12 @@ fn serve(control: &mut Receiver<ToEndpoint>, output: &Output, files: Files) -> R
         ToEndpoint::Go => socket::forget_greetings(&flows, &task),
         _ => return Err(EndpointError::OutOfTurn { expected: "go" }),
     }
-    let watched = Watched::for_flows(&task, &flows);
+    let watched = WatchedFlows::for_flows(&task, &flows);
     let begun = Modes::of_process();
     let mut threads = FlowThreads::start(&task, flows, output, files)?;
     scheduling::free_main_thread(free);
     // After that: it is not to run where the traffic does.
-    let watch = watched.and_then(Watched::start);
+    let watch = watched.and_then(WatchedFlows::start);
     // The last to be set: what this thread starts is not to have it.
     scheduling::come_first();
     threads.release();

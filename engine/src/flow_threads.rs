@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
 use model::Role;
-use model::control::{FromEndpoint, Sent, Task};
+use model::control::{FromEndpoint, SentTotals, Task};
 use model::end::Counts;
 use nix::poll::{PollFd, PollFlags};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::pthread::pthread_kill;
 
-use crate::api::Passed;
+use crate::api::Carrier;
 use crate::channel::{Output, tell};
 use crate::injection;
 use crate::scheduling;
@@ -90,7 +90,7 @@ impl FlowThreads {
             match FlowThread::start(task_of(task, number), flow, later, said, files) {
                 Ok(flow) => threads.flows.push(flow),
                 Err(refused) => {
-                    threads.announce(&Sent::default(), task.cell.flows);
+                    threads.announce(&SentTotals::default(), task.cell.flows);
                     threads.enter(|_| Part::Drain);
                     threads.wake();
                     return Err(refused.of_flow(number, socket::flows_of(task)));
@@ -137,7 +137,7 @@ impl FlowThreads {
     }
 
     /// Tells each flow how many messages the other end has sent on it.
-    pub fn announce(&self, sent: &Sent, flows: u32) {
+    pub fn announce(&self, sent: &SentTotals, flows: u32) {
         for (number, flow) in self.flows.iter().enumerate() {
             let place = number % flows.max(1) as usize;
             flow.stage.announce(sent.messages.get(place).copied().unwrap_or(0));
@@ -262,7 +262,7 @@ impl FlowThread {
 /// The files that a flow consists of.
 fn numbers(flow: &FlowEnd) -> Vec<RawFd> {
     let passed = match &flow.passed {
-        Some(Passed::Descriptor(descriptor)) => Some(descriptor),
+        Some(Carrier::Descriptor(descriptor)) => Some(descriptor),
         // Those of frames go with the process: nobody waits for their end.
         _ => None,
     };
@@ -285,12 +285,12 @@ struct Announcer {
     output: Output,
     /// Flows that have moved nothing yet.
     idle: AtomicU32,
-    so_far: Mutex<(u32, Sent)>,
+    so_far: Mutex<(u32, SentTotals)>,
 }
 
 impl Announcer {
     fn for_task(task: &Task, output: &Output) -> Self {
-        let sent = Sent { messages: vec![0; task.cell.flows as usize], bytes: 0 };
+        let sent = SentTotals { messages: vec![0; task.cell.flows as usize], bytes: 0 };
         let idle = AtomicU32::new(socket::flows_of(task));
         Self { output: Arc::clone(output), idle, so_far: Mutex::new((task.cell.flows, sent)) }
     }

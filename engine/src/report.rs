@@ -11,14 +11,20 @@ use model::{Bytes, Nanos};
 use crate::edge::{Edge, Usage};
 use crate::recorder::Recorder;
 use crate::socket;
-use crate::timekeeper::Led;
+use crate::timekeeper::TimekeeperReport;
 use crate::traffic::{Account, ScheduleStats, Traffic};
 use crate::watch::WatchReport;
 use model::counts::{merge as merge_accounts, sum};
 
 /// Puts the report together. `traffic` has the flows of the endpoint's own role
 /// first, and then those of the other.
-pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>, seen: Option<WatchReport>) -> EndReport {
+pub fn report(
+    task: &Task,
+    mut traffic: Vec<Traffic>,
+    led: TimekeeperReport,
+    options: Vec<SocketOption>,
+    seen: Option<WatchReport>,
+) -> EndReport {
     let whole = whole(task, &traffic, led.edges);
     for flow in traffic.iter_mut().filter(|flow| flow.usage.window.start > whole.window.start) {
         // What opened its own part came within that of all.

@@ -37,7 +37,7 @@ const END_LIMIT: Duration = Duration::from_secs(60);
 
 /// Figures that the main thread has of a trial.
 #[derive(Debug)]
-pub struct Led {
+pub struct TimekeeperReport {
     /// The interrupt time that the process clock leaves out.
     pub irq: Option<Nanos>,
     /// Edges of the measured part of all flows; `None` where
@@ -68,14 +68,14 @@ impl Timekeeper<'_> {
     /// # Errors
     /// The loss of the host, a message that has no place here, the failure of a
     /// thread, or that it took too long. Each ends the traffic.
-    pub fn keep(mut self) -> Result<Led, EndpointError> {
+    pub fn keep(mut self) -> Result<TimekeeperReport, EndpointError> {
         self.lead().inspect_err(|_| {
-            self.threads.announce(&model::control::Sent::default(), 1);
+            self.threads.announce(&model::control::SentTotals::default(), 1);
             self.go_on_to(|_| Part::Drain);
         })
     }
 
-    fn lead(&mut self) -> Result<Led, EndpointError> {
+    fn lead(&mut self) -> Result<TimekeeperReport, EndpointError> {
         let mut led = match self.task.end {
             TrialEnd::Length(length) => self.lead_by_time(length.into())?,
             // The traffic threads count; all their edges lie within these.
@@ -88,7 +88,7 @@ impl Timekeeper<'_> {
         Ok(led)
     }
 
-    fn lead_by_time(&mut self, length: Duration) -> Result<Led, EndpointError> {
+    fn lead_by_time(&mut self, length: Duration) -> Result<TimekeeperReport, EndpointError> {
         let reader = EdgeReader::of_this_thread(&self.task.ksoftirqd);
         let mut progress = Intervals::for_task(self.task);
         let opens = self.hear_the_opening()?;
@@ -117,12 +117,12 @@ impl Timekeeper<'_> {
         }
         self.hear_the_end()?;
         self.go_on_to(|_| Part::Drain);
-        Ok(Led { irq, edges: Some((start, end)), progress })
+        Ok(TimekeeperReport { irq, edges: Some((start, end)), progress })
     }
 
     /// In both ways at once an end may still be counting out its own messages
     /// when the other has sent all of its: those flows go on.
-    fn lead_by_count(&mut self) -> Result<Led, EndpointError> {
+    fn lead_by_count(&mut self) -> Result<TimekeeperReport, EndpointError> {
         let irq = edge::irq(self.task);
         let mut progress = Intervals::for_task(self.task);
         let interval = progress::interval(self.task).unwrap_or(Duration::MAX);
@@ -136,7 +136,7 @@ impl Timekeeper<'_> {
         self.hear_the_end()?;
         let both = self.task.cell.bidirectional;
         self.go_on_to(|role| if both && role == Role::Sender { Part::Measure } else { Part::Drain });
-        Ok(Led { irq, edges: None, progress })
+        Ok(TimekeeperReport { irq, edges: None, progress })
     }
 
     /// Waits for the time at which the measured part begins.

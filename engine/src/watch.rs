@@ -66,11 +66,11 @@ fn wanted(task: &Task) -> bool {
 
 /// Flows that are to be looked at.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedFlows {
     sockets: Vec<OwnedFd>,
 }
 
-impl Watched {
+impl WatchedFlows {
     /// Takes the flows that are worth it; `None` where no report wants them, or
     /// the system has no more files. They must not have been handed to their
     /// threads yet, which close them here.
@@ -126,7 +126,7 @@ mod tests {
 
     use model::Nanos;
 
-    use super::{WatchReport, Watched};
+    use super::{WatchReport, WatchedFlows};
 
     /// A connection of which ten bytes are in flight, as far as one can tell, or not.
     fn pair() -> (TcpStream, TcpStream) {
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn looks_are_few_and_cost_little() {
         let (near, _far) = pair();
-        let watch = Watched { sockets: vec![near.into()] }.start().unwrap();
+        let watch = WatchedFlows { sockets: vec![near.into()] }.start().unwrap();
         thread::sleep(Duration::from_millis(200));
         let WatchReport { in_flight, cpu, time } = watch.end().unwrap();
         eprintln!("{} looks in {time}: {} each", in_flight.looks, Nanos::new(cpu.get() / in_flight.looks.max(1)));

@@ -35,7 +35,7 @@ pub struct Limits<'a> {
 
 /// A command that is over.
 #[derive(Debug)]
-pub struct Ran {
+pub struct CommandOutput {
     /// Its status.
     pub status: ExitStatus,
     /// What it wrote to its standard output.
@@ -71,7 +71,7 @@ pub enum Cut {
 ///
 /// # Errors
 /// See [`Cut`].
-pub fn run(command: &mut Command, limits: &Limits) -> Result<Ran, Cut> {
+pub fn run(command: &mut Command, limits: &Limits) -> Result<CommandOutput, Cut> {
     let out = if limits.bytes.is_some() { Stdio::piped() } else { Stdio::null() };
     let command = command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped()).process_group(0);
     let mut process = without_files(command).spawn()?;
@@ -85,7 +85,7 @@ pub fn run(command: &mut Command, limits: &Limits) -> Result<Ran, Cut> {
     ran
 }
 
-fn watch(process: &mut Child, limits: &Limits) -> Result<Ran, Cut> {
+fn watch(process: &mut Child, limits: &Limits) -> Result<CommandOutput, Cut> {
     // Something in the background may hold them open for ever.
     let pipe = |pipe: Option<OwnedFd>| pipe.map(|pipe| never_blocking(File::from(pipe))).transpose();
     let mut output = pipe(process.stdout.take().map(OwnedFd::from))?;
@@ -102,7 +102,7 @@ fn watch(process: &mut Child, limits: &Limits) -> Result<Ran, Cut> {
             return Err(Cut::Bytes(most));
         }
         match status {
-            Some(status) => return Ok(Ran { status, said: words(), out }),
+            Some(status) => return Ok(CommandOutput { status, said: words(), out }),
             None if limits.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => return Err(Cut::Stopped),
             None if Instant::now() >= deadline => return Err(Cut::Time { limit: limits.time, said: words() }),
             None => thread::sleep(STEP),

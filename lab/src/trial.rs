@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use model::adjust::ArmRequest;
 use model::arm::HostSettings;
 use model::condition::ObservedConditions;
-use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Sent, Task, ToEndpoint, ToHost};
+use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, SentTotals, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
 use model::kernel::{HostCounters, WireCounters};
 use model::plan::{ApprovedPlan, TrialEnd};
@@ -250,7 +250,7 @@ struct Begun {
     before: Both<HostCounters>,
     wire_before: Option<WireCounters>,
     crowded: Option<Warning>,
-    sent: Both<Option<Sent>>,
+    sent: Both<Option<SentTotals>>,
     /// Time at which both ends begin to measure, by the controller's clock; 0 of a number of messages.
     opens: Nanos,
 }
@@ -571,9 +571,9 @@ impl Trial<'_> {
     /// Has both ends measure from one time on, once every flow of both moves: or, where some do not,
     /// after some time all the same. A trial of a number of messages counts for itself. Returns
     /// what ended its sending before, and the time.
-    fn open(&mut self) -> Result<(Both<Option<Sent>>, Nanos), TrialError> {
+    fn open(&mut self) -> Result<(Both<Option<SentTotals>>, Nanos), TrialError> {
         const AWAITED: &str = "the first messages";
-        let mut sent: Both<Option<Sent>> = Both::default();
+        let mut sent: Both<Option<SentTotals>> = Both::default();
         if matches!(self.spec.end, TrialEnd::Messages(_)) {
             return Ok((sent, Nanos::default()));
         }
@@ -621,7 +621,7 @@ impl Trial<'_> {
     /// Waits until each sender has sent its last, if it was not `sent` before, and announces it: to both ends where
     /// one sends, to each the other's where both do. Then neither is announced
     /// before both have come, since an announcement ends what an end measures.
-    fn await_ends(&mut self, mut sent: Both<Option<Sent>>) -> Result<(), TrialError> {
+    fn await_ends(&mut self, mut sent: Both<Option<SentTotals>>) -> Result<(), TrialError> {
         const AWAITED: &str = "the sender's end";
         let deadline = Instant::now() + flowing(&self.spec) + self.step_limit();
         let announced = loop {

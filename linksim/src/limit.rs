@@ -36,7 +36,7 @@ impl Medium {
 
 /// Payload and frames of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carried {
+pub struct LinkTotals {
     /// Payload that the receiver got, over the whole trial.
     pub payload: u64,
     /// Frames from the sender.
@@ -55,7 +55,7 @@ pub const fn counted(count: u64, bytes: u64) -> Frames {
     Frames { count, bytes, cost: padded.saturating_add(OVERHEAD as u64 * count) }
 }
 
-impl Carried {
+impl LinkTotals {
     /// From the devices' counters. `sender` and `receiver` are what each end's
     /// own device sent.
     pub const fn from_counters(payload: u64, sender: &LinkCounters, receiver: &LinkCounters) -> Self {
@@ -107,7 +107,7 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
         // Of datagrams every one counts, with its payload.
         Protocol::Tcp | Protocol::Udp => measured.sender_host.link,
     };
-    let carried = Carried::from_counters(payload(measured, cell), &sent, &measured.receiver_host.link);
+    let carried = LinkTotals::from_counters(payload(measured, cell), &sent, &measured.receiver_host.link);
     carried.limit(Medium::of_link(link), link.rate()?)
 }
 

@@ -31,7 +31,7 @@ use serde::Serialize;
 pub use comparison::{Comparison, Foreign};
 pub use read::ReadError;
 pub use stated::StatedFigure;
-pub use statement::{Ruling, Standing, Statement, TableRuling, Today};
+pub use statement::{PresentRuling, Ruling, Standing, Statement, TableRuling};
 pub use stats::resample::{DRAWS, Resampled};
 
 use cabrera::loads::{self, LoadCurve};

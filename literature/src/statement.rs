@@ -61,7 +61,7 @@ pub struct Statement {
     pub given: Vec<TableRuling>,
     /// The ruling of runs of today, by the same rule; `None` where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub today: Option<Today>,
+    pub today: Option<PresentRuling>,
     /// The run that decides it today.
     pub today_run: String,
     /// How it is decided today.
@@ -109,7 +109,7 @@ impl Standing {
 
 /// A ruling of today.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Today {
+pub struct PresentRuling {
     /// The ruling.
     pub standing: Standing,
     /// The figures that decide, with intervals; or what it takes.

@@ -8,9 +8,8 @@ use serde::Serialize;
 use super::cost::{self, Cost, OffLine};
 use super::power::{self, PowerLaw, Saturation};
 use super::steps::{self, Step};
-use stats::cost::LEAST_NOISE;
 use stats::cost::design::Point;
-use stats::cost::threshold;
+use stats::cost::{LEAST_NOISE, Threshold};
 use stats::median;
 
 /// One size of a series.
@@ -210,7 +209,7 @@ fn size(place: usize, merged: &Merged, baseline: Option<(&str, &[Merged])>, cost
 /// Before which sizes a stack is known to change its ways, whatever the link:
 /// at the page and at the GSO limit, as the cost model names them.
 fn known(points: &[Point]) -> Vec<bool> {
-    let known = |pair: &[Point]| threshold::between(pair[0].size as u64, pair[1].size as u64, &threshold::FIXED).is_some();
+    let known = |pair: &[Point]| Threshold::between(pair[0].size as u64, pair[1].size as u64, &Threshold::FIXED).is_some();
     std::iter::once(false).chain(points.windows(2).map(known)).take(points.len()).collect()
 }
 

@@ -63,14 +63,14 @@ pub fn all() -> Result<Vec<Year>, ReadError> {
 
 /// Where and when a run of today was measured.
 #[derive(Debug, Clone, Copy)]
-pub struct Today<'a> {
+pub struct PresentRun<'a> {
     /// The year.
     pub year: u16,
     /// The kernel, such as `Linux 6.18`.
     pub kernel: &'a str,
 }
 
-impl Today<'_> {
+impl PresentRun<'_> {
     /// Costs of the series of a run that have a cost of a message: those whose line's interval is above 0. The first
     /// piece of a line with steps, as of the papers.
     pub fn costs(&self, run: &Comparison) -> Vec<Year> {

@@ -84,12 +84,12 @@ pub struct CommandExit {
 
 /// What an errand left.
 #[derive(Debug)]
-pub struct Ran {
+pub struct ErrandOutput {
     /// What the probe said.
     pub log: GuestLog,
 }
 
-impl Ran {
+impl ErrandOutput {
     /// The kernel's release, as `uname -r` says it.
     pub fn release(&self) -> &str {
         let version = self.log.files.get("/proc/version").map_or("", String::as_str);
@@ -115,7 +115,7 @@ impl Errand<'_> {
     ///
     /// # Errors
     /// QEMU does not start, or the guest panics, hangs or stops early.
-    pub fn run(&self, cache: &Cache, emulator: &Emulator) -> Result<Ran, Failed> {
+    pub fn run(&self, cache: &Cache, emulator: &Emulator) -> Result<ErrandOutput, Failed> {
         if embedded::PROBE.is_empty() {
             return Err(Failed::NoProbe);
         }
@@ -142,7 +142,7 @@ impl Errand<'_> {
             plugin: None,
             devices: if self.cards.is_some() { &Cards::DEVICES } else { &[] },
         };
-        boot.run(cache).map(|booted| Ran { log: booted.log })
+        boot.run(cache).map(|booted| ErrandOutput { log: booted.log })
     }
 
     fn archive(&self, modules: &[Module]) -> Vec<u8> {
@@ -168,7 +168,7 @@ impl Errand<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GuestLog, Ran};
+    use super::{ErrandOutput, GuestLog};
     use crate::guest_log::StepFailure;
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         };
         log.files.insert("/o/a".to_owned(), "said\n".to_owned());
         log.files.insert("/proc/version".to_owned(), "Linux version 6.1.0-1-cloud-amd64 (x)".to_owned());
-        let ran = Ran { log };
+        let ran = ErrandOutput { log };
         assert_eq!(ran.release(), "6.1.0-1-cloud-amd64");
         let ended = ran.ended("a").unwrap();
         assert_eq!((ended.code, ended.wrote.as_str()), (3, "said\n"));

@@ -18,7 +18,7 @@ pub enum ArmRequest {
     },
     /// Bring the devices and the kernel to this state. What an earlier state
     /// named and this one does not, becomes again what it was before.
-    Adjust(Wanted),
+    Adjust(HostState),
     /// Run a command by `sh -c`, as the user.
     Run {
         /// The command.
@@ -53,7 +53,7 @@ pub enum ArmReply {
 
 /// The state that the devices and the kernel of a host are to be in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct HostState {
     /// The device of the link.
     pub device: String,
     /// Its largest IP packet.
@@ -67,7 +67,7 @@ pub struct Wanted {
     pub sysctls: BTreeMap<String, String>,
 }
 
-impl Wanted {
+impl HostState {
     /// Returns whether everything is to be as it was.
     pub fn is_nothing(&self) -> bool {
         self.mtu.is_none() && self.offloads.is_empty() && self.sysctls.is_empty()

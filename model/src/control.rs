@@ -219,7 +219,7 @@ pub enum ToEndpoint {
         at: Nanos,
     },
     /// The other end has sent its last message: receive what is left.
-    Drain(Sent),
+    Drain(SentTotals),
 }
 
 /// From an endpoint.
@@ -252,7 +252,7 @@ pub enum FromEndpoint {
     /// Progress, as often as the task asked for it.
     Progress(Box<Progress>),
     /// This end has sent its last message. Both ends say it where both send.
-    Sent(Sent),
+    Sent(SentTotals),
     /// The trial is over.
     Done(Box<EndReport>),
     /// The trial failed here.
@@ -264,14 +264,14 @@ pub enum FromEndpoint {
 
 /// Messages and bytes that one end has sent, from its first message to its last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct SentTotals {
     /// Messages of each flow.
     pub messages: Vec<u64>,
     /// Bytes of all flows.
     pub bytes: u64,
 }
 
-impl Sent {
+impl SentTotals {
     /// The counts of a single flow.
     pub fn one(messages: u64, bytes: u64) -> Self {
         Self { messages: vec![messages], bytes }

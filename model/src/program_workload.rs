@@ -63,7 +63,7 @@ pub struct ProgramWorkload {
     pub exchanges: Vec<Exchange>,
     /// Calls that move data.
     #[serde(default, rename = "call")]
-    pub calls: Vec<Taken>,
+    pub calls: Vec<CallRate>,
 }
 
 /// One kind of exchange on a connection.
@@ -90,7 +90,7 @@ pub struct Exchange {
 /// Calls of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Taken {
+pub struct CallRate {
     /// The system call.
     pub call: String,
     /// Way of its data.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use stats::fleet::{Design, Effort, Judged, Question, judge, rounds, usual_rounds};
+use stats::fleet::{Design, Effort, FleetEstimate, Question, judge, rounds, usual_rounds};
 use stats::noise::{generator, normal};
 
 /// What a fleet's trials scatter by, and what one slow host is slower by.
@@ -103,12 +103,12 @@ fn values(design: &Design, slow: f64, kind: Kind, random: &mut ChaCha8Rng) -> Ve
     design.trials().iter().map(|ends| own[ends[0]] + own[ends[1]] + noise()).collect()
 }
 
-fn named(judged: &Judged) -> Vec<usize> {
+fn named(judged: &FleetEstimate) -> Vec<usize> {
     let out = judged.hosts.iter().filter(|host| host.both.falls_out || host.sender.falls_out || host.receiver.falls_out);
     out.map(|host| host.host).collect()
 }
 
-fn anything(judged: &Judged) -> bool {
+fn anything(judged: &FleetEstimate) -> bool {
     !named(judged).is_empty()
         || judged.hosts.iter().any(|host| host.difference.falls_out)
         || judged.links.iter().any(|link| link.effect.falls_out)

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::distribution::student_critical;
+use crate::distribution::{normal_cdf, student_critical};
 use crate::estimate::{Interval, Method};
-use crate::normal;
 
 /// Draws of each bootstrap: enough for [`LEAST_BEYOND`] beyond each end of a
 /// 98 % interval of 9 blocks, the first that a plan with several looks can end
@@ -100,7 +99,7 @@ pub fn interval(values: &[f64], batches: usize, confidence: f64) -> Option<Inter
     }
     let n = batches as f64;
     let reach = (n / (n - 1.0)).sqrt() * student_critical(confidence, n - 1.0);
-    let tail = normal::cdf(-reach);
+    let tail = normal_cdf(-reach);
     let last = sorted.len() - 1;
     let skip = ((tail * sorted.len() as f64).floor() as usize).min(last / 2);
     (skip >= LEAST_BEYOND).then(|| Interval { low: sorted[skip], high: sorted[last - skip], confidence, method: Method::BlockBootstrap })

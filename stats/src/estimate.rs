@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::normal;
+use crate::distribution::normal_quantile;
 
 /// A figure and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -55,7 +55,7 @@ impl Interval {
     /// comes on top: each reach and the error's, squared and added.
     #[must_use]
     pub fn widened(self, value: f64, error: f64) -> Self {
-        let more = normal::quantile(f64::midpoint(1.0, self.confidence)) * error;
+        let more = normal_quantile(f64::midpoint(1.0, self.confidence)) * error;
         Self { low: value - (value - self.low).hypot(more), high: value + (self.high - value).hypot(more), ..self }
     }
 }

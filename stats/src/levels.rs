@@ -22,7 +22,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::{median, normal};
+use crate::distribution::normal_cdf;
+use crate::median;
 
 /// Each part has at least so many values: fewer are no level.
 pub const LEAST_IN_PART: usize = 5;
@@ -212,7 +213,7 @@ fn p_neighbours(values: &[f64]) -> Option<f64> {
     }
     let steps: f64 = ranks.windows(2).map(|pair| (pair[1] - pair[0]) * (pair[1] - pair[0])).sum();
     let variance = 4.0 * (n - 2.0) * (5.0 * n * n - 2.0 * n - 9.0) / (5.0 * n * (n + 1.0) * (n - 1.0) * (n - 1.0));
-    Some(normal::cdf((steps / squares - 2.0) / variance.sqrt()))
+    Some(normal_cdf((steps / squares - 2.0) / variance.sqrt()))
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ pub mod levels;
 pub mod looks;
 pub mod median;
 pub mod noise;
-pub mod normal;
 pub mod power;
 pub mod randomisation;
 pub mod ranks;

@@ -1,7 +1,6 @@
 //! The true difference that a test finds most of the time.
 
-use crate::distribution::student_critical;
-use crate::normal;
+use crate::distribution::{normal_quantile, student_critical};
 
 /// A difference is one that a test can show when it is found four times of five.
 pub const POWER: f64 = 0.8;
@@ -14,8 +13,8 @@ pub const POWER: f64 = 0.8;
 /// critical value, and beyond it what four of five lie above.
 pub fn found_in_four_of_five(error: f64, confidence: f64, freedom: f64, least: f64) -> f64 {
     let critical = student_critical(confidence, freedom);
-    let beyond = normal::quantile(POWER) * (1.0 + critical * critical / (2.0 * freedom)).sqrt();
-    ((critical + beyond) * error).max(least + normal::quantile(POWER) * error)
+    let beyond = normal_quantile(POWER) * (1.0 + critical * critical / (2.0 * freedom)).sqrt();
+    ((critical + beyond) * error).max(least + normal_quantile(POWER) * error)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //! "Nonparametric tests against trend"; Kendall, "Rank Correlation Methods"), and
 //! the median slope of all pairs (Theil 1950; Sen 1968).
 
-use crate::{median, normal};
+use crate::distribution::normal_cdf;
+use crate::median;
 
 /// The course of a series over its length.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +36,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     let offsets: Vec<f64> = values.iter().enumerate().map(|(i, value)| value - slope * i as f64).collect();
     let size = n as f64;
     let deviation = (size * (size - 1.0) * (2.0 * size + 5.0) / 18.0).sqrt();
-    let p = (2.0 * normal::cdf(-((score.abs() - 1.0).max(0.0) / deviation))).min(1.0);
+    let p = (2.0 * normal_cdf(-((score.abs() - 1.0).max(0.0) / deviation))).min(1.0);
     Some(Trend { slope, start: median::median(&offsets)?, p })
 }
 

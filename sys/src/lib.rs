@@ -9,6 +9,7 @@ pub mod netlink;
 pub mod owner;
 pub mod process;
 pub mod refusal;
+pub mod shared;
 pub mod socket;
 
 pub use mapping::{Access, Mapping, page_size};

@@ -13,11 +13,11 @@ mod tests;
 mod verified;
 mod workload;
 
-pub use model::program_workload::Taken;
+pub use model::program_workload::CallRate;
 pub use observed::Observed;
 pub use rules::all;
 pub use verified::{LEAST, MODEL, Verified, ranked, refused, verify};
-pub use workload::{Sent, SentKind, sent};
+pub use workload::{KindCost, WorkloadCost, sent};
 
 use model::replay::Replay;
 use model::{Nanos, choice};

@@ -1,7 +1,7 @@
 //! Figures of a program that rules ask for.
 
 use model::attach::{Attachment, Device, Look, Messages, Pattern, Sockets, TcpSums, WindowRecord};
-use model::program_workload::{Taken, pace};
+use model::program_workload::{CallRate, pace};
 use model::replay::Replay;
 use model::{Nanos, Protocol};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Observed {
     /// Kinds of exchange, the most frequent first, with their share of all.
     pub patterns: Vec<(Pattern, f64)>,
     /// Calls that move data.
-    pub calls: Vec<Taken>,
+    pub calls: Vec<CallRate>,
     /// Calls that gave data, and that took some.
     pub sends: f64,
     /// Calls that took data.
@@ -208,17 +208,17 @@ impl Clean {
     }
 }
 
-fn calls(looked: &[(&WindowRecord, &Messages)], seconds: f64) -> Vec<Taken> {
-    let mut found: Vec<(Taken, [u64; 5])> = Vec::new();
+fn calls(looked: &[(&WindowRecord, &Messages)], seconds: f64) -> Vec<CallRate> {
+    let mut found: Vec<(CallRate, [u64; 5])> = Vec::new();
     for kind in looked.iter().flat_map(|(_, messages)| &messages.calls).filter(|kind| kind.calls > 0) {
-        let same = |(one, _): &&mut (Taken, _)| (&one.call, one.way, &one.protocol) == (&kind.call, kind.way, &kind.protocol);
+        let same = |(one, _): &&mut (CallRate, _)| (&one.call, one.way, &one.protocol) == (&kind.call, kind.way, &kind.protocol);
         let told = if kind.asked.is_some() { kind.calls.saturating_sub(kind.untold) } else { 0 };
         let sums = [kind.calls, kind.bytes, kind.asked.unwrap_or(0), kind.short.unwrap_or(0), told];
         match found.iter_mut().find(same) {
             Some((_, all)) => all.iter_mut().zip(sums).for_each(|(all, one)| *all = all.saturating_add(one)),
             None => {
                 let (size, calls) = kind.sizes.first().copied().unwrap_or_default();
-                let one = Taken {
+                let one = CallRate {
                     call: kind.call.clone(),
                     way: kind.way,
                     protocol: kind.protocol.clone(),
@@ -232,9 +232,9 @@ fn calls(looked: &[(&WindowRecord, &Messages)], seconds: f64) -> Vec<Taken> {
             }
         }
     }
-    let taken = |(one, [calls, bytes, asked, short, told]): (Taken, [u64; 5])| {
+    let taken = |(one, [calls, bytes, asked, short, told]): (CallRate, [u64; 5])| {
         let of_told = |sum: u64| (told > 0).then(|| sum as f64 / told as f64);
-        Taken {
+        CallRate {
             per_second: calls as f64 / seconds,
             mean: bytes as f64 / calls.max(1) as f64,
             asked: of_told(asked),

@@ -5,7 +5,7 @@ use model::replay::{Giving, Replay, Replayed};
 use model::{Nanos, Protocol};
 use proptest::prelude::{prop, prop_assert, proptest};
 
-use super::{Advice, LEAST, Measure, Now, Observed, Rule, Taken, all, ranked, verify};
+use super::{Advice, CallRate, LEAST, Measure, Now, Observed, Rule, all, ranked, verify};
 
 /// An echo server: 10,000 answers/s of one call each, for 12 µs of CPU time.
 pub fn echo() -> Observed {
@@ -37,10 +37,10 @@ pub fn pattern(protocol: &str, received: u64, sends: &[u64]) -> Pattern {
     Pattern { protocol, receives: 1, received, call, calls: Vec::new(), sends, apart: 900, count: 9 }
 }
 
-fn taken(call: &str, way: Way, protocol: &str, per_second: f64, mean: f64) -> Taken {
+fn taken(call: &str, way: Way, protocol: &str, per_second: f64, mean: f64) -> CallRate {
     let asked = (way == Way::In).then_some(4096.0);
     let short = asked.map(|asked| f64::from(u8::from(mean < asked)));
-    Taken { call: call.to_owned(), way, protocol: protocol.to_owned(), per_second, mean, usual: (mean as u64, 1.0), asked, short }
+    CallRate { call: call.to_owned(), way, protocol: protocol.to_owned(), per_second, mean, usual: (mean as u64, 1.0), asked, short }
 }
 
 /// A program that takes datagrams alone.
@@ -75,7 +75,7 @@ fn each_rule_fires_on_its_own_evidence_alone() {
     assert_eq!(rules(&Observed { held_back: (0.9, 20), ..pieces }), [Rule::Nagle]);
     let row = Observed { patterns: vec![(pattern("udp", 36, &[1200; 8]), 1.0)], ..echo() };
     assert_eq!(rules(&row), [Rule::DatagramBursts]);
-    let calls = vec![Taken { asked: Some(512.0), short: Some(0.01), ..taken("read", Way::In, "tcp", 90_000.0, 512.0) }];
+    let calls = vec![CallRate { asked: Some(512.0), short: Some(0.01), ..taken("read", Way::In, "tcp", 90_000.0, 512.0) }];
     let reader = Observed { exchanges: 1.0, calls, queued: [0.8, 0.0], receives: 90_000.0, patterns: vec![], ..echo() };
     assert_eq!(rules(&reader), [Rule::ShortReads]);
     assert_eq!(rules(&Observed { queued: [0.0; 2], ..reader }), []);
@@ -101,7 +101,7 @@ fn each_rule_fires_on_its_own_evidence_alone() {
     assert_eq!(rules(&kept), [Rule::LargeAnswers], "nothing says that its answers come from files");
     let [now, then] = all(&kept).remove(0).replays;
     assert_eq!((now.giving, then), (Giving::Calls, Replay { giving: Giving::ZeroCopy, ..now.clone() }));
-    let uneven = vec![Taken { usual: (65_536, 0.1), ..taken("write", Way::Out, "tcp", 9_000.0, 65_536.0) }];
+    let uneven = vec![CallRate { usual: (65_536, 0.1), ..taken("write", Way::Out, "tcp", 9_000.0, 65_536.0) }];
     assert_eq!(rules(&Observed { calls: uneven, ..kept }), []);
 }
 
@@ -112,7 +112,7 @@ fn offloads_that_are_off_are_advised_to_who_sends_much_at_a_time() {
     let device = Device { name: "eth0".to_owned(), mtu: 1500, connections: 2, acknowledged: 1 << 30, off: off.clone() };
     let large = Observed {
         patterns: vec![(pattern("tcp", 36, &[65_536]), 1.0)],
-        calls: vec![Taken { usual: (65_536, 0.1), ..taken("write", Way::Out, "tcp", 9_000.0, 65_536.0) }],
+        calls: vec![CallRate { usual: (65_536, 0.1), ..taken("write", Way::Out, "tcp", 9_000.0, 65_536.0) }],
         device: Some((device.clone(), 5e8)),
         ..echo()
     };

@@ -124,9 +124,9 @@ fn pattern(one: &Exchange) -> Pattern {
 
 /// What a program's work costs where nettoll does it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Sent {
+pub struct WorkloadCost {
     /// Kinds of exchange, in the file's order.
-    pub kinds: Vec<SentKind>,
+    pub kinds: Vec<KindCost>,
     /// CPU time of an exchange, in ns: the mean over kinds, by their shares; the median over blocks.
     pub cpu: Option<Estimate>,
     /// Share of the program's exchanges that these kinds are.
@@ -140,7 +140,7 @@ pub struct Sent {
 
 /// One kind of exchange.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SentKind {
+pub struct KindCost {
     /// The kind.
     pub exchange: Exchange,
     /// CPU time of an exchange, in ns: the median over blocks.
@@ -152,7 +152,7 @@ pub struct SentKind {
 }
 
 /// Makes figures of replays: each block has one of each kind, in the file's order.
-pub fn sent(workload: &ProgramWorkload, blocks: &[Vec<Replayed>]) -> Sent {
+pub fn sent(workload: &ProgramWorkload, blocks: &[Vec<Replayed>]) -> WorkloadCost {
     let cpu = |one: &Replayed| one.cpu.get() as f64 / one.exchanges as f64;
     let over = |of: &dyn Fn(&[Replayed]) -> f64| {
         let values: Vec<f64> = blocks.iter().map(|block| of(block)).filter(|value| value.is_finite()).collect();
@@ -160,7 +160,7 @@ pub fn sent(workload: &ProgramWorkload, blocks: &[Vec<Replayed>]) -> Sent {
     };
     let kind = |(place, exchange): (usize, &Exchange)| {
         let each = |of: &dyn Fn(&Replayed) -> f64| over(&|block| block.get(place).map_or(f64::NAN, of));
-        SentKind {
+        KindCost {
             exchange: exchange.clone(),
             cpu: each(&cpu),
             rate: each(&|one| one.exchanges as f64 / one.wall.as_secs_f64()),
@@ -171,7 +171,7 @@ pub fn sent(workload: &ProgramWorkload, blocks: &[Vec<Replayed>]) -> Sent {
     let weighted =
         |block: &[Replayed]| workload.exchanges.iter().zip(block).map(|(one, found)| one.share * cpu(found)).sum::<f64>() / share;
     let observed = (workload.cpu_of_exchange > 0.0).then_some(workload.cpu_of_exchange);
-    Sent {
+    WorkloadCost {
         kinds: workload.exchanges.iter().enumerate().map(kind).collect(),
         cpu: over(&weighted),
         share: share.min(1.0),

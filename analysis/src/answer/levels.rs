@@ -9,7 +9,7 @@ use super::sweep::{LEAST_BLOCKS, caveat, ends, too_few};
 use super::{Answer, Direction, Grade, Part, next};
 use crate::metric::Metric;
 use crate::studies::Analysis;
-use crate::studies::levels::{Compared, SeriesLevels};
+use crate::studies::levels::{LevelMetric, SeriesLevels};
 
 /// A change that is none to name, as a share.
 const SMALL: f64 = 0.1;
@@ -24,10 +24,10 @@ struct Farthest<'a> {
 }
 
 /// What levels of a series are compared by: streams by what goes through, the others by the median round trip.
-const fn compared(series: &SeriesLevels) -> (Compared, Metric) {
+const fn compared(series: &SeriesLevels) -> (LevelMetric, Metric) {
     match series.test.is_stream() {
-        true => (Compared::Throughput, Metric::GoodputBitPerS),
-        false => (Compared::RoundTripP50, Metric::RoundTripP50Ns),
+        true => (LevelMetric::Throughput, Metric::GoodputBitPerS),
+        false => (LevelMetric::RoundTripP50, Metric::RoundTripP50Ns),
     }
 }
 

@@ -27,7 +27,6 @@ mod places;
 mod receipt;
 mod repetitions;
 mod runs;
-mod single;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -40,7 +39,6 @@ pub use exact::exact;
 pub use history::history;
 pub use next::Next;
 pub use runs::{between, each as each_run};
-pub use single::single;
 
 use model::{Bytes, choice};
 use serde::Serialize;
@@ -173,7 +171,7 @@ pub struct Ending {
 
 impl Answer {
     /// An answer without figures, invalid ones and a next step.
-    fn new(question: impl Into<String>, headline: impl Into<String>, grade: Grade, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(question: impl Into<String>, headline: impl Into<String>, grade: Grade, reason: impl Into<String>) -> Self {
         let headline: String = headline.into();
         Self {
             question: question.into(),

@@ -11,7 +11,7 @@ use super::places::Places;
 use super::{Answer, Direction, Ending, Grade, Part};
 use crate::metric::Metric;
 use crate::studies::Analysis;
-use crate::verdict::{Compared, Conclusion, Design, FalseAlarm, Judged, MetricComparison, Verdict};
+use crate::verdict::{CellVerdict, Conclusion, Design, FalseAlarm, MetricComparison, SideComparison, Verdict};
 
 /// Cells that are named one by one; more are counted.
 const MOST_NAMED: usize = 2;
@@ -33,7 +33,7 @@ pub(super) struct CellChange {
 }
 
 impl CellChange {
-    pub fn new(place: usize, judged: &Judged, threshold: f64) -> Self {
+    pub fn new(place: usize, judged: &CellVerdict, threshold: f64) -> Self {
         let interval = judged.ratio.and_then(|ratio| ratio.interval).map(|ends| [ends.low - 1.0, ends.high - 1.0]);
         let direction = match judged.verdict {
             Verdict::Better => Direction::Better,
@@ -74,7 +74,7 @@ pub(super) struct Pair<'a> {
     /// Baseline and candidate.
     pub names: [&'a str; 2],
     /// What was found.
-    pub compared: &'a Compared,
+    pub compared: &'a SideComparison,
     /// The cells.
     pub places: &'a Places,
     /// Places of cells that both sides run alike.

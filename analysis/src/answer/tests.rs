@@ -8,7 +8,7 @@ use crate::metric::{Direction, Metric};
 use crate::studies::StudyResult;
 use crate::studies::verdicts::ArmVerdict;
 use crate::testing::{analyse, measured, record};
-use crate::verdict::{Compared, Comparison, Conclusion, Design, Judged, MetricComparison, Overall, Verdict};
+use crate::verdict::{CellVerdict, Comparison, Conclusion, Design, MetricComparison, OverallVerdict, SideComparison, Verdict};
 use model::{Bytes, Cell, Test};
 use stats::estimate::{Estimate, Interval, Method};
 
@@ -20,15 +20,15 @@ const OPEN: Verdict = Verdict::Inconclusive { smallest: 0.17 };
 /// A change in percent with both ends of its interval.
 type Row = (f64, f64, f64, Verdict);
 
-fn judged((change, low, high, verdict): Row) -> Judged {
+fn judged((change, low, high, verdict): Row) -> CellVerdict {
     let share = |percent: f64| 1.0 + percent / 100.0;
     let interval = Interval { low: share(low), high: share(high), confidence: 0.95, method: Method::Randomisation };
     let ratio = Estimate { value: share(change), interval: Some(interval), n: 12 };
-    Judged { ratio: Some(ratio), medians: None, p: Some(0.5), p_adjusted: Some(0.5), dropped: 0, verdict }
+    CellVerdict { ratio: Some(ratio), medians: None, p: Some(0.5), p_adjusted: Some(0.5), dropped: 0, verdict }
 }
 
 fn comparison(rows: &[Row]) -> Comparison {
-    let cells: Vec<Judged> = rows.iter().copied().map(judged).collect();
+    let cells: Vec<CellVerdict> = rows.iter().copied().map(judged).collect();
     let count = |wanted: fn(&Verdict) -> bool| rows.iter().filter(|row| wanted(&row.3)).count();
     let too_few = count(|verdict| matches!(verdict, Verdict::NotEnoughBlocks { .. }));
     let (better, worse, same) = (count(|one| *one == BETTER), count(|one| *one == WORSE), count(|one| *one == SAME));
@@ -43,7 +43,7 @@ fn comparison(rows: &[Row]) -> Comparison {
         _ => judged((0.0, -50.0, 50.0, OPEN)),
     };
     let verdict = if better > 0 { BETTER } else { OPEN };
-    let overall = Overall { mean, better, worse, equivalent: same, inconclusive, too_few, verdict };
+    let overall = OverallVerdict { mean, better, worse, equivalent: same, inconclusive, too_few, verdict };
     let (direction, design) = (Direction::LowerIsBetter, Design::Paired);
     Comparison {
         direction,
@@ -60,7 +60,7 @@ fn comparison(rows: &[Row]) -> Comparison {
 }
 
 /// Metrics with their rows; the first is the gate's.
-fn compared(metrics: &[(Metric, &[Row])]) -> Compared {
+fn compared(metrics: &[(Metric, &[Row])]) -> SideComparison {
     let one = |(place, (metric, rows)): (usize, &(Metric, &[Row]))| MetricComparison {
         metric: *metric,
         gate: place == 0,
@@ -71,7 +71,7 @@ fn compared(metrics: &[(Metric, &[Row])]) -> Compared {
     };
     let metrics: Vec<MetricComparison> = metrics.iter().enumerate().map(one).collect();
     let conclusion = metrics[0].comparison.conclusion;
-    Compared { metrics, means: Vec::new(), coefficients: Vec::new(), self_test: None, conclusion }
+    SideComparison { metrics, means: Vec::new(), coefficients: Vec::new(), self_test: None, conclusion }
 }
 
 fn answer(names: [&str; 2], (test, sizes): (Test, &[u64]), metrics: &[(Metric, &[Row])]) -> Answer {

@@ -2,7 +2,7 @@
 
 use model::{Bytes, Cell, Family, Protocol};
 
-use stats::cost::threshold::{FIXED, Threshold, between};
+use stats::cost::Threshold;
 
 use crate::cost::Breakpoint;
 
@@ -34,13 +34,13 @@ pub fn thresholds(cell: &Cell, mtu: Option<u64>, segment: Option<Bytes>) -> Vec<
     };
     let frame = frame_payload(cell, mtu, segment).map(|last| Threshold { name: frame, last });
     let buffers = [cell.sndbuf, cell.rcvbuf].into_iter().flatten().map(|size| Threshold { name: "socket buffer", last: size.get() });
-    frame.into_iter().chain(buffers).chain(FIXED).collect()
+    frame.into_iter().chain(buffers).chain(Threshold::FIXED).collect()
 }
 
 /// A breakpoint between two neighbouring sizes, with the name of the threshold
 /// that lies between them.
 pub fn breakpoint(after: Bytes, before: Bytes, thresholds: &[Threshold]) -> Breakpoint {
-    Breakpoint { after, before, name: between(after.get(), before.get(), thresholds).map(str::to_owned) }
+    Breakpoint { after, before, name: Threshold::between(after.get(), before.get(), thresholds).map(str::to_owned) }
 }
 
 #[cfg(test)]

@@ -6,10 +6,8 @@
 
 pub mod arms;
 pub mod buffers;
-pub mod datagrams;
 pub mod fleet;
 pub mod levels;
-pub mod models;
 pub mod open_loop;
 pub mod order;
 pub mod peers;
@@ -116,6 +114,38 @@ pub(crate) trait Study: Sized {
     fn finish(self, context: &Context) -> Option<Self::Result>;
 }
 
+/// The cost models of every run.
+#[derive(Debug)]
+pub(crate) struct Models;
+
+impl Study for Models {
+    type Result = Vec<CostModel>;
+
+    fn for_plan(_: &Plan) -> Option<Self> {
+        Some(Self)
+    }
+
+    fn finish(self, context: &Context) -> Option<Vec<CostModel>> {
+        Some(cost::models(context.table.arm(0), &context.cost())).filter(|models| !models.is_empty())
+    }
+}
+
+impl Study for Ledger {
+    type Result = Balance;
+
+    fn for_plan(_: &Plan) -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn push(&mut self, trial: &Trial) {
+        self.add(trial.measured, trial.cell);
+    }
+
+    fn finish(self, _: &Context) -> Option<Balance> {
+        self.any().then(|| self.balance())
+    }
+}
+
 /// A result's type: one, or a list of some.
 macro_rules! result {
     ([$item:ty]) => { Vec<$item> };
@@ -200,7 +230,7 @@ macro_rules! studies {
 
 studies! {
     /// Cost models, one for each series of stream cells and each quantity.
-    models: models::Models => Models([CostModel]);
+    models: Models => Models([CostModel]);
     /// The effect of exchanging the hosts' roles; `None` without any block that
     /// was measured.
     roles: roles::RoleStudy => Roles(roles::Roles);

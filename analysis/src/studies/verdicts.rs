@@ -13,7 +13,7 @@ use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::{Trial, TrialTable};
 use crate::verdict::woven::{WovenSeries, WovenSide};
-use crate::verdict::{Compared, Gate, Options, Side, Sides, compare_sides, hypotheses, self_test};
+use crate::verdict::{Gate, Options, Side, SideComparison, Sides, compare_sides, hypotheses, self_test};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,7 +31,7 @@ pub struct ArmVerdict {
     pub headline: Metric,
     /// Everything that the two show.
     #[serde(flatten)]
-    pub compared: Compared,
+    pub compared: SideComparison,
 }
 
 /// The study of a plan with several arms.
@@ -93,7 +93,7 @@ impl Verdicts {
         self.gate = gate.clone();
     }
 
-    fn verdict(&self, arm: usize, context: &Context, sides: &Sides, mut compared: Compared, options: &Options) -> ArmVerdict {
+    fn verdict(&self, arm: usize, context: &Context, sides: &Sides, mut compared: SideComparison, options: &Options) -> ArmVerdict {
         let (plan, table) = (context.plan(), context.table);
         let [baseline, candidate] = [0, arm].map(|arm| &plan.arms[arm]);
         let is_self_test = baseline.settings == candidate.settings;

@@ -21,7 +21,7 @@ pub use counters::{Counters, SampleCounters, UnitCounters, WorkContext};
 pub use recorded::{
     LEAST_PARTS, MOST_PARTS, Recorded, RecordingsCompared, Series, Shift, UnitChange, UnitOutcome, UnitStep, UnitToll, recorded,
 };
-pub use snapshot::{Cause, CpuRow, Cpus, FORMAT, Interrupted, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
+pub use snapshot::{Cause, CpuRow, Cpus, FORMAT, InterruptedUnit, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 pub use window::{Machine, STRETCHES};
 
 #[cfg(test)]

@@ -232,12 +232,12 @@ pub struct Cause {
     pub cpu: u32,
     /// The unit in whose time most of that ran which was neither in the sender's nor the receiver's, where it is beyond
     /// chance.
-    pub interrupted: Option<Interrupted>,
+    pub interrupted: Option<InterruptedUnit>,
 }
 
 /// A unit that others' softirqs interrupt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Interrupted {
+pub struct InterruptedUnit {
     /// Its path.
     pub unit: String,
     /// The softirq work in its time.

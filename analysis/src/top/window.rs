@@ -11,7 +11,7 @@ use super::cause::{Count, causes};
 use super::counters::Counters;
 use super::network::Parts;
 use super::owners::{Owned, Owners, shares};
-use super::snapshot::{Cause, CpuRow, Cpus, FORMAT, Interrupted, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
+use super::snapshot::{Cause, CpuRow, Cpus, FORMAT, InterruptedUnit, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 use super::tally::{MessageTally, OnCpu, Ownership, Party, ProcessTally, Tally, Unit, Work};
 
 /// Stretches of a window: with one of about a second, 10 s.
@@ -395,7 +395,7 @@ impl<'a> Window<'a> {
         let name = |party| self.label(party, units).1;
         causes(&self.owned).into_iter().find_map(|(pair, tally)| {
             let interrupted =
-                tally.interrupted().and_then(|(unit, count)| Some(Interrupted { unit: name(unit), all: beyond_chance(count)? }));
+                tally.interrupted().and_then(|(unit, count)| Some(InterruptedUnit { unit: name(unit), all: beyond_chance(count)? }));
             let all = beyond_chance(tally.all)?;
             Some(Cause { sender: pair.sender.map(name), receiver: name(pair.receiver), all, cpu: tally.cpu(), interrupted })
         })

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::order::Gather;
 
 use super::evidence::Evidence;
-use super::judged::{Comparison, Judged, Overall, Verdict};
+use super::judged::{CellVerdict, Comparison, OverallVerdict, Verdict};
 use super::{Design, Direction, Options, Values};
 use stats::holm::holm;
 use stats::instances::LOOKS;
@@ -94,7 +94,7 @@ pub fn compare_all(questions: &[Question], options: &Options) -> Vec<Comparison>
     let level = adjust(&mut tested, questions, options);
     let conclude = |(question, (cells, mean)): (&Question, &(Vec<Tested>, Tested))| {
         let judge = |tested: &Tested| tested.judged(level, needed, question.direction, options);
-        let judged: Vec<Judged> = cells.iter().map(judge).collect();
+        let judged: Vec<CellVerdict> = cells.iter().map(judge).collect();
         let measured = judged.iter().zip(&question.cells).filter(|(_, values)| !values.is_empty());
         let overall = overall(judge(mean), measured.map(|(judged, _)| judged.verdict));
         Comparison {
@@ -215,11 +215,11 @@ impl<'a> Tested<'a> {
         Self { sample, evidence, enough: sample.blocks() >= needed, p, p_adjusted: None }
     }
 
-    fn judged(&self, level: f64, needed: usize, direction: Direction, options: &Options) -> Judged {
+    fn judged(&self, level: f64, needed: usize, direction: Direction, options: &Options) -> CellVerdict {
         let Sample { medians, dropped, .. } = *self.sample;
         let ratio = self.evidence.as_ref().map(|evidence| evidence.estimate(options.confidence, self.sample.blocks()).map(f64::exp));
         let verdict = self.verdict(level, needed, direction, options);
-        Judged { ratio, medians, p: self.p, p_adjusted: self.p_adjusted, dropped, verdict }
+        CellVerdict { ratio, medians, p: self.p, p_adjusted: self.p_adjusted, dropped, verdict }
     }
 
     fn verdict(&self, level: f64, needed: usize, direction: Direction, options: &Options) -> Verdict {
@@ -291,7 +291,7 @@ pub(super) fn is_sure(p: f64, confidence: f64) -> bool {
 }
 
 /// All together, from the verdicts of the cells that were measured.
-fn overall(mean: Judged, cells: impl Iterator<Item = Verdict>) -> Overall {
+fn overall(mean: CellVerdict, cells: impl Iterator<Item = Verdict>) -> OverallVerdict {
     let (mut better, mut worse, mut equivalent, mut inconclusive, mut too_few, mut least) = (0, 0, 0, 0, 0, None::<f64>);
     for verdict in cells {
         match verdict {
@@ -315,5 +315,5 @@ fn overall(mean: Judged, cells: impl Iterator<Item = Verdict>) -> Overall {
             None => mean.verdict,
         },
     };
-    Overall { mean, better, worse, equivalent, inconclusive, too_few, verdict }
+    OverallVerdict { mean, better, worse, equivalent, inconclusive, too_few, verdict }
 }

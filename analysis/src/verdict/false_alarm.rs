@@ -4,7 +4,7 @@
 //! One is therefore no proof of a fault; more cells than chance gives are, and so is one that is
 //! clearer than chance makes any of them.
 
-use super::Compared;
+use super::SideComparison;
 use stats::binomial;
 
 /// So many differences, or more, come up by chance in this share of all comparisons.
@@ -39,7 +39,7 @@ pub enum FalseAlarm {
 
 impl FalseAlarm {
     /// The false alarms of a comparison of equal arms.
-    pub fn of(compared: &Compared) -> Self {
+    pub fn of(compared: &SideComparison) -> Self {
         let gate: Vec<_> = compared.metrics.iter().filter(|metric| metric.gate).map(|metric| &metric.comparison).collect();
         let shown = gate.iter().any(|comparison| comparison.overall.verdict.is_shown());
         let rare = RARE / gate.len().max(1) as f64;

@@ -42,7 +42,7 @@ impl Verdict {
 
 /// One cell, or the mean of all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Judged {
+pub struct CellVerdict {
     /// The candidate over the baseline, with its own interval: other cells are
     /// not taken into account. `n` is the number of pairs, or of the values of
     /// the smaller of two runs. `None` without any.
@@ -61,7 +61,7 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-impl Judged {
+impl CellVerdict {
     /// Returns whether the difference is surely one, however small.
     pub fn is_significant(&self, confidence: f64) -> bool {
         self.p_adjusted.is_some_and(|p| p <= 1.0 - confidence + 1e-9)
@@ -70,9 +70,9 @@ impl Judged {
 
 /// All cells together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Overall {
+pub struct OverallVerdict {
     /// The geometric mean of the cells' ratios, each cell weighing the same.
-    pub mean: Judged,
+    pub mean: CellVerdict,
     /// Cells in which the candidate is better.
     pub better: usize,
     /// Cells in which it is worse.
@@ -107,9 +107,9 @@ pub struct Comparison {
     pub needed: usize,
     /// The cells, in the order given; with neither arm's values, one has a
     /// verdict of 0 blocks and counts for nothing.
-    pub cells: Vec<Judged>,
+    pub cells: Vec<CellVerdict>,
     /// All of them.
-    pub overall: Overall,
+    pub overall: OverallVerdict,
     /// The conclusion for the user.
     pub conclusion: Conclusion,
 }
@@ -117,8 +117,8 @@ pub struct Comparison {
 impl Comparison {
     /// The conclusion without these cells; where they are all that was measured, with them.
     pub(super) fn without(&self, alike: &[usize]) -> Conclusion {
-        let measured = |judged: &&Judged| judged.ratio.is_some();
-        let left: Vec<&Judged> =
+        let measured = |judged: &&CellVerdict| judged.ratio.is_some();
+        let left: Vec<&CellVerdict> =
             self.cells.iter().enumerate().filter(|(place, _)| !alike.contains(place)).map(|(_, judged)| judged).filter(measured).collect();
         // One side's alone has no ratio, and a verdict of the mean is of all.
         let lacking = self.cells.iter().filter(measured).count() < self.overall.measured();
@@ -161,7 +161,7 @@ pub fn conclude(comparisons: impl IntoIterator<Item = Conclusion>) -> Conclusion
     comparisons.into_iter().max().unwrap_or(Conclusion::Inconclusive)
 }
 
-impl Overall {
+impl OverallVerdict {
     /// Cells that were measured on either side.
     pub const fn measured(&self) -> usize {
         self.better + self.worse + self.equivalent + self.inconclusive + self.too_few

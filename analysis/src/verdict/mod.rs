@@ -29,11 +29,11 @@ pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coeff
 pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use false_alarm::FalseAlarm;
 pub use gate::{COMPARED, GATE, Gate, GateMetric};
-pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
+pub use judged::{CellVerdict, Comparison, Conclusion, OverallVerdict, Verdict, conclude};
 pub use means::{MEANS, Means, Shift, means};
 pub use selftest::{Outlook, SelfTest, blocks_for_equivalence, detectable, self_test};
 pub use series::{Doubt, Shape, Side, correlation, doubts};
-pub use sides::{CoefficientsOutcome, Compared, MetricComparison, Pair, RunScatter, SeriesVerdict};
+pub use sides::{CoefficientsOutcome, MetricComparison, Pair, RunScatter, SeriesVerdict, SideComparison};
 
 pub(crate) use compare::hypotheses;
 pub(crate) use sides::{Sides, compare_gate, compare_sides};
@@ -147,7 +147,7 @@ impl Options {
 ///
 /// Where arms were measured in one run, a block's values are a pair; a block in
 /// which one arm has none is left out. Ratios need values above 0: others are
-/// left out too, and counted ([`Judged::dropped`]).
+/// left out too, and counted ([`CellVerdict::dropped`]).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Values {
     /// Values of the baseline, one a block.

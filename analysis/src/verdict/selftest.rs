@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use super::compare::{compare, needed_to_test};
 use super::{Comparison, Design, Direction, Options, Values};
+use stats::distribution::normal_quantile;
 use stats::distribution::student_critical;
+use stats::median;
 use stats::power::{POWER, found_in_four_of_five};
-use stats::{median, normal};
 
 /// For so many blocks it is said what they could show.
 const OUTLOOKS: [usize; 6] = [10, 14, 20, 30, 50, 100];
@@ -97,7 +98,7 @@ pub fn self_test(cells: &[Values], direction: Direction, seconds_per_block: f64,
 }
 
 /// The scatter of one block's log ratio that an interval stands for.
-fn noise(judged: &super::Judged, confidence: f64) -> Option<f64> {
+fn noise(judged: &super::CellVerdict, confidence: f64) -> Option<f64> {
     let ratio = judged.ratio?;
     let interval = ratio.interval?;
     let n = ratio.n as f64;
@@ -134,7 +135,7 @@ pub fn blocks_for_equivalence(noise: f64, tested: usize, options: &Options) -> O
 fn shows_equivalence(noise: f64, blocks: usize, options: &Options) -> bool {
     let (freedom, error) = (blocks as f64 - 1.0, noise / (blocks as f64).sqrt());
     let critical = student_critical(1.0 - 2.0 * (1.0 - options.confidence), freedom);
-    (critical + normal::quantile(f64::midpoint(1.0, POWER))) * error <= options.threshold.ln_1p()
+    (critical + normal_quantile(f64::midpoint(1.0, POWER))) * error <= options.threshold.ln_1p()
 }
 
 /// The least number of blocks from `least` on that is enough: by doubling, then

@@ -108,7 +108,7 @@ pub(crate) struct Sides<'a> {
 
 /// Everything that two sides show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct SideComparison {
     /// The comparisons, those of the gate first: they are one family, with
     /// those of all candidates of the study. Any other is held to the confidence for
     /// itself: it says where a difference lies, and of several some may be shown by
@@ -127,7 +127,7 @@ pub struct Compared {
     pub conclusion: Conclusion,
 }
 
-impl Compared {
+impl SideComparison {
     /// The conclusion without cells that both sides run alike: what is open there says nothing of the two.
     pub(crate) fn without(&self, alike: &[usize]) -> Conclusion {
         let gate = self.metrics.iter().filter(|metric| metric.gate);
@@ -210,8 +210,8 @@ impl Sides<'_> {
     }
 
     /// The coefficients, and everything but the metrics' comparisons.
-    fn without_metrics(&self, models: &[CostModel], options: &Options) -> Compared {
-        Compared {
+    fn without_metrics(&self, models: &[CostModel], options: &Options) -> SideComparison {
+        SideComparison {
             metrics: Vec::new(),
             means: MEANS.iter().filter_map(|metric| means(*metric, &self.values(*metric, options.design), options)).collect(),
             coefficients: models.iter().filter_map(|model| self.coefficients(model, options)).collect(),
@@ -263,7 +263,7 @@ impl Sides<'_> {
 
 /// Compares each pair of sides by every metric, and by the coefficients of the
 /// baseline's models. All metrics of the gate, of all pairs, are one family.
-pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric], options: &Options) -> Vec<Compared> {
+pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric], options: &Options) -> Vec<SideComparison> {
     let gate = &gate_of(all, gate, options.design);
     let asked: Vec<Vec<(Metric, Question)>> = all.iter().map(|sides| sides.questions(gate, options)).collect();
     let gated: Vec<Question> =

@@ -197,7 +197,7 @@ impl Runs {
 impl Tally {
     fn count(&mut self, comparison: &Comparison, effect: f64) {
         let cells = comparison.cells.len();
-        let sure = |judged: &super::Judged| judged.is_significant(comparison.confidence);
+        let sure = |judged: &super::CellVerdict| judged.is_significant(comparison.confidence);
         let held = |place: usize| {
             let truth = if place == 0 { effect } else { 1.0 };
             let interval = comparison.cells[place].ratio.and_then(|ratio| ratio.interval);

@@ -17,7 +17,7 @@ mod trials;
 
 pub use evidence::{SMALL_MESSAGES, WorkloadRuns, evidence};
 pub use share::{Beyond, Cut, Share, WORKLOADS, Weights, Workload, WorkloadFileError};
-pub use study::{FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict};
+pub use study::{FigureRow, MixTotals, NoModel, Quantity, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict};
 pub use touching::{ShareOfTime, Touching};
 pub use trials::{StreamTrials, sizes_for};
 

@@ -77,7 +77,7 @@ pub struct WorkloadSeries {
     /// The share of CPU time that touches data, where there are receipts.
     pub touching: Vec<Touching>,
     /// Messages that were really sent; `None`: no trial of the mix can be used.
-    pub sent: Option<Sent>,
+    pub sent: Option<MixTotals>,
 }
 
 /// A cost model that there is not.
@@ -160,7 +160,7 @@ pub struct FigureRow {
 
 /// Messages of a mix that were really sent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Sent {
+pub struct MixTotals {
     /// Trials.
     pub trials: usize,
     /// Messages in their measured parts.
@@ -254,7 +254,11 @@ impl Sweep {
             no_model: self.no_model.clone(),
             figures: self.found.iter().filter_map(row).collect(),
             touching: touching(&share, &self.series, &workload.name, sizes.1, mixes.map(|(_, analysis)| analysis)),
-            sent: trials.map(|(trials, _)| Sent { trials: trials.figures.len(), messages: trials.sent[0], mean_bytes: trials.mean_sent() }),
+            sent: trials.map(|(trials, _)| MixTotals {
+                trials: trials.figures.len(),
+                messages: trials.sent[0],
+                mean_bytes: trials.mean_sent(),
+            }),
         })
     }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testkit::processes::{self, Process};
 
-use super::processes::{self, Process};
 use super::tool::Tool;
 use super::within;
 

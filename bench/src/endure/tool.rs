@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
+use testkit::processes::MARK;
 
-use super::processes::MARK;
 use super::stored::Stored;
 use super::within;
 

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{processes, within};
+use testkit::processes::{self, Process};
+
+use super::within;
 use crate::endure::tool::Tool;
 
 /// Longest time that the holdings of a killed process may take to vanish.
@@ -37,7 +39,7 @@ impl Traces {
 
     /// The traces that are still there after a while; `stays` tells which processes may be.
     /// The namespaces that were noted are forgotten with it.
-    pub fn leftovers(&mut self, tool: &Tool, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
+    pub fn leftovers(&mut self, tool: &Tool, stays: impl Fn(&Process) -> bool) -> Vec<String> {
         let now = uptime();
         let mut left = Vec::new();
         within(LIMIT, || {
@@ -48,7 +50,7 @@ impl Traces {
         left
     }
 
-    fn left(&self, tool: &Tool, now: f64, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
+    fn left(&self, tool: &Tool, now: f64, stays: impl Fn(&Process) -> bool) -> Vec<String> {
         let processes = processes::marked(tool.mark()).into_iter().filter(|process| !stays(process));
         let mut left: Vec<String> = processes.map(|process| format!("{process:?}")).collect();
         if left.is_empty() {

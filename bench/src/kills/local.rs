@@ -8,9 +8,9 @@ use std::time::Duration;
 use model::schedule::{self, Shape};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use testkit::processes::{self, Process};
 
 use super::{Account, CELLS, HANG, plan};
-use crate::endure::processes::{self, Process};
 use crate::endure::tool::Tool;
 use crate::endure::traces::Traces;
 use crate::endure::within;

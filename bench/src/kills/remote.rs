@@ -11,10 +11,10 @@ use lab::remote::{HostError, RemoteHost};
 use model::place::HostPlace;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use testkit::processes::{self, Process};
 
 use super::{Account, CELLS, HANG, plan};
 use crate::endure::agent::Agent;
-use crate::endure::processes::Process;
 use crate::endure::tool::Tool;
 use crate::endure::traces::Traces;
 use crate::endure::within;
@@ -87,7 +87,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaC
 
 /// True of an endpoint that the controller's own host started.
 fn is_ours(tool: &Tool, process: &Process, study: u32) -> bool {
-    let all = crate::endure::processes::marked(tool.mark());
+    let all = processes::marked(tool.mark());
     process.kind == "__endpoint" && all.iter().any(|host| host.pid == process.parent && host.parent == study)
 }
 

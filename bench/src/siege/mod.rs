@@ -18,8 +18,8 @@ use model::{Family, Role};
 pub use flood::run as run_flood;
 
 use crate::bars::Row;
+use crate::endure;
 use crate::endure::agent::Agent;
-use crate::endure::processes;
 use crate::endure::tool::Tool;
 
 /// Most memory that the agent may take, in MiB.
@@ -49,8 +49,8 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     let host = format!("b={}", agent.address);
     let mut study = tool.start(&["nsenter", &near], &plan, &["--host", &host, "--secret-file", &secret])?;
     let status = study.wait(HANG).with_context(|| format!("the study did not end within {HANG:?}: {}", study.words()))?;
-    let peak = processes::kib(agent.pid(), "VmHWM")? as f64 / 1_024.0;
-    let files = processes::descriptors(agent.pid());
+    let peak = endure::kib(agent.pid(), "VmHWM")? as f64 / 1_024.0;
+    let files = endure::descriptors(agent.pid());
     let strangers = flood.end()?;
     ensure!(status.success(), "the study ended with {status}: {}", study.words());
     let errors = tool.stored().context("the run is gone")?.failed_of_all()?;
@@ -59,9 +59,9 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     }
     let trials = tool.trials();
     thread::sleep(AFTER);
-    let before = processes::cpu_ns(agent.pid())?;
+    let before = endure::cpu_ns(agent.pid())?;
     thread::sleep(IDLE);
-    let idle = processes::cpu_ns(agent.pid())? - before;
+    let idle = endure::cpu_ns(agent.pid())? - before;
     ensure!(agent.end(), "the agent did not end within 5 s of SIGTERM");
     Ok(vec![
         Row::printed("siege: failed trials of the study", errors.len() as f64, "", trials).against("0", errors.is_empty()),

@@ -163,7 +163,7 @@ fn take<'a>(
 fn costs(analysis: &Analysis, compared: &Comparison) -> Vec<Year> {
     let kernel = analysis.hosts.first().map_or("", |facts| facts.kernel.as_str());
     let release = kernel.split('.').take(2).collect::<Vec<_>>().join(".");
-    let today = years::Today { year: store::year(analysis.run.started_ms), kernel: &format!("Linux {release}") };
+    let today = years::PresentRun { year: store::year(analysis.run.started_ms), kernel: &format!("Linux {release}") };
     today.costs(compared)
 }
 

@@ -80,7 +80,7 @@ fn each_cell_crosses_its_own_link() -> Result<(), Skip> {
 
 /// The share of the wire that the trial's own frames took of its window.
 fn own_share(link: &LinkKind, measured: &Measured, payload: u64) -> f64 {
-    let carried = linksim::limit::Carried::from_counters(payload, &measured.sender_host.link, &measured.receiver_host.link);
+    let carried = linksim::limit::LinkTotals::from_counters(payload, &measured.sender_host.link, &measured.receiver_host.link);
     let goodput = measured.receiver.counts.bytes as f64 / measured.receiver.window.length().as_secs_f64();
     let medium = linksim::limit::Medium::of_link(link);
     carried.wire_rate(medium, goodput).unwrap() / link.rate().unwrap().get() as f64

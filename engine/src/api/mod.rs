@@ -7,12 +7,10 @@
 
 mod buffer;
 mod frame;
-mod frames;
 mod habit;
 mod halves;
 pub(crate) mod headers;
 mod incoming;
-pub(crate) mod memory_file;
 mod open;
 mod outgoing;
 mod place;
@@ -34,7 +32,7 @@ pub use model::end::ZeroCopy;
 pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_receiving, try_sending};
 pub(crate) use outgoing::{Completions, send_lent};
 pub use outgoing::{raw, tun};
-pub use place::{Passed, Place};
+pub use place::{Carrier, Place};
 pub use sys::KernelRefusal;
 pub(crate) use sys::socket::{get_int, set_int};
 pub use wait::Wait;
@@ -219,7 +217,7 @@ pub trait Open: Sized {
     ///
     /// # Errors
     /// A refusal of the system.
-    fn settle(_socket: BorrowedFd<'_>, _cell: &Cell) -> std::io::Result<Option<Passed>> {
+    fn settle(_socket: BorrowedFd<'_>, _cell: &Cell) -> std::io::Result<Option<Carrier>> {
         Ok(None)
     }
 

@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use super::incoming::one_room::Recv;
 use super::outgoing::one_message::Send;
-use super::{Batching, CallOutcome, Halves, Incoming, Open, Outgoing, Passed, Place, WithApi, ZeroCopy, incoming, outgoing};
+use super::{Batching, CallOutcome, Carrier, Halves, Incoming, Open, Outgoing, Place, WithApi, ZeroCopy, incoming, outgoing};
 
 macro_rules! ways_of_sending {
     ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
@@ -69,7 +69,7 @@ macro_rules! ways_of_receiving {
         ///
         /// # Errors
         /// A refusal of the system.
-        pub fn settle(socket: BorrowedFd<'_>, cell: &model::Cell) -> io::Result<Option<Passed>> {
+        pub fn settle(socket: BorrowedFd<'_>, cell: &model::Cell) -> io::Result<Option<Carrier>> {
             match cell.receive() {
                 $(model::Receive::$type => incoming::$module::$type::settle(socket, cell),)+
                 model::Receive::External(_) => Ok(None),

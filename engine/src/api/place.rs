@@ -2,29 +2,49 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
+use bpf::xsk::{Descriptor, Ring};
 use model::{Cell, Protocol, Role};
 use nix::sys::socket::{SockaddrStorage, bind, getpeername, getsockname};
 
 use super::Buffer;
-use super::frames::Frames;
 use super::headers::Headers;
 
 /// Bytes of a cache line: messages of a batch do not share one.
 const CACHE_LINE: usize = 64;
 
+/// Frames of AF_XDP that are to come that there is memory for.
+pub const ROOM: u32 = 1_024;
+
+/// Frames that a device brings to a socket of AF_XDP.
+#[derive(Debug)]
+pub struct Frames {
+    /// The socket.
+    pub socket: OwnedFd,
+    /// Frames that came.
+    pub received: Ring<Descriptor>,
+    /// Memory for those that are to come.
+    pub filled: Ring<u64>,
+    /// It is never given back to the heap: the socket may live on in another table of files of
+    /// this process, and the kernel writes frames into it as long as it does.
+    pub memory: ManuallyDrop<Buffer>,
+    /// The program that sends them here, until this is gone.
+    pub _program: bpf::Attached,
+}
+
 /// What joins the ends of a flow next to its socket.
 #[derive(Debug)]
-pub enum Passed {
+pub enum Carrier {
     /// A pipe, memory, or a socket that messages come by.
     Descriptor(OwnedFd),
     /// Frames that a device brings.
     Frames(Box<Frames>),
 }
 
-impl From<OwnedFd> for Passed {
+impl From<OwnedFd> for Carrier {
     fn from(descriptor: OwnedFd) -> Self {
         Self::Descriptor(descriptor)
     }
@@ -44,7 +64,7 @@ pub struct Place<'a> {
     /// The longest that a call waits before its loop looks at the stage.
     pub patience: Duration,
     /// The pipe or the memory that joins the ends, and this end's role in the flow.
-    passed: RefCell<Option<Passed>>,
+    passed: RefCell<Option<Carrier>>,
     role: Role,
     /// The other end, once the socket is no longer connected to it.
     former_peer: OnceCell<SockaddrStorage>,
@@ -59,7 +79,7 @@ impl<'a> Place<'a> {
     /// The same place, where a pipe or memory may join the ends as well; `role` is this
     /// end's in the flow.
     #[must_use]
-    pub fn with_passed(self, passed: Option<Passed>, role: Role) -> Self {
+    pub fn with_passed(self, passed: Option<Carrier>, role: Role) -> Self {
         Self { passed: RefCell::new(passed), role, ..self }
     }
 
@@ -69,7 +89,7 @@ impl<'a> Place<'a> {
     /// There is none, or the system has no more descriptors.
     pub fn passed(&self) -> io::Result<OwnedFd> {
         match &*self.passed.borrow() {
-            Some(Passed::Descriptor(descriptor)) => descriptor.try_clone(),
+            Some(Carrier::Descriptor(descriptor)) => descriptor.try_clone(),
             _ => Err(self.none()),
         }
     }
@@ -80,7 +100,7 @@ impl<'a> Place<'a> {
     /// There are none.
     pub fn frames(&self) -> io::Result<Box<Frames>> {
         match self.passed.take() {
-            Some(Passed::Frames(frames)) => Ok(frames),
+            Some(Carrier::Frames(frames)) => Ok(frames),
             _ => Err(self.none()),
         }
     }

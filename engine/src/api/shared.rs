@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use model::Cell;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
-use sys::{Access, Mapping};
+use sys::{Access, Mapping, shared};
 
-use super::{CallOutcome, memory_file};
+use super::CallOutcome;
 
 /// Bytes of the counters before each ring.
 const HEAD: usize = 4_096;
@@ -48,7 +48,7 @@ pub fn ring_bytes(cell: &Cell) -> usize {
 /// # Errors
 /// A refusal of the system.
 pub fn make(bytes: usize) -> io::Result<OwnedFd> {
-    let file = memory_file::empty(c"ring", libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)?;
+    let file = shared::empty_file(c"ring", libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)?;
     file.set_len(2 * (HEAD + bytes) as u64)?;
     fcntl(&file, FcntlArg::F_ADD_SEALS(SEALS))?;
     Ok(file.into())
@@ -97,7 +97,7 @@ pub struct Ring {
     own: u64,
     /// The other end's counter, as last seen.
     other: u64,
-    patience: libc::timespec,
+    patience: Duration,
     /// True where the other end may sleep.
     sleeps: bool,
 }
@@ -111,7 +111,6 @@ impl Ring {
     pub fn open(memory: &OwnedFd, back: bool, patience: Duration, sleeps: bool) -> io::Result<Self> {
         let mapping = map(memory)?;
         let half = mapping.length() / 2;
-        let patience = libc::timespec { tv_sec: patience.as_secs() as libc::time_t, tv_nsec: patience.subsec_nanos().into() };
         Ok(Self { head: if back { half } else { 0 }, capacity: half - HEAD, mapping, own: 0, other: 0, patience, sleeps })
     }
 
@@ -260,13 +259,13 @@ impl Ring {
     /// Says that nothing more will be written.
     pub fn end_writing(&self) {
         self.head().written_out.0.store(1, Ordering::Release);
-        futex_wake(&self.head().reader_sleeps.0);
+        wake(&self.head().reader_sleeps.0);
     }
 
     /// Says that nothing more will be read.
     pub fn end_reading(&self) {
         self.head().read_out.0.store(1, Ordering::Release);
-        futex_wake(&self.head().writer_sleeps.0);
+        wake(&self.head().writer_sleeps.0);
     }
 
     /// Sleeps while there is `nothing`, until it is woken or its patience is over. Where
@@ -284,7 +283,7 @@ impl Ring {
         // Either this end sees what the other wrote, or the other sees that this one sleeps.
         fence(Ordering::SeqCst);
         let moved = match nothing(self) {
-            true => futex_wait(word(self.head()), &self.patience),
+            true => wait(word(self.head()), self.patience),
             false => CallOutcome(0),
         };
         word(self.head()).store(0, Ordering::Relaxed);
@@ -298,30 +297,26 @@ impl Ring {
         }
         fence(Ordering::SeqCst);
         if word(self.head()).load(Ordering::Relaxed) != 0 {
-            futex_wake(word(self.head()));
+            wake(word(self.head()));
         }
     }
 }
 
 /// Waits while the word is 1. The answer is an errno, or nothing where it was woken or
 /// the word is another.
-fn futex_wait(word: &AtomicU32, patience: &libc::timespec) -> CallOutcome {
-    // SAFETY: the word and the time outlive the call. It is shared between processes: no
-    // private futex.
-    let answer = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 1_u32, ptr::from_ref(patience)) };
-    match CallOutcome::from_call(answer as isize).0 {
+fn wait(word: &AtomicU32, patience: Duration) -> CallOutcome {
+    match shared::futex_wait(word, 1, patience).map_err(|answer| answer.raw_os_error()) {
+        Ok(()) | Err(Some(libc::EAGAIN)) => CallOutcome(0),
         // As a socket says it whose time limit has passed.
-        errno if errno == -(libc::ETIMEDOUT as isize) => CallOutcome::NOTHING,
-        errno if errno == -(libc::EAGAIN as isize) => CallOutcome(0),
-        other => CallOutcome(other),
+        Err(Some(libc::ETIMEDOUT)) => CallOutcome::NOTHING,
+        Err(errno) => CallOutcome(-(errno.unwrap_or(libc::EIO) as isize)),
     }
 }
 
 #[cold]
-fn futex_wake(word: &AtomicU32) {
+fn wake(word: &AtomicU32) {
     word.store(0, Ordering::Relaxed);
-    // SAFETY: the word outlives the call.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1_u32) };
+    shared::futex_wake(word);
 }
 
 #[cfg(test)]
@@ -403,7 +398,7 @@ mod tests {
 
     #[test]
     fn other_memory_is_no_ring() {
-        let file = crate::api::memory_file::memory_file(&[0; 8_192]).unwrap();
+        let file = sys::shared::file_of(&[0; 8_192]).unwrap();
         assert!(Ring::open(&file.into(), false, Duration::ZERO, true).is_err());
     }
 }

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::control::{FromEndpoint, Sent, Task, ToEndpoint};
+use model::control::{FromEndpoint, SentTotals, Task, ToEndpoint};
 use model::end::{Counts, CpuTime, EndReport, ExternalEnd, OptionValue, SocketOption, Window};
 use model::plan::TrialEnd;
 use model::{Bytes, Nanos, Program as Words, Protocol, Role, Test};
@@ -292,7 +292,7 @@ impl Harness<'_> {
         self.program.answer("done", STOP_LIMIT, self.control, self.deadline)?;
         let over = clock::monotonic();
         let total = self.page.said();
-        let sent = Sent { messages: vec![total.messages], bytes: total.bytes };
+        let sent = SentTotals { messages: vec![total.messages], bytes: total.bytes };
         tell(self.output, &FromEndpoint::Sent(sent))?;
         match self.host("drain")? {
             ToEndpoint::Drain(_) => Ok((total, over)),

@@ -7,9 +7,8 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::fcntl::{FcntlArg, fcntl};
-use sys::{Access, Mapping};
+use sys::{Access, Mapping, shared};
 
-use crate::api::memory_file;
 use crate::api::shared::SEALS;
 use crate::stage::Part;
 
@@ -52,7 +51,7 @@ impl Page {
     /// A refusal of the system.
     pub fn new() -> io::Result<Self> {
         // Not closed on exec: the program opens it by its number.
-        let file = memory_file::empty(c"nettoll-page", libc::MFD_ALLOW_SEALING)?;
+        let file = shared::empty_file(c"nettoll-page", libc::MFD_ALLOW_SEALING)?;
         file.set_len(LENGTH as u64)?;
         let memory = Mapping::of(&file, 0, LENGTH, Access::WriteAtOnce)?;
         // Shorter, it would take the harness with it (SIGBUS).

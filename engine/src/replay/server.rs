@@ -16,10 +16,10 @@ use socket2::{SockAddr, SockRef};
 
 use super::{ENDED, LOOK, MEASURED, Shared, gone, nothing_came};
 use crate::api::headers::Headers;
-use crate::api::memory_file::memory_file;
 use crate::api::{Buffer, CallOutcome, Completions, ZeroCopy, send_lent};
 use crate::scheduling::bind_to;
 use sys::clock::{monotonic, thread_cpu};
+use sys::shared;
 
 /// Datagrams of one `recvmmsg`.
 const BATCH: usize = 64;
@@ -99,7 +99,7 @@ impl<'a> Answer<'a> {
     fn new(replay: &'a Replay) -> io::Result<Self> {
         let bytes = Buffer::ones(replay.answer.iter().sum::<u64>().max(1) as usize);
         let from_file = replay.each.iter().chain([&replay.giving]).any(|way| matches!(way, Giving::ReadWrite | Giving::Sendfile));
-        let file = if from_file { Some(memory_file(&bytes)?) } else { None };
+        let file = if from_file { Some(shared::file_of(&bytes)?) } else { None };
         Ok(Self { replay, bytes, file })
     }
 

@@ -7,10 +7,10 @@ pub mod ktls;
 mod options;
 mod passed;
 mod sctp;
-mod stay;
 mod udp;
 mod unproven;
 
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -20,14 +20,14 @@ use model::control::{Task, ToEndpoint};
 use model::end::FlowAddresses;
 use model::{Family, Mix, Over, Protocol, Role, Test};
 use nix::poll::PollFd;
+use nix::sched::{CloneFlags, setns};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::api::Passed;
+use crate::api::Carrier;
 use crate::channel::Receiver;
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
 use cookie::Proof;
-use stay::stay_at;
 
 pub use options::{options, with_end};
 pub use passed::{End, pair};
@@ -57,7 +57,7 @@ pub struct FlowEnd {
     /// has no business there.
     pub listener: Option<OwnedFd>,
     /// The pipe or the memory that joins the ends, where no socket does.
-    pub passed: Option<Passed>,
+    pub passed: Option<Carrier>,
     /// Sizes of the messages of a mix, in their order; `None` leaves it to the
     /// traffic thread to work them out.
     pub sizes: Option<Vec<u32>>,
@@ -112,6 +112,18 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
         None => open_at(task, number, task.local),
         Some(host) => stay_at(host.pid, || open_at(task, number, SocketAddr::new(host.local, task.local.port()))),
     }
+}
+
+/// Does `work` in the network namespace of a process: a socket that it opens stays there.
+fn stay_at<T>(pid: u32, work: impl FnOnce() -> Result<T, SocketError>) -> Result<T, SocketError> {
+    let there = format!("/proc/{pid}/ns/net");
+    let enter = |namespace: &File| -> io::Result<()> { Ok(setns(namespace, CloneFlags::CLONE_NEWNET)?) };
+    let refused = |answer| SocketError::new(format!("enter the network namespace of another host (setns {there})"), answer);
+    let own = File::open("/proc/thread-self/ns/net").map_err(refused)?;
+    File::open(&there).and_then(|namespace| enter(&namespace)).map_err(refused)?;
+    let done = work();
+    enter(&own).map_err(|answer| SocketError::new("come back from the network namespace of another host (setns)", answer))?;
+    done
 }
 
 fn open_at(task: &Task, number: u32, mut local: SocketAddr) -> Result<Socket, SocketError> {
@@ -216,7 +228,7 @@ pub fn addresses_of_flows(flows: &[FlowEnd], task: &Task) -> Vec<FlowAddresses> 
         let socket = SockRef::from(&flow.socket);
         let [local, remote] = [socket.local_addr(), socket.peer_addr()].map(|address| address.ok().and_then(|address| address.as_socket()));
         // What a descriptor carries does not go between them.
-        let carries = !matches!(flow.passed, Some(Passed::Descriptor(_)));
+        let carries = !matches!(flow.passed, Some(Carrier::Descriptor(_)));
         Some(FlowAddresses { local: canonical(local?), remote: canonical(remote?) }).filter(|_| carries)
     };
     let lasting = if task.cell.test == Test::TcpCrr { &[] } else { flows };

@@ -9,7 +9,7 @@ use model::{Family, Over, Protocol, Receive, Role, Waiting};
 use socket2::{SockRef, Socket};
 
 use super::{ktls, listens, role_of, sctp};
-use crate::api::{self, Passed};
+use crate::api::{self, Carrier};
 use crate::error::SocketError;
 
 /// Time that the kernel asks the device of a socket that is busy polled, in µs: what
@@ -55,7 +55,7 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
 ///
 /// # Errors
 /// A refusal of the system.
-pub(super) fn settle(socket: &Socket, task: &Task, flow: usize) -> Result<Option<Passed>, SocketError> {
+pub(super) fn settle(socket: &Socket, task: &Task, flow: usize) -> Result<Option<Carrier>, SocketError> {
     let over = task.cell.api.over();
     match over {
         Over::Mptcp => many_paths(socket)?,

@@ -24,7 +24,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::cookie::{self, Proof, SHOWN, Word};
 use super::{JOIN_LIMIT, Patience, listens, role_of, shown};
-use crate::api::{KernelRefusal, Passed, shared};
+use crate::api::{Carrier, KernelRefusal, shared};
 use crate::error::{EndpointError, SocketError};
 
 /// Time that a caller may take to show the cookie.
@@ -44,7 +44,7 @@ pub struct End {
     /// of the other's.
     pub socket: OwnedFd,
     /// The pipe, or the memory.
-    pub passed: Option<Passed>,
+    pub passed: Option<Carrier>,
 }
 
 /// Joins the ends of all flows, whose connections have shown the cookie.
@@ -226,7 +226,7 @@ pub fn pair(over: Over, ring: usize) -> io::Result<(End, End)> {
     let (sends, passed, _joined) = make(over, Role::Sender, ours, ring)?;
     let receives = match over {
         Over::UnixDgram | Over::UnixSeqpacket | Over::Vsock => End { socket: passed.unwrap_or(theirs), passed: None },
-        _ => End { socket: theirs, passed: passed.map(Passed::from) },
+        _ => End { socket: theirs, passed: passed.map(Carrier::from) },
     };
     Ok((sends, receives))
 }

@@ -8,11 +8,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::woven::{MOST_SEATS, Reading};
+use sys::shared;
 
-use super::futex;
 use super::layout::{Memory, Order, SeatMemory};
 use super::seat::Seat;
-use crate::api::memory_file;
 use crate::part::Part;
 use crate::wake::WAKE_UP;
 
@@ -48,7 +47,7 @@ impl Board {
     /// A refusal of the system.
     pub fn new() -> io::Result<Self> {
         // Not closed on exec: hosts and their endpoints have it by its number.
-        let file = memory_file::empty(c"nettoll-board", libc::MFD_ALLOW_SEALING)?;
+        let file = shared::empty_file(c"nettoll-board", libc::MFD_ALLOW_SEALING)?;
         let memory = Arc::new(Memory::make(&file)?);
         Ok(Self { file, memory })
     }
@@ -82,7 +81,7 @@ impl Board {
         seat.talk.mark.store(order.word(mark), Ordering::SeqCst);
         let _ = seat.line.part.compare_exchange(Part::Measure as u8, Part::Marked as u8, Ordering::SeqCst, Ordering::SeqCst);
         // A traffic thread sleeps after a stop alone; the thread that answers for a program sleeps whenever it waits.
-        futex::wake(&seat.talk.mark);
+        shared::futex_wake(&seat.talk.mark);
         Mark(mark)
     }
 
@@ -105,7 +104,7 @@ impl Board {
             if left.is_zero() {
                 return None;
             }
-            futex::wait(&seat.talk.answered, answered, left);
+            let _ = shared::futex_wait(&seat.talk.answered, answered, left);
         }
     }
 

@@ -8,7 +8,6 @@
 //! edge ([`Reading`](model::woven::Reading)), and goes on or sleeps on a futex until its next turn.
 
 mod board;
-mod futex;
 mod layout;
 mod seat;
 

@@ -11,9 +11,8 @@ use model::Nanos;
 use model::end::Counts;
 use model::woven::Reading;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use sys::clock;
+use sys::{clock, shared};
 
-use super::futex;
 use super::layout::{Memory, Order, SeatMemory};
 use crate::edge::{EdgeReader, switches};
 use crate::part::Part;
@@ -79,13 +78,13 @@ impl Seat {
                 self.memory().write(mark, &edge(edges, so_far, order));
                 talk.answered.store(mark, Ordering::Release);
                 if order.is_awaited() {
-                    futex::wake(&talk.answered);
+                    shared::futex_wake(&talk.answered);
                 }
             }
             if order == Order::Stop {
                 let begun = clock::monotonic();
                 while is_marked() && talk.mark.load(Ordering::SeqCst) == word {
-                    futex::wait(&talk.mark, word, NAP);
+                    let _ = shared::futex_wait(&talk.mark, word, NAP);
                 }
                 slept = slept + clock::monotonic().since(begun);
                 continue;
@@ -114,12 +113,12 @@ impl Seat {
             let word = talk.mark.load(Ordering::SeqCst);
             let (mark, order) = Order::split(word);
             if talk.answered.load(Ordering::Relaxed) == mark {
-                futex::wait(&talk.mark, word, NAP);
+                let _ = shared::futex_wait(&talk.mark, word, NAP);
                 continue;
             }
             self.memory().write(mark, &answer(order)?);
             talk.answered.store(mark, Ordering::Release);
-            futex::wake(&talk.answered);
+            shared::futex_wake(&talk.answered);
         }
         Ok(())
     }
@@ -132,7 +131,7 @@ impl Seat {
     /// Ends it. The thread that attends may sleep for a moment more: it is to be woken until it has ended.
     pub fn end(&self) {
         self.part().store(Part::Drain as u8, Ordering::SeqCst);
-        futex::wake(&self.memory().talk.mark);
+        shared::futex_wake(&self.memory().talk.mark);
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use model::control::{Sent, ToEndpoint};
+use model::control::{SentTotals, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
@@ -189,7 +189,7 @@ fn a_short_send_is_completed() {
     sender.connect(address);
     sender.tell(&ToEndpoint::Go);
     let (messages, bytes) = sender.hear_sent();
-    sender.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
+    sender.tell(&ToEndpoint::Drain(SentTotals::one(messages, bytes)));
     let report = sender.hear_done();
     let taken = reader.join().unwrap();
     served.join().unwrap().unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use model::control::{Sent, Task, ToEndpoint};
+use model::control::{SentTotals, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Family, Nanos, Role, Test};
@@ -58,7 +58,7 @@ fn ask_the_forgetful(end: TrialEnd) -> (EndReport, u64) {
     requester.connect(address);
     requester.tell(&ToEndpoint::Go);
     let (messages, bytes) = requester.hear_sent();
-    requester.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
+    requester.tell(&ToEndpoint::Drain(SentTotals::one(messages, bytes)));
     let report = requester.hear_done();
     over.store(true, Ordering::Relaxed);
     served.join().unwrap().unwrap();
@@ -113,7 +113,7 @@ fn send(socket: &UdpSocket, messages: u64) {
 }
 
 fn drain(messages: u64) -> ToEndpoint {
-    ToEndpoint::Drain(Sent::one(messages, messages * SIZE as u64))
+    ToEndpoint::Drain(SentTotals::one(messages, messages * SIZE as u64))
 }
 
 const ENDS: [TrialEnd; 2] = [TrialEnd::Length(Nanos::from_millis(20)), TrialEnd::Messages(10)];

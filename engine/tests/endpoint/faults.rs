@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 
 use engine::cookie::Word;
-use model::control::{Sent, ToEndpoint};
+use model::control::{SentTotals, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Family, Nanos, Role, Test};
 
@@ -41,7 +41,7 @@ fn a_connection_that_carries_no_data_is_no_figure() {
             thread::sleep(std::time::Duration::from_millis(300));
             stream.write_all(&[7; 64]).unwrap();
         }
-        receiver.tell(&ToEndpoint::Drain(Sent::one(100, 6_400)));
+        receiver.tell(&ToEndpoint::Drain(SentTotals::one(100, 6_400)));
         let error = receiver.hear_failure();
         assert!(error.contains("the connection stands but no data arrives") && error.contains("MTU black hole"), "{error}");
     }
@@ -55,7 +55,7 @@ fn datagrams_of_which_none_arrives_are_no_figure() {
         socket
     });
     receiver.measure();
-    receiver.tell(&ToEndpoint::Drain(Sent::one(100, 6_400)));
+    receiver.tell(&ToEndpoint::Drain(SentTotals::one(100, 6_400)));
     let error = receiver.hear_failure();
     assert!(error.contains("none arrived, though the cookie did") && error.contains("MTU black hole"), "{error}");
 }

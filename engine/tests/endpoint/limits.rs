@@ -54,7 +54,7 @@ fn a_sender_stops_at_the_limit_of_its_host_and_says_so() {
 /// Bytes of requests or messages that a receiver took before it was ended.
 fn receiver_total(receiver: &mut Endpoint) -> u64 {
     receiver.measure();
-    receiver.tell(&ToEndpoint::Drain(model::control::Sent::default()));
+    receiver.tell(&ToEndpoint::Drain(model::control::SentTotals::default()));
     loop {
         match receiver.hear() {
             FromEndpoint::Done(report) if report.total.sent == 0 => return report.total.bytes,

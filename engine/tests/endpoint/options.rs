@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
-use model::control::{Sent, Task, ToEndpoint};
+use model::control::{SentTotals, Task, ToEndpoint};
 use model::end::{EndReport, OptionValue, SocketOption};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Receive, Role, Test};
@@ -114,7 +114,7 @@ fn a_datagram_that_is_too_long_ends_the_trial_and_leaves_its_errno() {
     sender.join(Role::Sender, address, &socket);
     sender.tell(&ToEndpoint::Go);
     assert_eq!(sender.hear_sent(), (0, 0));
-    sender.tell(&ToEndpoint::Drain(Sent::one(0, 0)));
+    sender.tell(&ToEndpoint::Drain(SentTotals::one(0, 0)));
     let total = sender.hear_done().total;
     assert_eq!((total.messages, total.last_errno), (0, Some(nix::errno::Errno::EMSGSIZE as i32)));
 }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::cookie::{Proof, SHOWN as LENGTH, Word};
-use model::control::{Cookie, Sent, ToEndpoint};
+use model::control::{Cookie, SentTotals, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
 
@@ -23,7 +23,7 @@ fn finish(sender: &mut Endpoint, receiver: &mut Endpoint) -> u64 {
         endpoint.tell(&ToEndpoint::Go);
     }
     let (messages, bytes) = sender.hear_sent();
-    let sent = Sent { messages: vec![messages / u64::from(FLOWS); FLOWS as usize], bytes };
+    let sent = SentTotals { messages: vec![messages / u64::from(FLOWS); FLOWS as usize], bytes };
     for endpoint in [&mut *receiver, &mut *sender] {
         endpoint.tell(&ToEndpoint::Drain(sent.clone()));
     }
@@ -127,7 +127,7 @@ fn forged_datagrams_are_not_answered_and_not_counted() {
         }
         receiver.tell(&ToEndpoint::Go);
         (0..10).for_each(|_| assert_eq!(ours.send(&[7; 64]).unwrap(), 64));
-        receiver.tell(&ToEndpoint::Drain(Sent::one(10, 640)));
+        receiver.tell(&ToEndpoint::Drain(SentTotals::one(10, 640)));
         let total = receiver.hear_done().total;
         assert_eq!((total.received, total.errors), (10, 0), "{test}: {total:?}");
     }
@@ -150,7 +150,7 @@ fn the_cookie_shown_again_is_answered_and_is_no_message() {
     (0..4).for_each(|_| assert_eq!(ours.send(&SHOWN.bytes(Word::Ask)).unwrap(), LENGTH));
     (0..10).for_each(|_| assert_eq!(ours.send(&[7; 64]).unwrap(), 64));
     receiver.tell(&ToEndpoint::Go);
-    receiver.tell(&ToEndpoint::Drain(Sent::one(10, 640)));
+    receiver.tell(&ToEndpoint::Drain(SentTotals::one(10, 640)));
     let total = receiver.hear_done().total;
     assert_eq!((total.received, total.bytes), (10, 640), "{total:?}");
 }

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use engine::channel::ChannelError;
-use model::control::{FromEndpoint, Sent, ToEndpoint};
+use model::control::{FromEndpoint, SentTotals, ToEndpoint};
 use model::frame::{LONGEST, encode};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
@@ -23,7 +23,7 @@ fn prepare() -> ToEndpoint {
 }
 
 fn drain() -> ToEndpoint {
-    ToEndpoint::Drain(Sent::one(1, 1))
+    ToEndpoint::Drain(SentTotals::one(1, 1))
 }
 
 /// An endpoint that has heard the first `turns` messages of a trial.

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Child;
 use std::time::Instant;
 
-use model::control::{FromEndpoint, Sent, ToEndpoint};
+use model::control::{FromEndpoint, SentTotals, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Test};
 
@@ -86,7 +86,7 @@ fn finish(sender: &mut Endpoint, receiver: &mut Endpoint, both: bool) {
         FromEndpoint::Sent(sent) => sent,
         other => panic!("expected its end, got {other:?}"),
     };
-    let there: Sent = sent(sender);
+    let there: SentTotals = sent(sender);
     let back = if both { sent(receiver) } else { there.clone() };
     receiver.tell(&ToEndpoint::Drain(there));
     sender.tell(&ToEndpoint::Drain(back));

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::channel::ChannelError;
-use model::control::{Sent, Task, ToEndpoint};
+use model::control::{SentTotals, Task, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
 
@@ -109,7 +109,7 @@ pub fn while_it_drains() -> Result<(), Skip> {
     let _silent = endpoint.connect_to(&listener);
     endpoint.tell(&ToEndpoint::Go);
     let (messages, bytes) = endpoint.hear_sent();
-    endpoint.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
+    endpoint.tell(&ToEndpoint::Drain(SentTotals::one(messages, bytes)));
     thread::sleep(Duration::from_millis(20));
     assert_ends(endpoint, process, "sender, waiting for its receiver");
 
@@ -119,7 +119,7 @@ pub fn while_it_drains() -> Result<(), Skip> {
     let address = endpoint.prepare(Task { silence, ..task(Role::Receiver, &datagrams(), SHORT, NO_WARMUP) });
     endpoint.join(Role::Receiver, address, &socket);
     endpoint.tell(&ToEndpoint::Go);
-    endpoint.tell(&ToEndpoint::Drain(Sent::one(9, 9)));
+    endpoint.tell(&ToEndpoint::Drain(SentTotals::one(9, 9)));
     thread::sleep(Duration::from_millis(20));
     assert_ends(endpoint, process, "receiver, waiting for what is missing");
     Ok(())

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Read;
 
-use model::control::{FromEndpoint, Sent, ToEndpoint};
+use model::control::{FromEndpoint, SentTotals, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Family, Nanos, Role, Test};
 use nix::sched::{CloneFlags, unshare};
@@ -92,7 +92,7 @@ fn exhaust() -> String {
         match sender.hear() {
             FromEndpoint::Sent(_) => {
                 for endpoint in [&mut sender, &mut receiver] {
-                    endpoint.tell(&ToEndpoint::Drain(Sent::one(0, 0)));
+                    endpoint.tell(&ToEndpoint::Drain(SentTotals::one(0, 0)));
                 }
             }
             FromEndpoint::Failed { error } => return error,

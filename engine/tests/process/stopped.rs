@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use hdrhistogram::Histogram;
-use model::control::{Sent, Task, ToEndpoint};
+use model::control::{SentTotals, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, OfferedRate, Pacing, Role, Test};
@@ -52,7 +52,7 @@ fn stopped(cell: &Cell, role: Role) -> EndReport {
     kill(process, Signal::SIGCONT).unwrap();
     let (messages, bytes) = sender.hear_sent();
     for endpoint in [&mut sender, &mut receiver] {
-        endpoint.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
+        endpoint.tell(&ToEndpoint::Drain(SentTotals::one(messages, bytes)));
     }
     let _ = receiver.hear_done();
     let report = sender.hear_done();

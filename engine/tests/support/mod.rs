@@ -17,7 +17,7 @@ use std::time::Duration;
 use engine::channel::{self, ChannelError, Receiver};
 use engine::cookie::{self, Proof, Word};
 use model::cell::default_read_size;
-use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, Limits, Sent, Task, ToEndpoint};
+use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, Limits, SentTotals, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
@@ -300,7 +300,7 @@ pub fn trial_between(sender: &mut Endpoint, receiver: &mut Endpoint, cell: &Cell
     let_flow(sender, receiver, end);
     let (messages, bytes) = sender.hear_sent();
     for endpoint in [&mut *sender, &mut *receiver] {
-        endpoint.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
+        endpoint.tell(&ToEndpoint::Drain(SentTotals::one(messages, bytes)));
     }
     Reports { receiver: receiver.hear_done(), sender: sender.hear_done(), announced: (messages, bytes) }
 }

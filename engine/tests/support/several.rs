@@ -1,6 +1,6 @@
 //! Trials of several flows, of both ways, and with progress.
 
-use model::control::{FromEndpoint, Sent, Task, ToEndpoint};
+use model::control::{FromEndpoint, SentTotals, Task, ToEndpoint};
 use model::end::{EndReport, Progress};
 use model::{Cell, Nanos, Role, plan::TrialEnd};
 
@@ -11,7 +11,7 @@ use super::{Endpoint, let_flow, task};
 pub struct EndOutcome {
     pub report: EndReport,
     /// What it announced, if it sends.
-    pub sent: Option<Sent>,
+    pub sent: Option<SentTotals>,
     /// What it told on the way.
     pub progress: Vec<Progress>,
 }
@@ -66,7 +66,7 @@ pub fn ready(endpoint: &mut Endpoint, task: Task) -> Vec<std::net::SocketAddr> {
     }
 }
 
-fn hear_sent(endpoint: &mut Endpoint, told: &mut Vec<Progress>) -> Sent {
+fn hear_sent(endpoint: &mut Endpoint, told: &mut Vec<Progress>) -> SentTotals {
     loop {
         match endpoint.hear() {
             FromEndpoint::Sent(sent) => return sent,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::adjust::{AppliedSetting, Wanted};
+use model::adjust::{AppliedSetting, HostState};
 use model::cell::on_off;
 use model::order::Gather;
 use model::plan::Offload;
@@ -50,7 +50,7 @@ impl Adjuster {
     /// # Errors
     /// See [`Refusal`]. The next state is reached from wherever this one was
     /// left.
-    pub fn adjust(&mut self, wanted: &Wanted, permit: &mut dyn ChangePermit) -> Result<Vec<AppliedSetting>, Refusal> {
+    pub fn adjust(&mut self, wanted: &HostState, permit: &mut dyn ChangePermit) -> Result<Vec<AppliedSetting>, Refusal> {
         let targets = targets(wanted)?;
         if targets.keys().any(|item| !self.base.contains_key(item)) {
             // What an item was before is not what another left of it.
@@ -96,7 +96,7 @@ impl Adjuster {
 }
 
 /// Returns what each item is to be.
-fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, Refusal> {
+fn targets(wanted: &HostState) -> Result<BTreeMap<Item, String>, Refusal> {
     let device = &wanted.device;
     let mut targets: BTreeMap<Item, String> =
         wanted.sysctls.iter().map(|(name, value)| (Item::Sysctl(name.clone()), plain(value))).into_map();
@@ -113,7 +113,7 @@ fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, Refusal> {
 }
 
 /// Everything that is named, as it is now.
-fn verify(wanted: &Wanted) -> Result<Vec<AppliedSetting>, Refusal> {
+fn verify(wanted: &HostState) -> Result<Vec<AppliedSetting>, Refusal> {
     let mut taken = Vec::new();
     for (name, value) in &wanted.sysctls {
         let (asked, got) = (plain(value), Item::Sysctl(name.clone()).read()?);
@@ -167,7 +167,7 @@ fn same(a: &str, b: &str) -> bool {
 mod tests {
     use super::{Adjuster, same};
     use crate::host::namespace::{Isolation, enter};
-    use model::adjust::Wanted;
+    use model::adjust::HostState;
 
     #[test]
     fn values_are_compared_by_what_they_mean() {
@@ -179,10 +179,10 @@ mod tests {
     fn a_host_that_is_not_isolated_is_left_alone() {
         let mut entered = enter(Isolation::None).unwrap();
         let now = super::Item::Sysctl("net.ipv4.tcp_rmem".to_owned()).read().unwrap();
-        let wanted = |value: &str| Wanted {
+        let wanted = |value: &str| HostState {
             device: "lo".to_owned(),
             sysctls: [("net.ipv4.tcp_rmem".to_owned(), value.to_owned())].into(),
-            ..Wanted::default()
+            ..HostState::default()
         };
         let mut adjuster = Adjuster::default();
         let refused = adjuster.adjust(&wanted("4096 4097 4098"), &mut entered).unwrap_err();

@@ -12,7 +12,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use engine::channel::{self, ChannelError, Receiver};
-use model::adjust::{AppliedSetting, ArmReply, ArmRequest, Wanted};
+use model::adjust::{AppliedSetting, ArmReply, ArmRequest, HostState};
 use model::control::{FromHost, ToHost};
 
 use super::adjust::{Adjuster, ChangePermit};
@@ -72,7 +72,7 @@ impl Guarding {
     }
 
     fn end(mut self) -> Result<(), Refusal> {
-        self.adjuster.adjust(&Wanted::default(), &mut self.journal)?;
+        self.adjuster.adjust(&HostState::default(), &mut self.journal)?;
         self.journal.0.map_or(Ok(()), Journal::finish)
     }
 }
@@ -102,7 +102,7 @@ impl Guard {
     ///
     /// # Errors
     /// See [`ArmError`]. Where the guard is lost, everything was undone here.
-    pub fn adjust(&mut self, wanted: &Wanted) -> Result<Vec<AppliedSetting>, ArmError> {
+    pub fn adjust(&mut self, wanted: &HostState) -> Result<Vec<AppliedSetting>, ArmError> {
         let told = self.commands.as_mut().map_or(Err(ChannelError::Closed), |commands| {
             channel::send(commands, &ToHost::Arm(ArmRequest::Adjust(wanted.clone()))).and_then(|()| Ok(commands.flush()?))
         });

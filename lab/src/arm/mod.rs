@@ -15,7 +15,7 @@ pub mod journal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use model::adjust::{AppliedSetting, ArmReply, ArmRequest, Wanted};
+use model::adjust::{AppliedSetting, ArmReply, ArmRequest, HostState};
 use model::arm::{HostSettings, Setting};
 use model::control::{FromHost, ToHost};
 use model::order::Gather;
@@ -162,7 +162,7 @@ impl ArmController {
         if let Some(cell) = plan.cells.first().filter(|_| self.changes && !self.machine && self.common.is_empty()) {
             let cell = plan.cell_in(cell, arm).map_err(|error| refused("the plan", error))?;
             let tried = self.adjust(session, arm, &cell, false);
-            let undone = adjust_hosts(session, &Wanted::default());
+            let undone = adjust_hosts(session, &HostState::default());
             tried?;
             undone?;
         }
@@ -186,14 +186,14 @@ impl ArmController {
         let device = session.place(Role::Sender, swapped).device(cell.family).to_owned();
         let is_common = |name: &String| self.machine || self.common.contains(name);
         let (common, own) = settings.sysctls.clone().into_iter().partition(|(name, _)| is_common(name));
-        let all = Wanted { device, mtu: settings.mtu, offloads: cell.offloads.clone(), sysctls: own };
+        let all = HostState { device, mtu: settings.mtu, offloads: cell.offloads.clone(), sysctls: own };
         let mut taken = Vec::new();
         if self.machine {
-            taken.extend(self.adjust_machine(&Wanted { sysctls: common, ..all })?);
+            taken.extend(self.adjust_machine(&HostState { sysctls: common, ..all })?);
         } else {
             taken.extend(adjust_hosts(session, &all)?);
             if !self.common.is_empty() {
-                taken.extend(self.adjust_machine(&Wanted { device: String::new(), sysctls: common, ..Wanted::default() })?);
+                taken.extend(self.adjust_machine(&HostState { device: String::new(), sysctls: common, ..HostState::default() })?);
             }
         }
         Ok(taken)
@@ -203,17 +203,17 @@ impl ArmController {
     /// all that was set in it; of the machine, the guard keeps trying.
     pub fn rest(&mut self, session: &mut Session) {
         if self.changes && !self.machine {
-            let _ = adjust_hosts(session, &Wanted::default());
+            let _ = adjust_hosts(session, &HostState::default());
         }
         self.rest_machine();
     }
 
     /// Sets back what was set of the machine.
     pub fn rest_machine(&mut self) {
-        let _ = self.adjust_machine(&Wanted::default());
+        let _ = self.adjust_machine(&HostState::default());
     }
 
-    fn adjust_machine(&mut self, wanted: &Wanted) -> Result<Vec<AppliedSetting>, ArmError> {
+    fn adjust_machine(&mut self, wanted: &HostState) -> Result<Vec<AppliedSetting>, ArmError> {
         let guard = match (&mut self.guard, wanted.is_nothing()) {
             (Some(guard), _) => guard,
             // Nothing has been changed yet.
@@ -281,7 +281,7 @@ fn look(session: &mut Session, sysctls: &BTreeSet<String>) -> Result<BTreeMap<St
 }
 
 /// Both hosts at once; both answers are taken before either's failure is told.
-fn adjust_hosts(session: &mut Session, wanted: &Wanted) -> Result<Vec<AppliedSetting>, HostError> {
+fn adjust_hosts(session: &mut Session, wanted: &HostState) -> Result<Vec<AppliedSetting>, HostError> {
     let hosts = session.hosts();
     for host in hosts.iter_mut() {
         host.tell(&ToHost::Arm(ArmRequest::Adjust(wanted.clone())))?;

@@ -35,7 +35,7 @@ fn no_file(path: &Path, answer: &io::Error) -> Refusal {
 
 /// The files made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct CertificateSet {
     /// Every file, in the order: authority, agent, controller; each its
     /// certificate, then its key.
     pub files: Vec<PathBuf>,
@@ -51,7 +51,7 @@ pub struct Made {
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) -> Result<Made, Refusal> {
+pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) -> Result<CertificateSet, Refusal> {
     let mut all: Vec<String> = names.to_vec();
     all.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
     let alternatives = all.iter().map(|name| alternative(name)).collect::<Result<Vec<_>, _>>()?;
@@ -75,7 +75,7 @@ pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) ->
         write_private(&path, &text).map_err(|answer| no_file(&path, &answer))?;
         files.push(path);
     }
-    Ok(Made { files, names: all, days: DAYS })
+    Ok(CertificateSet { files, names: all, days: DAYS })
 }
 
 fn authority(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {

@@ -35,7 +35,7 @@ use crate::refusal::Refusal;
 use crate::threads::Stop;
 
 pub use attempt::AttemptError;
-pub use certificates::{Made, make_certificates};
+pub use certificates::{CertificateSet, make_certificates};
 pub use command::{Arrival, CommandError};
 pub use connect::{connect, connect_over};
 pub use credentials::{Secret, TlsFiles};

@@ -24,7 +24,7 @@ use sys::clock::of_timeval;
 use sys::errno_name;
 
 use super::job::{Chosen, JOBS, places};
-use super::taken::{self, Mark, Watched};
+use super::taken::{self, Mark, UnitProbe};
 use super::{STEP, say};
 use crate::process::{self, THIS_PROGRAM};
 
@@ -81,7 +81,7 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
     listen(&marks)?;
     let within = marks.within();
     running.iter_mut().for_each(|unit| _ = unit.process.kill());
-    let finished = marks.units.iter().map(Watched::jobs).sum();
+    let finished = marks.units.iter().map(UnitProbe::jobs).sum();
     drop(running);
     end_the_rest();
     // Without edges both to the end of the last process: one cannot take more CPU time
@@ -93,7 +93,7 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
 
 /// The units, and what they had taken at the edges of what is measured.
 struct Marks {
-    units: Vec<Watched>,
+    units: Vec<UnitProbe>,
     /// At the beginning and, if it has come, at the end.
     taken: Mutex<Vec<Mark>>,
 }
@@ -213,11 +213,11 @@ impl Unit {
 }
 
 impl Ready {
-    fn go(self, output: BufReader<File>) -> io::Result<(Working, Watched)> {
+    fn go(self, output: BufReader<File>) -> io::Result<(Working, UnitProbe)> {
         let Unit { process, mut input } = self.unit;
         let working = Working { process };
         input.write_all(b".")?;
-        Ok((working, Watched::start(self.id, output)?))
+        Ok((working, UnitProbe::start(self.id, output)?))
     }
 }
 

@@ -47,7 +47,7 @@ struct JobCounts {
 
 /// A unit as it is seen from outside.
 #[derive(Debug)]
-pub struct Watched {
+pub struct UnitProbe {
     /// Its id, as `/proc` names it; that of another pid namespace than this process's.
     process: u32,
     said: Arc<Mutex<JobCounts>>,
@@ -62,7 +62,7 @@ pub fn say_ended() -> std::io::Result<String> {
     Ok(format!(". {} {}", of_timeval(usage.user_time()).get(), of_timeval(usage.system_time()).get()))
 }
 
-impl Watched {
+impl UnitProbe {
     /// Watches the unit of this id, whose words come from `output`.
     ///
     /// # Errors
@@ -103,16 +103,16 @@ impl Watched {
 }
 
 /// The work of all units up to now; `None` where their clocks cannot be read.
-pub fn mark(units: &[Watched]) -> Option<Mark> {
+pub fn mark(units: &[UnitProbe]) -> Option<Mark> {
     let mut patience = PATIENCE;
     loop {
         let before = Instant::now();
-        let all = units.iter().map(Watched::cpu).collect::<Option<Vec<_>>>()?;
+        let all = units.iter().map(UnitProbe::cpu).collect::<Option<Vec<_>>>()?;
         let at = before + before.elapsed() / 2;
         patience -= 1;
         if patience == 0 || all.iter().all(|(_, whole)| *whole) {
             let cpu = all.iter().fold(Nanos::default(), |sum, (cpu, _)| sum + *cpu);
-            return Some(Mark { at, cpu, jobs: units.iter().map(Watched::jobs).sum() });
+            return Some(Mark { at, cpu, jobs: units.iter().map(UnitProbe::jobs).sum() });
         }
         thread::sleep(Duration::from_millis(1));
     }
@@ -143,7 +143,7 @@ fn of_process(process: u32) -> Option<(Nanos, [u64; 2])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Watched, mark, of_children, of_process};
+    use super::{UnitProbe, mark, of_children, of_process};
     use std::io::BufReader;
     use std::process::Command;
     use std::thread;
@@ -171,7 +171,7 @@ mod tests {
     fn what_a_unit_says_is_taken_where_the_kernel_agrees() {
         let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         // Its ended jobs took less than a tick, so far as the words go.
-        let unit = Watched::start(busy.id(), BufReader::new(&b". 0 0\n. 1000 2000\n"[..])).unwrap();
+        let unit = UnitProbe::start(busy.id(), BufReader::new(&b". 0 0\n. 1000 2000\n"[..])).unwrap();
         while unit.jobs() < 2 {
             thread::yield_now();
         }
@@ -188,7 +188,7 @@ mod tests {
         let (cpu, elapsed, jobs) = since;
         // One thread, whose clock lags by no more than a tick at either edge.
         assert!(cpu.get() >= 30_000_000 && cpu.get() <= elapsed.get() + 20_000_000 && jobs == 0, "{cpu} {elapsed}");
-        let gone = Watched::start(0, BufReader::new(&b""[..])).unwrap();
+        let gone = UnitProbe::start(0, BufReader::new(&b""[..])).unwrap();
         assert!(mark(&[gone]).is_none(), "no such process");
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use engine::channel::{self, Receiver};
-use model::control::{CONTROL_VERSION, FromEndpoint, FromHost, Route, Sent, ToEndpoint, ToHost};
+use model::control::{CONTROL_VERSION, FromEndpoint, FromHost, Route, SentTotals, ToEndpoint, ToHost};
 use model::end::{Counts, Window};
 use model::host::HostFacts;
 use model::{Bytes, Cell, Nanos, Role, Test};
@@ -89,7 +89,9 @@ impl Played {
             ToHost::Endpoint(ToEndpoint::Connect { .. }) => vec![said(FromEndpoint::Connected { addresses: Vec::new() })],
             ToHost::Counters { .. } => vec![FromHost::Counters(Box::default())],
             ToHost::Endpoint(ToEndpoint::Go) => vec![said(FromEndpoint::Flowing)],
-            ToHost::Endpoint(ToEndpoint::Measure { .. }) if self.role == Role::Sender => vec![said(FromEndpoint::Sent(Sent::one(9, 9)))],
+            ToHost::Endpoint(ToEndpoint::Measure { .. }) if self.role == Role::Sender => {
+                vec![said(FromEndpoint::Sent(SentTotals::one(9, 9)))]
+            }
             ToHost::Endpoint(ToEndpoint::Measure { .. }) => Vec::new(),
             ToHost::Endpoint(ToEndpoint::Drain(_)) => {
                 let report = made::end(self.role, Window::default(), Counts::default());

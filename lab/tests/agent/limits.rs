@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab::connection::Credentials;
-use model::adjust::{ArmRequest, Wanted};
+use model::adjust::{ArmRequest, HostState};
 use model::control::{Cookie, FromHost, Limits, LinkEnd, Task, ToEndpoint, ToHost};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
@@ -158,7 +158,7 @@ fn the_machine_is_not_changed() -> Result<(), Skip> {
     let link = ToHost::MakeLink { device: "x0".to_owned(), far_device: "x1".to_owned(), far_pid: 1 };
     says(&controller.refused(&link), &["change the machine's network: an agent does not"]);
     for arm in [
-        ArmRequest::Adjust(Wanted { device: "lo".to_owned(), mtu: Some(1_400), ..Wanted::default() }),
+        ArmRequest::Adjust(HostState { device: "lo".to_owned(), mtu: Some(1_400), ..HostState::default() }),
         ArmRequest::Run { command: "true".to_owned(), environment: Vec::new() },
         ArmRequest::Start { tool: "/bin/true".to_owned() },
         ArmRequest::Version { tool: "/bin/true".to_owned() },

@@ -6,7 +6,7 @@ use model::{BitRate, Bytes, Family, Nanos, Protocol};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use crate::frame::{Cut, Frames, GAP, LEAST_FRAME, cost, occupancy};
-use crate::limit::{Carried, Medium, counted, used_by_pairs};
+use crate::limit::{LinkTotals, Medium, counted, used_by_pairs};
 
 const TEN: BitRate = BitRate::new(10_000_000);
 
@@ -79,7 +79,7 @@ impl Cut {
     }
 }
 
-impl Carried {
+impl LinkTotals {
     /// Messages of `size` bytes of payload as they ought to be carried: segments
     /// as large as they may be, with an acknowledgement for every `per_ack`, or
     /// datagrams.
@@ -100,7 +100,7 @@ fn kib(bytes_per_s: f64) -> f64 {
 }
 
 fn stream(per_ack: u32, medium: Medium) -> f64 {
-    kib(Carried::expected(Cut::PLAIN, Protocol::Tcp, 1_460, per_ack).limit(medium, TEN).unwrap())
+    kib(LinkTotals::expected(Cut::PLAIN, Protocol::Tcp, 1_460, per_ack).limit(medium, TEN).unwrap())
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn a_full_segment_costs_1538_byte_times_and_an_acknowledgement_84() {
 
 #[test]
 fn the_limit_of_1988_is_1104() {
-    let carried = Carried {
+    let carried = LinkTotals {
         back: Frames { count: 1, bytes: 54, cost: u64::from(ACKNOWLEDGEMENT_1988) },
-        ..Carried::expected(Cut::PLAIN, Protocol::Tcp, 1_460, 1)
+        ..LinkTotals::expected(Cut::PLAIN, Protocol::Tcp, 1_460, 1)
     };
     let limit = kib(carried.limit(Medium::Shared, TEN).unwrap());
     assert_eq!(limit.floor(), 1_104.0, "{limit}");
@@ -129,9 +129,9 @@ fn the_published_wire_rates_follow_from_the_task_rates() {
     for row in table.lines().skip(1) {
         let fields: Vec<f64> = row.split(',').skip(1).map(|field| field.parse().unwrap()).collect();
         let [_, kilobytes, megabits] = fields[..] else { panic!("{row}") };
-        let carried = Carried {
+        let carried = LinkTotals {
             back: Frames { count: 1, bytes: 54, cost: u64::from(ACKNOWLEDGEMENT_1988) },
-            ..Carried::expected(Cut::PLAIN, Protocol::Tcp, 1_460, 1)
+            ..LinkTotals::expected(Cut::PLAIN, Protocol::Tcp, 1_460, 1)
         };
         let wire = carried.wire_rate(Medium::Shared, kilobytes * 1_000.0).unwrap() / 1e6;
         assert!((wire - megabits).abs() < 0.06, "{row}: {wire}");
@@ -147,7 +147,7 @@ fn limits_are_those_that_were_found_by_experiment() {
     close(stream(1, Medium::Shared), 1_098.8);
     close(stream(2, Medium::Shared), 1_128.0);
     // The least datagrams: 14,880 a second at 10 Mb/s.
-    let least = Carried::expected(Cut::PLAIN, Protocol::Udp, 1, 1).limit(Medium::FullDuplex, TEN).unwrap();
+    let least = LinkTotals::expected(Cut::PLAIN, Protocol::Udp, 1, 1).limit(Medium::FullDuplex, TEN).unwrap();
     assert_eq!(least.floor(), 14_880.0);
 }
 
@@ -169,7 +169,7 @@ fn large_datagrams_are_cut_at_multiples_of_eight() {
 fn a_link_that_cannot_carry_a_byte_has_no_frames() {
     let narrow = Cut { mtu: 20, ..Cut::PLAIN };
     assert_eq!((narrow.stream(100), narrow.datagram(100)), (Frames::NONE, Frames::NONE));
-    assert_eq!(Carried { payload: 0, forward: Frames::NONE, back: Frames::NONE }.limit(Medium::Shared, TEN), None);
+    assert_eq!(LinkTotals { payload: 0, forward: Frames::NONE, back: Frames::NONE }.limit(Medium::Shared, TEN), None);
 }
 
 proptest! {
@@ -196,7 +196,7 @@ proptest! {
     fn a_limit_is_never_above_the_rate(payload in 1_u64..1 << 40, forward in 1_u64..1 << 20, back in 0_u64..1 << 20, shared: bool) {
         let medium = if shared { Medium::Shared } else { Medium::FullDuplex };
         let device = |frames: u64, bytes: u64| LinkCounters { tx_packets: frames, tx_bytes: bytes, ..LinkCounters::default() };
-        let carried = Carried::from_counters(payload, &device(forward, payload + forward * 54), &device(back, back * 54));
+        let carried = LinkTotals::from_counters(payload, &device(forward, payload + forward * 54), &device(back, back * 54));
         let limit = carried.limit(medium, TEN).unwrap();
         prop_assert!(limit < 1_250_000.0);
         let wire = carried.wire_rate(medium, limit).unwrap();

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::Study;
 use crate::read::ReadError;
 use crate::read::csv::Table;
-use crate::statement::{Ruling, Standing, Statement, TableRuling, Today};
+use crate::statement::{PresentRuling, Ruling, Standing, Statement, TableRuling};
 use evidence::Evidence;
 use operands::Operands;
 use rules::{Kind, Outcome};
@@ -186,7 +186,7 @@ impl Claim {
     }
 
     /// The ruling of runs of today.
-    fn today(&self, evidence: &Evidence, then: Ruling) -> Today {
+    fn today(&self, evidence: &Evidence, then: Ruling) -> PresentRuling {
         let rule = self.rule_of_today();
         let Some(outcome) = Self::outcome(&self.today, evidence, false) else {
             let found = match self.row.today_run.as_str() {
@@ -194,7 +194,7 @@ impl Claim {
                 run if self.today.is_empty() => format!("nettoll has no rule for runs; it would take {run}"),
                 run => format!("it takes {run}"),
             };
-            return Today { standing: Standing::NotTestable, found, values: Vec::new(), rule };
+            return PresentRuling { standing: Standing::NotTestable, found, values: Vec::new(), rule };
         };
         let reversed = || self.today.iter().all(|(kind, operands)| kind.name == "between" && operands.is_reversed(evidence));
         let standing = match outcome.holds {
@@ -205,7 +205,7 @@ impl Claim {
             Some(false) => Standing::DoesNotHold,
             None => Standing::NotShown,
         };
-        Today { standing, found: outcome.found, values: outcome.values, rule }
+        PresentRuling { standing, found: outcome.found, values: outcome.values, rule }
     }
 }
 

@@ -9,7 +9,7 @@ use std::{env, fs};
 use microscope::Failed;
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
-use microscope::errand::{Errand, Ran, USUAL};
+use microscope::errand::{Errand, ErrandOutput, USUAL};
 use microscope::kernel::Kernel;
 use microscope::packages;
 use model::check::Check;
@@ -82,7 +82,7 @@ const PLANS: [(&str, &str); 3] = [
 /// What each datagram is once on its way, under the names that kernels and ways of counting have.
 const ONCE: [&str; 3] = ["udp_sendmsg", "netif_rx_internal", "net:netif_rx"];
 
-type Guests = BTreeMap<&'static str, Ran>;
+type Guests = BTreeMap<&'static str, ErrandOutput>;
 
 fn guests() -> Result<&'static Guests, Skip> {
     static GUESTS: OnceLock<Result<Guests, String>> = OnceLock::new();
@@ -117,7 +117,7 @@ fn boot_all() -> Result<Guests, String> {
     Ok(ran.into_inner().unwrap())
 }
 
-fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> Ran {
+fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> ErrandOutput {
     let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned()), ("top", "/nettoll top --once -J -t 1s".to_owned())];
     let plans = PLANS.map(|(name, rest)| (name, format!("{name}.toml"), plan(name, rest)));
     if studied {
@@ -130,7 +130,7 @@ fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], stu
 }
 
 /// What a command wrote, which ended well.
-fn wrote(series: &str, ran: &Ran, command: &str) -> String {
+fn wrote(series: &str, ran: &ErrandOutput, command: &str) -> String {
     let ended = ran.ended(command).unwrap_or_else(|why| panic!("{series}: {why}"));
     assert_eq!(ended.code, 0, "{series}: {command}: {}", ended.wrote);
     ended.wrote
@@ -144,13 +144,13 @@ fn json(series: &str, command: &str) -> Result<Value, Skip> {
     Ok(serde_json::from_str(&text[from..]).unwrap_or_else(|error| panic!("{series}: {error}: {text}")))
 }
 
-fn checks(series: &str, ran: &Ran) -> Vec<Check> {
+fn checks(series: &str, ran: &ErrandOutput) -> Vec<Check> {
     let text = wrote(series, ran, "doctor");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{series}: {error}: {text}"))
 }
 
 /// The window that `top` shows.
-fn window(series: &str, ran: &Ran) -> Value {
+fn window(series: &str, ran: &ErrandOutput) -> Value {
     let text = wrote(series, ran, "top");
     let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{series}: {text}"));
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{series}: {error}: {text}"))

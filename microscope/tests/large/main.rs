@@ -16,7 +16,7 @@ use std::{env, fs};
 
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
-use microscope::errand::{Errand, Ran};
+use microscope::errand::{Errand, ErrandOutput};
 use microscope::kernel::Kernel;
 use microscope::{Failed, GuestSize};
 use serde_json::Value;
@@ -53,13 +53,13 @@ fn cpus() -> u64 {
 }
 
 /// What the guest left, which is booted once, or why it left nothing.
-fn guest_log() -> Result<&'static Ran, Skip> {
-    static GUEST: OnceLock<Result<Result<Ran, String>, Skip>> = OnceLock::new();
+fn guest_log() -> Result<&'static ErrandOutput, Skip> {
+    static GUEST: OnceLock<Result<Result<ErrandOutput, String>, Skip>> = OnceLock::new();
     let ran = GUEST.get_or_init(boot).as_ref().map_err(|Skip(why)| Skip(why.clone()))?;
     Ok(ran.as_ref().unwrap_or_else(|why| panic!("{why}")))
 }
 
-fn boot() -> Result<Result<Ran, String>, Skip> {
+fn boot() -> Result<Result<ErrandOutput, String>, Skip> {
     let path = env::var_os(PROGRAM).ok_or_else(|| Skip(format!("{PROGRAM} names no static nettoll: use `make test-large`")))?;
     let programs = [path, env::current_exe().unwrap().into()].map(|path| fs::read(path).unwrap());
     let open = || -> Result<_, Failed> {

@@ -1,6 +1,6 @@
 //! A program's work, sent again, and what it costs.
 
-use analysis::advice::{Sent, SentKind};
+use analysis::advice::{KindCost, WorkloadCost};
 use model::program_workload::{Exchange, ProgramWorkload};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ pub struct SentAgain<'a> {
     /// The file.
     pub workload: &'a ProgramWorkload,
     /// Its figures.
-    pub sent: &'a Sent,
+    pub sent: &'a WorkloadCost,
     /// Number of blocks.
     pub blocks: usize,
 }
@@ -80,7 +80,7 @@ impl SentAgain<'_> {
     }
 
     fn table(&self) -> Table {
-        let kinds: Vec<(usize, &SentKind)> = self.sent.kinds.iter().enumerate().collect();
+        let kinds: Vec<(usize, &KindCost)> = self.sent.kinds.iter().enumerate().collect();
         Rows::of(&kinds)
             .words(("Kind", 9, ["", "kind"]), |(place, _)| (place + 1).to_string())
             .figures(("Share", 6, ["", "share"]), |(_, kind)| number::percent(kind.exchange.share))

@@ -4,25 +4,19 @@
 //! terminal's width, a tag or a colour: a block and a column say at which [`Level`]
 //! they stand, a column which others go before it, and a sink shows what it has room for.
 
-pub mod breakdown;
+pub mod charts;
 pub mod figure;
 pub mod flame;
-pub mod forest;
-pub mod ribbon;
 mod table;
-pub mod waterfall;
 
 use std::borrow::Cow;
 
 use analysis::answer::Answer;
 
-use self::breakdown::Breakdown;
+use self::charts::{Breakdown, Forest, Ribbon, Waterfall};
 pub use self::figure::Figure;
 use self::flame::Flame;
-use self::forest::Forest;
-use self::ribbon::Ribbon;
 pub use self::table::{Cell, Column, Cut, Entry, Estimated, Head, Keeps, Kind, RowKind, Rows, Shown, Table};
-use self::waterfall::Waterfall;
 
 /// How much of a report a reader asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

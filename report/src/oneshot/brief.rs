@@ -1,7 +1,7 @@
 //! A trial at a glance: an end a line, then what only some trials have.
 
 use analysis::result::Metric;
-use analysis::single::Single;
+use analysis::single::TrialFigures;
 use model::TrialRecord;
 use model::end::EndReport;
 use model::trial::Measured;
@@ -13,7 +13,7 @@ use crate::studies::checks;
 use crate::words::plural;
 
 /// Names and their values: both ends, round trips, a schedule that was not kept, datagrams.
-pub fn facts(record: &TrialRecord, measured: &Measured, figures: &Single) -> Vec<(&'static str, String)> {
+pub fn facts(record: &TrialRecord, measured: &Measured, figures: &TrialFigures) -> Vec<(&'static str, String)> {
     let metrics = [
         [Metric::SenderCpuPerMessageNs, Metric::SenderBilledPerMessageNs, Metric::SenderBusyShare],
         [Metric::ReceiverCpuPerMessageNs, Metric::ReceiverBilledPerMessageNs, Metric::ReceiverBusyShare],
@@ -39,7 +39,7 @@ pub fn facts(record: &TrialRecord, measured: &Measured, figures: &Single) -> Vec
 }
 
 /// Payload, rate, messages, CPU of an end.
-fn end(sent: bool, end: &EndReport, [cpu, billed, busy]: [Metric; 3], figures: &Single) -> String {
+fn end(sent: bool, end: &EndReport, [cpu, billed, busy]: [Metric; 3], figures: &TrialFigures) -> String {
     let figure = |metric: Metric| figures.metrics.get(&metric).copied();
     let mut parts = vec![number::bytes(end.counts.bytes as f64)];
     if end.window.is_resolved() {

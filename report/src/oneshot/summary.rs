@@ -5,7 +5,7 @@ use model::trial::Measured;
 use model::{Protocol, Role, TrialRecord};
 
 use analysis::result::Metric;
-use analysis::single::{Single, single};
+use analysis::single::{self, TrialFigures, single};
 
 use super::summary_parts::{doubts, flows, is_paced, lateness, options, per_second, stamped, times};
 use super::{Row, TrialFacts, brief};
@@ -20,7 +20,7 @@ pub fn summary(setting: &TrialFacts, record: &TrialRecord) -> Document {
         (Some(measured), Some(figures)) => {
             blocks.push(Block::facts(brief::facts(record, measured, &figures)));
             blocks.extend(missing(record).into_iter().map(|text| Block::Aside(text.into())));
-            let answer = analysis::answer::single(record, &figures);
+            let answer = single::answer(record, &figures);
             let mut usual = vec![Block::Paragraph(answer.headline.clone().into())];
             usual.extend(ends(setting, measured, &figures));
             grade = Some(format!("{} -V: more figures, and a study with intervals.", answer.grade_line()));
@@ -66,7 +66,7 @@ pub fn partial(rows: &[Row]) -> Document {
 /// A line of the table of both ends.
 struct Line(&'static str, String, String);
 
-fn ends(setting: &TrialFacts, measured: &Measured, figures: &Single) -> [Block; 2] {
+fn ends(setting: &TrialFacts, measured: &Measured, figures: &TrialFigures) -> [Block; 2] {
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let both = |name, write: &dyn Fn(&EndReport) -> String| Line(name, write(sender), write(receiver));
     let figure = |metric: Metric| figures.metrics.get(&metric).map_or(NOTHING.to_owned(), |value| writer(metric)(*value));

@@ -1,7 +1,7 @@
 //! The parts of a summary that only some trials have.
 
 use analysis::result::Metric;
-use analysis::single::{Single, Spread};
+use analysis::single::{Spread, TrialFigures};
 use model::end::{EndReport, FlowReport, OneWay, OptionValue, SocketOption};
 use model::order::Order;
 use model::trial::Measured;
@@ -18,12 +18,12 @@ pub const fn is_paced(cell: &Cell) -> bool {
 }
 
 /// An amount within the measured part of an end by its length; `None` where the end has no rates.
-pub fn per_second(end: &EndReport, figures: &Single, amount: u64) -> Option<f64> {
+pub fn per_second(end: &EndReport, figures: &TrialFigures, amount: u64) -> Option<f64> {
     figures.has_rates(end.role).then(|| amount as f64 / end.window.length().as_secs_f64())
 }
 
 /// A line for each flow, where there are several.
-pub fn flows(measured: &Measured, figures: &Single) -> Option<Block> {
+pub fn flows(measured: &Measured, figures: &TrialFigures) -> Option<Block> {
     let (sent, received) = (&measured.sender.flows, &measured.receiver.flows);
     let places: Vec<usize> = (0..sent.len().max(received.len())).collect();
     let rate = |end: &EndReport, at: usize| {
@@ -47,7 +47,7 @@ pub fn flows(measured: &Measured, figures: &Single) -> Option<Block> {
 }
 
 /// Round trips, from the intended and from the actual time of each request.
-pub fn times(record: &TrialRecord, figures: &Single) -> Vec<Block> {
+pub fn times(record: &TrialRecord, figures: &TrialFigures) -> Vec<Block> {
     let Some(trips) = &figures.latency else { return Vec::new() };
     let mut blocks = match figures.uncorrected.as_ref().filter(|_| is_paced(&record.cell)) {
         Some(uncorrected) => spreads(&[("from the intended time", trips), ("from the actual time", uncorrected)]),
@@ -60,7 +60,7 @@ pub fn times(record: &TrialRecord, figures: &Single) -> Vec<Block> {
 }
 
 /// How late the sender's schedule was kept.
-pub fn lateness(record: &TrialRecord, figures: &Single) -> Vec<Block> {
+pub fn lateness(record: &TrialRecord, figures: &TrialFigures) -> Vec<Block> {
     let late = figures.lateness.iter().filter(|_| is_paced(&record.cell));
     spreads(&late.map(|late| ("late by", late)).collect::<Vec<_>>())
 }
@@ -73,7 +73,7 @@ pub fn lost(way: &OneWay) -> String {
 }
 
 /// Order and one-way times by the stamps of datagrams.
-pub fn stamped(measured: &Measured, figures: &Single) -> Vec<Block> {
+pub fn stamped(measured: &Measured, figures: &TrialFigures) -> Vec<Block> {
     if measured.receiver.one_way.is_none() {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use model::{Bytes, Role, Test};
 
 use super::receipt::{figure, tables};
 use super::run;
-use crate::document::waterfall::{Bar, RowName, Waterfall};
+use crate::document::charts::{Bar, RowName, Waterfall};
 use crate::document::{Block, Picture, Section, Waterfalls};
 use crate::words::{list, plural};
 use crate::{clock, number};

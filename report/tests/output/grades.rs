@@ -6,8 +6,8 @@ use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
 use analysis::result::receipt::ReceiptOutcome;
 use analysis::result::repetitions::{Advice, Trend};
 use analysis::result::{Analysis, Estimate, Interval, Method, Metric, StudyResult};
-use analysis::single::single;
-use analysis::verdict::{Compared, Conclusion, Verdict};
+use analysis::single::{self, single};
+use analysis::verdict::{Conclusion, SideComparison, Verdict};
 use model::{Bytes, Cell, Test};
 
 use crate::support::{attached, buffers, empty, receipts, sample, studies, trials};
@@ -136,7 +136,7 @@ fn fleet(slow: bool, placed: bool) -> Analysis {
 }
 
 /// Verdicts of which so many cells of each metric are open; where all are, their mean is as well.
-fn open_cells(compared: &mut Compared, open: usize) {
+fn open_cells(compared: &mut SideComparison, open: usize) {
     let unknown = Verdict::Inconclusive { smallest: 0.17 };
     for comparison in compared.metrics.iter_mut().map(|metric| &mut metric.comparison) {
         comparison.cells.iter_mut().take(open).for_each(|judged| judged.verdict = unknown);
@@ -200,7 +200,7 @@ fn history(runs: usize, newest: Turn) -> Answer {
 
 fn of_trial() -> Answer {
     let trial = trials::trial(trials::cell(Test::UdpStream), false);
-    answer::single(&trial.record, &single(&trial.record).unwrap())
+    single::answer(&trial.record, &single(&trial.record).unwrap())
 }
 
 /// Counts of one kernel of which so many messages in a hundred take the usual course.

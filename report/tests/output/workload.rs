@@ -2,7 +2,7 @@
 
 use crate::support::{bootstrapped, estimate};
 use analysis::workload::{
-    Beyond, Cut, FigureRow, NoModel, Quantity, Sent, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries,
+    Beyond, Cut, FigureRow, MixTotals, NoModel, Quantity, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries,
     WorkloadStudy,
 };
 use model::{Protocol, Role};
@@ -50,7 +50,7 @@ fn series(name: &str, protocol: Protocol, ratio: Option<f64>) -> WorkloadSeries 
             row(Quantity::ReceiverWakeups, Source::Sizes, 0.0123, ratio),
         ],
         touching: Vec::new(),
-        sent: ratio.map(|_| Sent { trials: 9, messages: 812_345, mean_bytes: if udp { 1_021.4 } else { 2_911.0 } }),
+        sent: ratio.map(|_| MixTotals { trials: 9, messages: 812_345, mean_bytes: if udp { 1_021.4 } else { 2_911.0 } }),
     }
 }
 

@@ -77,7 +77,7 @@ pub struct DirectionEffect {
 
 /// What the values of a design show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Judged {
+pub struct FleetEstimate {
     /// Value of a trial between two usual hosts.
     pub middle: f64,
     /// Standard deviation of the noise.
@@ -101,7 +101,7 @@ pub struct Judged {
 /// trials widen them, and the larger counts. Where hosts differ among themselves, their own
 /// spread is added to the error: an outlier then lies beyond that spread. `None` where
 /// [`fit`] gives none.
-pub fn judge(design: &Design, values: &[f64], question: &Question) -> Option<Judged> {
+pub fn judge(design: &Design, values: &[f64], question: &Question) -> Option<FleetEstimate> {
     let fit = fit(design, values)?;
     let told_apart = design.tells_hosts_apart();
     let (levels, effort) = (Levels::of(question.level), question.effort);
@@ -115,7 +115,7 @@ pub fn judge(design: &Design, values: &[f64], question: &Question) -> Option<Jud
     let judge = Judge { design, fit: &fit, limits: &limits, least: question.least, told_apart };
     let present: Vec<usize> = (0..design.hosts()).filter(|host| weights(design, *host)[BOTH].is_some()).collect();
     let spreads: [f64; KINDS] = std::array::from_fn(|kind| judge.spread(&present, kind));
-    Some(Judged {
+    Some(FleetEstimate {
         middle: fit.middle,
         noise: fit.noise,
         spread: (present.len() >= LEAST_FOR_SPREAD).then_some(spreads[BOTH]),

@@ -24,6 +24,6 @@ mod tests;
 
 pub use design::Design;
 pub use fit::{Fit, fit};
-pub use judge::{DirectionEffect, Effect, HostEffect, Judged, LinkEffect, Question, judge};
+pub use judge::{DirectionEffect, Effect, FleetEstimate, HostEffect, LinkEffect, Question, judge};
 pub use limits::{Effort, Foreseen, foresee};
 pub use schedule::{Round, USUAL_ROUNDS, all_rounds, rounds, usual_rounds};

@@ -3,7 +3,7 @@
 use proptest::prelude::{prop_assert, proptest};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Design, Effort, Judged, Question, fit, foresee, judge, rounds, usual_rounds};
+use super::{Design, Effort, FleetEstimate, Question, fit, foresee, judge, rounds, usual_rounds};
 use crate::noise::{generator, normal};
 
 const EFFORT: Effort = Effort { fleets: if cfg!(debug_assertions) { 200 } else { 1_000 }, ..Effort::usual(11) };
@@ -29,12 +29,12 @@ fn values(design: &Design, [sender, receiver]: [f64; 2], noise: f64, random: &mu
     design.trials().iter().map(|ends| 3.0 + of(ends) + noise * normal(random)).collect()
 }
 
-fn named(judged: &Judged) -> Vec<usize> {
+fn named(judged: &FleetEstimate) -> Vec<usize> {
     let out = |host: &&super::HostEffect| host.both.falls_out || host.sender.falls_out || host.receiver.falls_out;
     judged.hosts.iter().filter(out).map(|host| host.host).collect()
 }
 
-fn anything(judged: &Judged) -> bool {
+fn anything(judged: &FleetEstimate) -> bool {
     !named(judged).is_empty()
         || judged.hosts.iter().any(|host| host.difference.falls_out)
         || judged.links.iter().any(|link| link.effect.falls_out)

@@ -7,7 +7,7 @@ use model::replay::{Giving, Replay};
 use model::{Nanos, Protocol};
 
 use super::{SEGMENT, percent, sizes, whole};
-use crate::advice::{Advice, Measure, Observed, Rule, Taken};
+use crate::advice::{Advice, CallRate, Measure, Observed, Rule};
 
 /// A connection for each request.
 ///
@@ -57,14 +57,14 @@ const ALIKE: f64 = 0.3;
 const FILES: f64 = 0.05;
 
 /// The calls that write the most bytes to streams.
-fn busiest(observed: &Observed) -> Option<&Taken> {
+fn busiest(observed: &Observed) -> Option<&CallRate> {
     let written = |call: &str| ["write", "sendto", "writev", "sendmsg"].contains(&call);
     let given = observed.calls.iter().filter(|one| one.way == Way::Out && one.protocol == "tcp" && written(&one.call));
     given.max_by(|a, b| (a.per_second * a.mean).total_cmp(&(b.per_second * b.mean)))
 }
 
 /// What a call gives, in a sentence.
-fn evidence(call: &Taken) -> String {
+fn evidence(call: &CallRate) -> String {
     let (size, share) = call.usual;
     format!("{:.0} calls of {}/s give {:.0} B each, {} of them {size} B.", call.per_second, call.call, call.mean, percent(share))
 }

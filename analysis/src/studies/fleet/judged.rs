@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Cell;
 use model::order::{Gather, Order};
-use stats::fleet::{self, Design, Effect, Effort, Judged, judge};
+use stats::fleet::{self, Design, Effect, Effort, FleetEstimate, judge};
 use stats::median;
 
 use super::Measured;
@@ -93,7 +93,7 @@ pub(super) fn figure(question: &Question, cell: Cell, metric: Metric, trials: &[
     figure
 }
 
-fn judge_by(question: &Question, scale: Scale, hosts: usize, trials: impl Iterator<Item = ([usize; 2], f64)>) -> Option<Judged> {
+fn judge_by(question: &Question, scale: Scale, hosts: usize, trials: impl Iterator<Item = ([usize; 2], f64)>) -> Option<FleetEstimate> {
     let (ends, values): (Vec<(usize, usize)>, Vec<f64>) =
         trials.map(|([sender, receiver], figure)| ((sender, receiver), scale.value(figure))).unzip();
     let least = scale.worse(question.least);
@@ -101,7 +101,7 @@ fn judge_by(question: &Question, scale: Scale, hosts: usize, trials: impl Iterat
     judge(&Design::new(hosts, ends)?, &values, &asked)
 }
 
-fn hosts(judged: &Judged, scale: Scale) -> Vec<HostChange> {
+fn hosts(judged: &FleetEstimate, scale: Scale) -> Vec<HostChange> {
     let mut worst: Vec<_> = judged.hosts.iter().collect();
     worst.order_by(|a, b| b.both.value.total_cmp(&a.both.value));
     let of = |effect: &Effect| scale.change(effect);
@@ -116,7 +116,7 @@ fn hosts(judged: &Judged, scale: Scale) -> Vec<HostChange> {
 }
 
 /// Pairs and directions that fall out, and the worst of the others.
-fn links(judged: &Judged, scale: Scale) -> Vec<LinkChange> {
+fn links(judged: &FleetEstimate, scale: Scale) -> Vec<LinkChange> {
     let out: BTreeSet<[usize; 2]> = judged.links.iter().filter(|link| link.effect.falls_out).map(|link| link.hosts).into_set();
     let both = judged.links.iter().map(|link| (link.effect, link.hosts, false));
     // Of a pair that falls out in both directions neither is told apart.

@@ -5,7 +5,7 @@ use model::plan::Factor;
 
 use stats::estimate::Estimate;
 
-use super::{Compared, Level, LevelFinding, SeriesLevels};
+use super::{Level, LevelFinding, LevelMetric, SeriesLevels};
 
 /// A ratio from which on, or below whose inverse, it is reported by itself.
 pub const FAR: f64 = 2.0;
@@ -13,7 +13,7 @@ pub const FAR: f64 = 2.0;
 /// Those of one series, one for each level and figure. What has no interval is
 /// none, nor is one whose interval holds 1: that may be no difference at all.
 pub fn findings(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
-    let compared = |level: &Level, compared: Compared| -> Option<LevelFinding> {
+    let compared = |level: &Level, compared: LevelMetric| -> Option<LevelFinding> {
         let figure = level.figures.get(&compared)?;
         let sizes = series.sizes.iter().zip(&figure.by_size).filter_map(|(size, figure)| Some((*size, figure.against_base?)));
         let sizes: Vec<_> = sizes.filter(|(_, ratio)| ratio.interval.is_some()).collect();
@@ -36,16 +36,16 @@ pub fn findings(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
     };
     // What says the same in other words is said once: the time of a message is the
     // inverse of the throughput where nothing is lost, as a round trip is of the rate.
-    let is_told = |compared: &Compared| match compared {
+    let is_told = |compared: &LevelMetric| match compared {
         // Of several hosts it is shorter because there are several.
-        Compared::SenderTime => series.test == model::Test::UdpStream && !factor.is_of_hosts(),
-        Compared::Throughput => series.test.is_stream(),
+        LevelMetric::SenderTime => series.test == model::Test::UdpStream && !factor.is_of_hosts(),
+        LevelMetric::Throughput => series.test.is_stream(),
         // More hosts send more.
-        Compared::Completion => false,
+        LevelMetric::Completion => false,
         other => !other.is_difference(),
     };
     let compared_by =
-        |level: &Level| Compared::ALL.iter().filter(|of| is_told(of)).filter_map(|of| compared(level, *of)).collect::<Vec<_>>();
+        |level: &Level| LevelMetric::ALL.iter().filter(|of| is_told(of)).filter_map(|of| compared(level, *of)).collect::<Vec<_>>();
     series.levels.iter().skip(1).flat_map(compared_by).collect()
 }
 

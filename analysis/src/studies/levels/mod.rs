@@ -133,18 +133,18 @@ impl Levels {
 }
 
 /// A figure of one trial.
-fn figure(compared: Compared, figures: &Figures, cell: &Cell) -> Option<f64> {
+fn figure(compared: LevelMetric, figures: &Figures, cell: &Cell) -> Option<f64> {
     let stream = cell.test.is_stream();
     let value = match compared {
-        Compared::Throughput => figures.own(if stream { Metric::GoodputBitPerS } else { Metric::MessagesPerS }),
-        Compared::SenderTime => figures.own(Metric::SentMessagesPerS).filter(|rate| stream && *rate > 0.0).map(|rate| 1e9 / rate),
-        Compared::SenderCpu => figures.own(Metric::SenderCpuPerMessageNs),
-        Compared::ReceiverCpu => figures.own(Metric::ReceiverCpuPerMessageNs),
-        Compared::RoundTripP50 => figures.own(Metric::RoundTripP50Ns),
-        Compared::RoundTripP99 => figures.own(Metric::RoundTripP99Ns),
-        Compared::Completion => figures.own(Metric::CompletionNs),
-        Compared::Fairness => figures.own(Metric::FairnessIndex),
-        Compared::Loss => figures.own(Metric::LossShare),
+        LevelMetric::Throughput => figures.own(if stream { Metric::GoodputBitPerS } else { Metric::MessagesPerS }),
+        LevelMetric::SenderTime => figures.own(Metric::SentMessagesPerS).filter(|rate| stream && *rate > 0.0).map(|rate| 1e9 / rate),
+        LevelMetric::SenderCpu => figures.own(Metric::SenderCpuPerMessageNs),
+        LevelMetric::ReceiverCpu => figures.own(Metric::ReceiverCpuPerMessageNs),
+        LevelMetric::RoundTripP50 => figures.own(Metric::RoundTripP50Ns),
+        LevelMetric::RoundTripP99 => figures.own(Metric::RoundTripP99Ns),
+        LevelMetric::Completion => figures.own(Metric::CompletionNs),
+        LevelMetric::Fairness => figures.own(Metric::FairnessIndex),
+        LevelMetric::Loss => figures.own(Metric::LossShare),
     };
     value.filter(|value| value.is_finite())
 }

@@ -71,9 +71,9 @@ pub struct Level {
     pub cells: Vec<Option<usize>>,
     /// Usage of the condition; `None` where it takes nothing, or nothing is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub took: Option<Took>,
+    pub took: Option<LevelUsage>,
     /// The figures compared.
-    pub figures: BTreeMap<Compared, LevelFigure>,
+    pub figures: BTreeMap<LevelMetric, LevelFigure>,
     /// Rise of the curve over sizes; of streams of several sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Curve>,
@@ -82,7 +82,7 @@ pub struct Level {
 /// A figure that levels are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Compared {
+pub enum LevelMetric {
     /// At the receiver: of streams payload bits a second, else transactions a second.
     Throughput,
     /// Elapsed time per message at the sender, in ns; of streams.
@@ -104,7 +104,7 @@ pub enum Compared {
     Loss,
 }
 
-impl Compared {
+impl LevelMetric {
     /// Every figure, in the order of reports.
     pub const ALL: &'static [Self] = &[
         Self::Throughput,
@@ -154,7 +154,7 @@ pub struct LevelFigure {
 pub struct SizeFigure {
     /// The median over trials.
     pub value: Option<Estimate>,
-    /// Over the base, or less it ([`Compared::is_difference`]), paired by block;
+    /// Over the base, or less it ([`LevelMetric::is_difference`]), paired by block;
     /// `None` at the base.
     pub against_base: Option<Estimate>,
 }
@@ -184,7 +184,7 @@ pub enum Standing {
 
 /// Usage of the conditions of a level; medians over its trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Took {
+pub struct LevelUsage {
     /// CPUs that the load on the sender's host kept busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_cpus: Option<Estimate>,
@@ -252,7 +252,7 @@ pub struct LevelFinding {
     /// Its test.
     pub test: Test,
     /// The figure.
-    pub compared: Compared,
+    pub compared: LevelMetric,
     /// The size at which it is farthest from the base, and the ratio there.
     pub size: Bytes,
     /// Its ratio to the base there; it has an interval.

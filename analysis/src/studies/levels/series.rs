@@ -9,7 +9,7 @@ use model::{Bytes, Cell, Test};
 
 use super::axis::{self, Ladder};
 use super::usage;
-use super::{BothLoaded, CellUsage, Compared, Curve, Level, LevelFigure, SeriesLevels, SizeFigure, Standing, Step, figure};
+use super::{BothLoaded, CellUsage, Curve, Level, LevelFigure, LevelMetric, SeriesLevels, SizeFigure, Standing, Step, figure};
 use crate::claim::Claim;
 use crate::figures::Figures;
 use crate::table::CellTrials;
@@ -60,7 +60,7 @@ impl LevelSeries<'_> {
 
     fn level(&self, place: usize, plan: &LinkKind, claim: Claim) -> Level {
         let level = &self.levels[place];
-        let figures = Compared::ALL.iter().filter_map(|compared| Some((*compared, self.figure(place, *compared, claim)?))).collect();
+        let figures = LevelMetric::ALL.iter().filter_map(|compared| Some((*compared, self.figure(place, *compared, claim)?))).collect();
         let used = || level.cells.iter().flatten().filter_map(|cell| cell.usage);
         let mut notes = usage::Notes::default();
         used().for_each(|usage| notes.merge(&usage.notes));
@@ -74,7 +74,7 @@ impl LevelSeries<'_> {
     }
 
     /// `None` of a figure that the level does not have.
-    fn figure(&self, place: usize, compared: Compared, claim: Claim) -> Option<LevelFigure> {
+    fn figure(&self, place: usize, compared: LevelMetric, claim: Claim) -> Option<LevelFigure> {
         let own = self.levels[place].values(compared);
         if own.iter().all(BTreeMap::is_empty) {
             return None;
@@ -99,7 +99,7 @@ impl LevelSeries<'_> {
         }
         let rise = |place: usize| -> Option<BTreeMap<u32, f64>> {
             let ends = [self.levels[place].cells.first()?, self.levels[place].cells.last()?];
-            let [small, large] = ends.map(|cell| cell.map(|cell| cell.values(Compared::Throughput)));
+            let [small, large] = ends.map(|cell| cell.map(|cell| cell.values(LevelMetric::Throughput)));
             let (small, large) = (small?, large?);
             Some(small.iter().filter_map(|(block, small)| Some((*block, large.get(block)? / small))).collect())
         };
@@ -111,7 +111,7 @@ impl LevelSeries<'_> {
 
     /// The throughput at one level over that at another, all sizes together.
     fn throughput(&self, before: usize, after: usize, claim: Claim) -> Option<Estimate> {
-        let of = |place: usize| self.levels[place].values(Compared::Throughput);
+        let of = |place: usize| self.levels[place].values(LevelMetric::Throughput);
         ratios(of(before), of(after), claim).1
     }
 
@@ -204,14 +204,14 @@ fn differences(base: &[BTreeMap<u32, f64>], own: &[BTreeMap<u32, f64>], claim: C
 
 impl AtLevel<'_> {
     /// A figure of each block, cell by cell.
-    fn values(&self, compared: Compared) -> Vec<BTreeMap<u32, f64>> {
+    fn values(&self, compared: LevelMetric) -> Vec<BTreeMap<u32, f64>> {
         self.cells.iter().map(|cell| cell.map(|cell| cell.values(compared)).unwrap_or_default()).collect()
     }
 }
 
 impl CellAtLevel<'_> {
     /// A figure of each block.
-    fn values(&self, compared: Compared) -> BTreeMap<u32, f64> {
+    fn values(&self, compared: LevelMetric) -> BTreeMap<u32, f64> {
         let value = |trial: &Figures| Some((trial.block, figure(compared, trial, &self.trials.cell)?));
         self.trials.figures.iter().filter_map(value).collect()
     }

@@ -5,7 +5,7 @@ use model::plan::Factor;
 use model::{Bytes, Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-use super::{Compared, LevelStudy, Levels, SeriesLevels, Standing};
+use super::{LevelMetric, LevelStudy, Levels, SeriesLevels, Standing};
 use crate::claim::Claim;
 use crate::studies::Study;
 use crate::testing::{cell, fed, generator, measured, normal, record, run};
@@ -104,12 +104,12 @@ fn ratios_steps_and_both_ends_are_recovered() {
     let names: Vec<&str> = series.levels.iter().map(|level| level.name.as_str()).collect();
     assert_eq!(names, ["0", "sender:1", "receiver:1", "both:1", "sender:2", "receiver:2", "both:2"]);
     for (place, ratio) in [(1, 0.5), (2, 0.8), (3, 0.5), (4, 0.25), (5, 0.64), (6, 0.25)] {
-        let figure = &series.levels[place].figures[&Compared::Throughput];
+        let figure = &series.levels[place].figures[&LevelMetric::Throughput];
         let all = figure.by_size.iter().map(|size| size.against_base.unwrap()).chain(figure.mean);
         for found in all {
             assert!((found.value / ratio - 1.0).abs() < 0.05 && found.interval.is_some(), "{}: {found:?}", names[place]);
         }
-        let cpu = series.levels[place].figures[&Compared::SenderCpu].mean.unwrap();
+        let cpu = series.levels[place].figures[&LevelMetric::SenderCpu].mean.unwrap();
         assert!((cpu.value * ratio - 1.0).abs() < 0.05, "{cpu:?}");
     }
     let steps: Vec<(&str, u32, u32, f64)> =
@@ -166,12 +166,12 @@ fn a_curve_that_flattens_is_told_from_one_that_is_shifted() {
 #[test]
 fn what_is_lost_is_compared_by_its_difference() {
     let study = study(&cells(Test::UdpStream, &[Conditions::USUAL, loaded(0, 1), loaded(0, 2)]), 9, 0.02, 7, |_| 1_000.0);
-    let losses = only(&study).levels.iter().map(|level| &level.figures[&Compared::Loss]);
+    let losses = only(&study).levels.iter().map(|level| &level.figures[&LevelMetric::Loss]);
     let found: Vec<(f64, Option<f64>)> =
         losses.map(|figure| (figure.by_size[0].value.unwrap().value, figure.mean.map(|mean| mean.value))).collect();
     assert_eq!(found[0], (0.0, None));
     assert!((found[1].1.unwrap() - 0.1).abs() < 1e-12 && (found[2].1.unwrap() - 0.2).abs() < 1e-12, "{found:?}");
-    assert!(study.findings.iter().all(|finding| finding.compared != Compared::Loss));
+    assert!(study.findings.iter().all(|finding| finding.compared != LevelMetric::Loss));
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn a_factor_of_two_is_found_and_less_is_not() {
         study(&cells(Test::TcpStream, &conditions), 9, 0.05, seed, slower).findings
     };
     let found = of(0.4, 1);
-    let figures: Vec<Compared> = found.iter().map(|finding| finding.compared).collect();
+    let figures: Vec<LevelMetric> = found.iter().map(|finding| finding.compared).collect();
     assert_eq!(figures.len(), 3, "the throughput and the CPU time of both ends: {found:?}");
     assert!(found.iter().all(|finding| finding.level == "same-core" && finding.base == "usual" && finding.shown && finding.sizes == 3));
-    let throughput = found.iter().find(|finding| finding.compared == Compared::Throughput).unwrap();
+    let throughput = found.iter().find(|finding| finding.compared == LevelMetric::Throughput).unwrap();
     assert!((throughput.ratio.value / 2.5 - 1.0).abs() < 0.1 && throughput.ratio.interval.unwrap().low >= 2.0);
     for seed in 0..20 {
         assert_eq!(of(1.0, seed), []);
@@ -204,7 +204,7 @@ fn intervals_cover() {
     let cells = cells(Test::TcpStream, &[Conditions::USUAL, loaded(1, 0)]);
     for seed in 0..STUDIES {
         let study = study(&cells, 9, 0.1, 1_000 + seed, truth);
-        let figure = &only(&study).levels[1].figures[&Compared::Throughput];
+        let figure = &only(&study).levels[1].figures[&LevelMetric::Throughput];
         for ratio in figure.by_size.iter().map(|size| size.against_base.unwrap()).chain(figure.mean) {
             let ends = ratio.interval.unwrap();
             held += u32::from(ends.low <= 0.5 && 0.5 <= ends.high);
@@ -242,7 +242,7 @@ fn crossed_conditions_are_compared_each_by_itself() {
     assert_eq!(found[0], (Factor::Load, vec!["TCP_STREAM (nodelay)", "TCP_STREAM (nodelay, with 1 bulk)"]));
     assert_eq!(found[1], (Factor::Bulk, vec!["TCP_STREAM (nodelay)", "TCP_STREAM (nodelay, load sender:1)"]));
     for series in study.factors.iter().flat_map(|factor| &factor.series) {
-        let ratio = series.levels[1].figures[&Compared::Throughput].mean.unwrap().value;
+        let ratio = series.levels[1].figures[&LevelMetric::Throughput].mean.unwrap().value;
         let wanted = if series.levels[1].name == "1" { 1.0 / 3.0 } else { 0.4 };
         assert!((ratio / wanted - 1.0).abs() < 0.05, "{}: {ratio}", series.series);
     }
@@ -276,7 +276,7 @@ proptest! {
         let conditions = [Conditions::USUAL, placed(Placement::SameCore)];
         let slower = |cell: &Cell| 10_000.0 * if cell.conditions.placement == Placement::SameCore { factor } else { 1.0 };
         let study = study(&cells(Test::TcpStream, &conditions), blocks, 0.0, 1, slower);
-        let figure = &only(&study).levels[1].figures[&Compared::Throughput];
+        let figure = &only(&study).levels[1].figures[&LevelMetric::Throughput];
         for found in figure.by_size.iter().filter_map(|size| size.against_base).chain(figure.mean) {
             prop_assert!((found.value * factor - 1.0).abs() < 1e-6, "{found:?}");
             prop_assert_eq!(found.interval.is_some(), blocks >= 6);

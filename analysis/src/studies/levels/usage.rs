@@ -6,7 +6,7 @@ use model::condition::{LoadUsage, ObservedConditions, TrafficTotals};
 use model::plan::LinkKind;
 use model::trial::Measured;
 
-use super::Took;
+use super::LevelUsage;
 use crate::claim::Claim;
 use crate::metric::bounds;
 use linksim::limit;
@@ -107,13 +107,13 @@ fn per_second(bytes: u64, traffic: &TrafficTotals) -> Option<f64> {
 }
 
 /// The medians over the trials of a level; `None` where none took anything.
-pub fn took<'a>(trials: impl Iterator<Item = &'a TrialUsage>, notes: &Notes, claim: Claim) -> Option<Took> {
+pub fn took<'a>(trials: impl Iterator<Item = &'a TrialUsage>, notes: &Notes, claim: Claim) -> Option<LevelUsage> {
     let trials: Vec<&TrialUsage> = trials.collect();
     if trials.is_empty() {
         return None;
     }
     let median = |of: fn(&TrialUsage) -> Option<f64>| claim.estimate(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>());
-    let took = Took {
+    let took = LevelUsage {
         sender_cpus: median(|trial| trial.sender_cpus),
         receiver_cpus: median(|trial| trial.receiver_cpus),
         pairs_bit_per_s: median(|trial| trial.pairs),
@@ -123,7 +123,7 @@ pub fn took<'a>(trials: impl Iterator<Item = &'a TrialUsage>, notes: &Notes, cla
         replaced: notes.replaced.iter().cloned().collect(),
         not_caged: notes.not_caged.clone(),
     };
-    (took != Took::default()).then_some(took)
+    (took != LevelUsage::default()).then_some(took)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{add, experiments, figure, implementation, inverse, link, one_link, p
 use crate::Analysis;
 use crate::cells::CellResult;
 use crate::metric::Metric;
-use crate::studies::levels::{Compared, Level, SeriesLevels};
+use crate::studies::levels::{Level, LevelMetric, SeriesLevels};
 
 /// Curves of a run, each with the paper whose claims it can rule on: shares that loads leave (1984); time
 /// and rate of streams by size, and implementations over sockets, of a run that repeats a paper; what tables
@@ -109,15 +109,18 @@ pub fn loads(factor: Factor, series: &SeriesLevels) -> Vec<Curve> {
             let (name, group) = (format!("{} {size}", series.series), format!("{} {size} B", series.series));
             let bytes = size.get().to_string();
             let labels = [end, protocol(series.test), bytes.as_str()];
-            let of = |compared: Compared| level.figures.get(&compared).and_then(|figure| figure.by_size.get(place));
+            let of = |compared: LevelMetric| level.figures.get(&compared).and_then(|figure| figure.by_size.get(place));
             let mut one = |quantity, figure| add(&mut curves, quantity, &format!("{name}, {end} loaded"), &group, &labels, (units, figure));
-            of(Compared::Throughput).and_then(|one| one.against_base).iter().for_each(|share| one(left, figure(share)));
+            of(LevelMetric::Throughput).and_then(|one| one.against_base).iter().for_each(|share| one(left, figure(share)));
             if !series.test.is_stream() {
                 continue;
             }
-            of(Compared::Throughput).and_then(|one| one.value).iter().for_each(|rate| one("load-rate", figure(rate)));
-            of(Compared::SenderTime).and_then(|one| one.against_base).iter().for_each(|time| one("sent-left", inverse(figure(time), 1.0)));
-            of(Compared::Loss).and_then(|one| one.value).iter().for_each(|lost| one("lost", figure(lost)));
+            of(LevelMetric::Throughput).and_then(|one| one.value).iter().for_each(|rate| one("load-rate", figure(rate)));
+            of(LevelMetric::SenderTime)
+                .and_then(|one| one.against_base)
+                .iter()
+                .for_each(|time| one("sent-left", inverse(figure(time), 1.0)));
+            of(LevelMetric::Loss).and_then(|one| one.value).iter().for_each(|lost| one("lost", figure(lost)));
         }
     }
     curves

@@ -1,8 +1,9 @@
 //! Doubts about the shift of an arm, and about its level.
 
 use stats::distribution::fisher_upper;
+use stats::distribution::normal_cdf;
 use stats::instances::Instances;
-use stats::{median, normal};
+use stats::median;
 
 use super::Within;
 use crate::verdict::{Doubt, Shape, Side};
@@ -32,7 +33,7 @@ pub fn of_shift(cell: usize, instances: &[Within]) -> Vec<Doubt> {
     // Estimated from n rounds it is too low by about 1/n in the mean, and scatters by 1/sqrt(n).
     let lag_one = lags.iter().sum::<f64>() / lags.len() as f64 + instances.len() as f64 / rounds;
     if lag_one > MOST_LAG {
-        add(Shape::RoundsGoTogether { lag_one }, 1.0 - normal::cdf(lag_one * rounds.sqrt()));
+        add(Shape::RoundsGoTogether { lag_one }, 1.0 - normal_cdf(lag_one * rounds.sqrt()));
     }
     let values: Vec<f64> = instances.iter().map(|one| one.value).collect();
     let expected: Vec<f64> = instances.iter().map(|one| one.deviation / (one.rounds as f64).sqrt()).collect();

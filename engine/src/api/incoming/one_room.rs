@@ -9,7 +9,7 @@ use nix::sys::socket::{SockaddrLike, SockaddrStorage};
 use sys::socket::set_int;
 
 use super::is_readable;
-use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Passed, Place, headers};
+use crate::api::{Buffer, CallOutcome, Carrier, Incoming, KernelRefusal, Open, Place, headers};
 use crate::wake::Alarm;
 
 /// The call, into memory that it does not hold.
@@ -46,7 +46,7 @@ pub struct OneRoom<F> {
 }
 
 impl<F: Fetch> Open for OneRoom<F> {
-    fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<Option<Passed>> {
+    fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<Option<Carrier>> {
         F::settle(socket, cell).map(|()| None)
     }
 

@@ -21,7 +21,7 @@ use super::readable_within;
 use crate::api::frame::{self, ETHERNET};
 use crate::api::outgoing::raw::{bind_to_device, fits, packet_socket};
 use crate::api::route::{self, Route};
-use crate::api::{CallOutcome, Incoming, KernelRefusal, Open, Passed, Place, set_int};
+use crate::api::{CallOutcome, Carrier, Incoming, KernelRefusal, Open, Place, set_int};
 
 /// Of the kernel's include/uapi/linux/if_packet.h and if_ether.h.
 const TPACKET_V3: libc::c_int = 2;
@@ -82,7 +82,7 @@ impl Ring {
 }
 
 impl Open for Packet {
-    fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Passed>> {
+    fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Carrier>> {
         let flow = flow.try_clone_to_owned()?;
         let ends = route::ends(&flow)?;
         let socket = packet_socket()?;

@@ -24,10 +24,10 @@ use model::Cell;
 use super::packet::throw_away;
 use super::readable_within;
 use crate::api::frame::{self, ETHERNET};
-use crate::api::frames::{self, Frames, ROOM};
 use crate::api::outgoing::raw::fits;
+use crate::api::place::{Frames, ROOM};
 use crate::api::route::{self, Route};
-use crate::api::{Buffer, CallOutcome, Incoming, KernelRefusal, Open, Passed, Place};
+use crate::api::{Buffer, CallOutcome, Carrier, Incoming, KernelRefusal, Open, Place};
 
 /// What a refusal of the kernel's is about.
 const MECHANISM: &str = "receiving by xdp";
@@ -103,7 +103,7 @@ pub fn try_xdp() -> io::Result<()> {
 }
 
 impl<M: Mode> Open for ByProgram<M> {
-    fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Passed>> {
+    fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Carrier>> {
         let flow = flow.try_clone_to_owned()?;
         let route = Route::look_up(&flow)?;
         let socket = xsk::xdp_socket()?;
@@ -116,11 +116,11 @@ impl<M: Mode> Open for ByProgram<M> {
         }
         let offsets = xsk::offsets(&socket)?;
         let received = xsk::map(&socket, offsets[0], xsk::PGOFF_RX_RING)?;
-        let filled = frames::offer(&socket, &offsets, 0)?;
+        let filled = xsk::offer(&socket, &offsets, 0, ROOM)?;
         xsk::bind(&socket, route.device, M::MOVER)?;
         let program = attach(&socket, &route, M::PLACE).map_err(io::Error::other)?;
         throw_away(&flow)?;
-        Ok(Some(Passed::Frames(Box::new(Frames { socket, received, filled, memory, _program: program }))))
+        Ok(Some(Carrier::Frames(Box::new(Frames { socket, received, filled, memory, _program: program }))))
     }
 
     fn open(place: &Place<'_>) -> io::Result<Self> {

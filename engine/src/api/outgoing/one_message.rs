@@ -6,10 +6,10 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use nix::sys::socket::{SockaddrLike, SockaddrStorage};
+use sys::shared;
 use sys::socket::set_int;
 
 use super::completions::Completions;
-use crate::api::memory_file::memory_file;
 use crate::api::{Buffer, CallOutcome, Open, Outgoing, Place, ZeroCopy, headers};
 use crate::wake::Alarm;
 
@@ -294,7 +294,7 @@ pub struct SendfileCall {
 impl Call for SendfileCall {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let message = place.message();
-        Ok(Self { file: memory_file(&message)?, length: message.len() })
+        Ok(Self { file: shared::file_of(&message)?, length: message.len() })
     }
 
     #[inline(always)]

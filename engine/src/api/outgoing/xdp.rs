@@ -18,7 +18,7 @@ use bpf::xsk::{self, CHUNK, Descriptor, Mover, PLACES, Ring};
 
 use super::raw::fits;
 use crate::api::frame::{ETHERNET, Frame, heads};
-use crate::api::frames::{self, ROOM};
+use crate::api::place::ROOM;
 use crate::api::route::Route;
 use crate::api::{BatchOutcome, Batching, Buffer, CallOutcome, Open, Outgoing, Place};
 
@@ -139,7 +139,7 @@ impl<M: Mode> Open for FromMemory<M> {
         let sending = xsk::map(&socket, offsets[1], xsk::PGOFF_TX_RING)?;
         let done = xsk::map(&socket, offsets[3], xsk::PGOFF_COMPLETION_RING)?;
         if M::MOVER == Mover::Device {
-            frames::offer(&socket, &offsets, count)?;
+            xsk::offer(&socket, &offsets, count, ROOM)?;
         }
         xsk::bind(&socket, route.device, M::MOVER)?;
         let message = place.message();

@@ -136,7 +136,7 @@ fn a_file_that_is_no_board_is_refused() {
 
 /// A file in memory that may become shorter.
 fn tempfile() -> std::fs::File {
-    let file = crate::api::memory_file::empty(c"other", libc::MFD_CLOEXEC).unwrap();
+    let file = sys::shared::empty_file(c"other", libc::MFD_CLOEXEC).unwrap();
     file.set_len(1 << 20).unwrap();
     file
 }

@@ -2,7 +2,7 @@
 //! iperf3's is over no time: its readers need the key.
 
 use analysis::result::Metric;
-use analysis::single::Single;
+use analysis::single::TrialFigures;
 use model::end::{Counts, EndReport, OneWay, TcpInfo};
 use model::trial::Measured;
 use model::{Cell, Protocol, Role};
@@ -14,7 +14,7 @@ use super::{datagrams, known};
 
 type Keys = Map<String, Value>;
 
-pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell, figures: &Single) -> Value {
+pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell, figures: &TrialFigures) -> Value {
     let mut end = Keys::new();
     let here = setting.is_here(Role::Sender);
     let (forth, back) = (Way::forth(measured, here, figures), Way::back(measured, here, figures));
@@ -39,7 +39,7 @@ pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell, figures: &Sin
 }
 
 /// iperf3's is what its process used, by getrusage(2): the process clock alone.
-fn cpu(end: &str, report: &EndReport, figures: &Single) -> Keys {
+fn cpu(end: &str, report: &EndReport, figures: &TrialFigures) -> Keys {
     let is_one = figures.has_shares(report.role);
     let percent = |time: model::Nanos| json!(if is_one { time.as_secs_f64() / seconds(report) * 100.0 } else { 0.0 });
     let process = report.cpu_time.process;
@@ -69,7 +69,7 @@ struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn forth(measured: &'a Measured, here: bool, figures: &Single) -> Self {
+    fn forth(measured: &'a Measured, here: bool, figures: &TrialFigures) -> Self {
         let (sender, receiver) = (&measured.sender, &measured.receiver);
         Self {
             sender,
@@ -85,7 +85,7 @@ impl<'a> Way<'a> {
     }
 
     /// Where both send, what the receiver sent.
-    fn back(measured: &'a Measured, here: bool, figures: &Single) -> Option<Self> {
+    fn back(measured: &'a Measured, here: bool, figures: &TrialFigures) -> Option<Self> {
         let (sender, receiver) = (&measured.receiver, &measured.sender);
         let (sent, received) = (sender.back.as_ref()?, receiver.back.as_ref()?);
         Some(Self {

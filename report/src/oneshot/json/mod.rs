@@ -7,7 +7,7 @@ mod intervals;
 mod start;
 pub mod stream;
 
-use analysis::single::{Single, single};
+use analysis::single::{TrialFigures, single};
 use model::end::FlowAddresses;
 use model::host::HostFacts;
 use model::{Role, TrialRecord};
@@ -54,13 +54,13 @@ pub fn failure(tool: &str, kind: &str, message: &str) -> String {
 }
 
 /// Empty where nothing was measured.
-fn end_of(setting: &TrialFacts, record: &TrialRecord, figures: Option<&Single>) -> Value {
+fn end_of(setting: &TrialFacts, record: &TrialRecord, figures: Option<&TrialFigures>) -> Value {
     let measured = record.measured().zip(figures);
     measured.map_or_else(|| json!({}), |(measured, figures)| end::end(setting, measured, &record.cell, figures))
 }
 
 /// Fields that iperf3 has no name for.
-fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord, figures: Option<Single>) -> Value {
+fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord, figures: Option<TrialFigures>) -> Value {
     let hosts: &[HostFacts] = setting.hosts;
     json!({
         "format": FORMAT,

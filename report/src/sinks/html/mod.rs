@@ -17,7 +17,7 @@ use self::chart::{Shape, breakdown, flame, forest, ribbon, waterfall};
 use self::page::{Frame, data, document, figure, framed, packed, part, scrolling};
 use self::table::{table, unbroken};
 use crate::document::{
-    Block, Chart, Document, Figure, Finding, Masthead, Picture, Section, Span, Table, Text, Tone, Waterfalls, waterfall::Waterfall,
+    Block, Chart, Document, Figure, Finding, Masthead, Picture, Section, Span, Table, Text, Tone, Waterfalls, charts::Waterfall,
 };
 use crate::json;
 use crate::words::{capital, plural};

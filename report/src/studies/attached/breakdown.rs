@@ -4,7 +4,7 @@ use analysis::attached::State;
 use attribution::{Footing, Layer, Receipt};
 use model::order::Order;
 
-use crate::document::breakdown::{Breakdown, Share};
+use crate::document::charts::{Breakdown, Share};
 use crate::document::{Block, Chart};
 use crate::number::{percent, time};
 use crate::studies::receipt::figure::{self, BILLED, UNSAMPLED};

@@ -3,7 +3,7 @@
 use analysis::attached::State;
 use attribution::{Context, Direction, Footing, Layer, Path, Receipt, Row};
 
-use crate::document::waterfall::{Bar, RowName, Waterfall};
+use crate::document::charts::{Bar, RowName, Waterfall};
 use crate::document::{Block, Picture, Waterfalls};
 use crate::number::{percent, time};
 use crate::studies::receipt::figure::{self, BILLED, BILLED_SHORT, UNSAMPLED, UNSAMPLED_SHORT};

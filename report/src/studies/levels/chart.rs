@@ -1,6 +1,6 @@
 //! Levels as pictures: ratios by level, and the curve over sizes at each level.
 
-use analysis::result::levels::{Compared, Level, SeriesLevels};
+use analysis::result::levels::{Level, LevelMetric, SeriesLevels};
 use analysis::result::{Estimate, LevelStudy};
 use model::order::Order;
 use model::plan::Factor;
@@ -75,7 +75,7 @@ fn named(ladder: &str, what: &str) -> String {
 }
 
 fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
-    let what = words::compared(Compared::Throughput, series.test.is_stream());
+    let what = words::compared(LevelMetric::Throughput, series.test.is_stream());
     let base = Estimate { value: 1.0, interval: None, n: 0 };
     let places = Places::of(factor, series);
     let trace = |(at, ladder): (usize, &&str)| {
@@ -83,7 +83,7 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
         let mut trace = Trace::named(&name, at, 0);
         let mut x = Vec::new();
         for (place, on_axis) in places.members(ladder, series) {
-            let mean = series.levels[place].figures.get(&Compared::Throughput).and_then(|figure| figure.mean);
+            let mean = series.levels[place].figures.get(&LevelMetric::Throughput).and_then(|figure| figure.mean);
             let Some(ratio) = (if place == 0 { Some(base) } else { mean }) else { continue };
             x.push(on_axis);
             trace.push(&ratio, 1.0, &series.levels[place].name, number::percent);
@@ -117,12 +117,12 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
 }
 
 fn mean(level: &Level) -> Option<String> {
-    level.figures.get(&Compared::Throughput)?.mean.map(|mean| words::times(mean.value))
+    level.figures.get(&LevelMetric::Throughput)?.mean.map(|mean| words::times(mean.value))
 }
 
 fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
     let trace = |(place, level): (usize, &Level)| {
-        let figure = level.figures.get(&Compared::Throughput);
+        let figure = level.figures.get(&LevelMetric::Throughput);
         let points = series.sizes.iter().enumerate().filter_map(|(at, size)| {
             let value = figure.and_then(|figure| figure.by_size.get(at)?.value)?;
             Some((size.get() as f64, format!("{} B", number::whole(size.get())), value))
@@ -146,7 +146,7 @@ fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
 fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
     let places = Places::of(factor, series);
     let mut traces = Vec::new();
-    for (compared, percent) in [(Compared::RoundTripP50, "p50"), (Compared::RoundTripP99, "p99")] {
+    for (compared, percent) in [(LevelMetric::RoundTripP50, "p50"), (LevelMetric::RoundTripP99, "p99")] {
         for ladder in &places.ladders {
             let name = named(ladder, percent);
             let points = places.members(ladder, series).into_iter().filter_map(|(place, on_axis)| {

@@ -1,7 +1,7 @@
 //! Several hosts at one end of the link: what arrived, how evenly, how late.
 
 use analysis::answer::notation::{plural, size};
-use analysis::result::levels::{Compared, Level, SeriesLevels};
+use analysis::result::levels::{Level, LevelMetric, SeriesLevels};
 use analysis::result::{Estimate, LevelStudy};
 use model::Bytes;
 use model::plan::Factor;
@@ -22,7 +22,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn figure(&self, compared: Compared) -> Option<Estimate> {
+    fn figure(&self, compared: LevelMetric) -> Option<Estimate> {
         self.level.figures.get(&compared)?.by_size.get(self.place)?.value
     }
 }
@@ -32,7 +32,7 @@ pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
     let of_hosts = study.factors.iter().filter(|factor| factor.factor.is_of_hosts());
     let rows: Vec<Row> = of_hosts.flat_map(|factor| factor.series.iter().flat_map(|series| rows(factor.factor, series))).collect();
     // Bursts have a time, streams shares of the link: two tables have no empty columns.
-    let (bursts, streams): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.figure(Compared::Completion).is_some());
+    let (bursts, streams): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.figure(LevelMetric::Completion).is_some());
     let tables: Vec<Block> = [bursts, streams].iter().filter(|rows| !rows.is_empty()).map(|rows| table(rows).into()).collect();
     if tables.is_empty() {
         return tables;
@@ -43,11 +43,11 @@ pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
 
 fn table(rows: &[Row]) -> Table {
     let columns = [
-        (Compared::Throughput, "goodput", Some(("Mbit/s", 1e6))),
-        (Compared::Completion, "all arrived", None),
-        (Compared::Fairness, "fairness", Some(("", 1.0))),
-        (Compared::Loss, "lost", Some(("%", 0.01))),
-        (Compared::ReceiverCpu, "CPU, receiver", None),
+        (LevelMetric::Throughput, "goodput", Some(("Mbit/s", 1e6))),
+        (LevelMetric::Completion, "all arrived", None),
+        (LevelMetric::Fairness, "fairness", Some(("", 1.0))),
+        (LevelMetric::Loss, "lost", Some(("%", 0.01))),
+        (LevelMetric::ReceiverCpu, "CPU, receiver", None),
     ];
     let mut table = Rows::of(rows)
         .words("", |row| if row.first { row.name.as_str() } else { "" })

@@ -6,7 +6,7 @@ mod words;
 
 pub use chart::all as charts;
 
-use analysis::result::levels::{Compared, Level, SeriesLevels};
+use analysis::result::levels::{Level, LevelMetric, SeriesLevels};
 use analysis::result::{Analysis, LevelStudy};
 use model::order::Order;
 use model::plan::Factor;
@@ -18,11 +18,11 @@ use crate::studies::AT_TOP;
 use crate::studies::glance::{NAME, figure};
 
 /// Figures of a level that are the answer, each with the head of its column.
-const AT_A_GLANCE: [(Compared, &str); 4] = [
-    (Compared::Throughput, "throughput"),
-    (Compared::RoundTripP50, "round trip"),
-    (Compared::SenderCpu, "CPU, sender"),
-    (Compared::ReceiverCpu, "CPU, receiver"),
+const AT_A_GLANCE: [(LevelMetric, &str); 4] = [
+    (LevelMetric::Throughput, "throughput"),
+    (LevelMetric::RoundTripP50, "round trip"),
+    (LevelMetric::SenderCpu, "CPU, sender"),
+    (LevelMetric::ReceiverCpu, "CPU, receiver"),
 ];
 
 /// What arrives at and from several hosts, and each other level against the base of its series.
@@ -44,7 +44,7 @@ fn against_base(study: &LevelStudy) -> [Block; 2] {
     });
     let all: Vec<(bool, Factor, &SeriesLevels, &Level)> = levels.collect();
     let count: usize = series().map(|(_, series)| series.levels.len().saturating_sub(1)).sum();
-    let mean = |level: &Level, compared: Compared| level.figures.get(&compared).and_then(|figure| figure.mean);
+    let mean = |level: &Level, compared: LevelMetric| level.figures.get(&compared).and_then(|figure| figure.mean);
     let known = AT_A_GLANCE.iter().filter(|(compared, _)| all.iter().any(|(.., level)| mean(level, *compared).is_some()));
     let mut rows = Rows::of(&all)
         .words("", |(first, _, series, _)| if *first { series.series.as_str() } else { "" })
@@ -113,14 +113,14 @@ fn findings(study: &LevelStudy) -> Part {
 fn part(factor: Factor, series: &SeriesLevels, first: bool) -> Part {
     let mut part = Part { heading: format!("{}: {}", words::factor(factor), series.series), ..Part::default() };
     part.tables.push(all_sizes(series));
-    let headline = if series.test.is_stream() { Compared::Throughput } else { Compared::RoundTripP50 };
-    if series.sizes.len() > 1 || headline != Compared::Throughput {
+    let headline = if series.test.is_stream() { LevelMetric::Throughput } else { LevelMetric::RoundTripP50 };
+    if series.sizes.len() > 1 || headline != LevelMetric::Throughput {
         part.tables.extend(absolute(series, headline));
     }
     if let Some(took) = took(series) {
         if first { part.tables.push(took) } else { part.more.push(took) }
     }
-    for compared in Compared::ALL {
+    for compared in LevelMetric::ALL {
         part.more.extend(by_size(series, *compared));
     }
     part.notes.extend(words::curves(series));
@@ -156,7 +156,7 @@ fn notes(series: &SeriesLevels) -> Vec<String> {
 /// Ratios of all sizes together.
 fn all_sizes(series: &SeriesLevels) -> Table {
     let stream = series.test.is_stream();
-    let known: Vec<Compared> = Compared::ALL
+    let known: Vec<LevelMetric> = LevelMetric::ALL
         .iter()
         .copied()
         .filter(|compared| stream || !compared.is_difference())
@@ -164,7 +164,7 @@ fn all_sizes(series: &SeriesLevels) -> Table {
         .collect();
     let mut heads = vec!["level".to_owned()];
     heads.extend(known.iter().map(|compared| words::head(*compared, stream).to_owned()));
-    let cell = |level: &Level, compared: Compared| {
+    let cell = |level: &Level, compared: LevelMetric| {
         let mean = level.figures.get(&compared).and_then(|figure| figure.mean);
         match mean {
             Some(mean) if compared.is_difference() && words::is_shown(&mean, 0.0) => number::change(mean.value),
@@ -178,15 +178,15 @@ fn all_sizes(series: &SeriesLevels) -> Table {
         [one] => format!("{} B", number::whole(one.get())),
         sizes => format!("all {} sizes together, their geometric mean", sizes.len()),
     };
-    let lost = if known.contains(&Compared::Loss) { "; lost: so much more than there" } else { "" };
+    let lost = if known.contains(&LevelMetric::Loss) { "; lost: so much more than there" } else { "" };
     Table::of_figures(format!("Against {}, {sizes}{lost}", series.base()), heads, series.levels.iter().skip(1).map(row).collect())
 }
 
 /// The medians at each level and size.
-fn absolute(series: &SeriesLevels, compared: Compared) -> Option<Table> {
+fn absolute(series: &SeriesLevels, compared: LevelMetric) -> Option<Table> {
     let stream = series.test.is_stream();
     let (title, write): (&str, fn(f64) -> String) = match compared {
-        Compared::Throughput => ("Goodput in bit/s", number::count),
+        LevelMetric::Throughput => ("Goodput in bit/s", number::count),
         _ => ("Median round trip", number::time),
     };
     let cell = |level: &Level, place: usize| -> String {
@@ -198,7 +198,7 @@ fn absolute(series: &SeriesLevels, compared: Compared) -> Option<Table> {
 }
 
 /// A row for each level and a column for each size; `None` where no level has the figure.
-fn over_sizes(title: String, series: &SeriesLevels, figure: Compared, cell: impl Fn(&Level, usize) -> String) -> Option<Table> {
+fn over_sizes(title: String, series: &SeriesLevels, figure: LevelMetric, cell: impl Fn(&Level, usize) -> String) -> Option<Table> {
     let heads = std::iter::once("level".to_owned()).chain(series.sizes.iter().map(|size| format!("{} B", number::whole(size.get()))));
     let row = |level: &Level| std::iter::once(level.name.clone()).chain((0..series.sizes.len()).map(|place| cell(level, place))).collect();
     let known = series.levels.iter().any(|level| level.figures.contains_key(&figure));
@@ -206,7 +206,7 @@ fn over_sizes(title: String, series: &SeriesLevels, figure: Compared, cell: impl
 }
 
 /// Every figure at each level and size: the median, and against the base.
-fn by_size(series: &SeriesLevels, compared: Compared) -> Option<Table> {
+fn by_size(series: &SeriesLevels, compared: LevelMetric) -> Option<Table> {
     let stream = series.test.is_stream();
     let write = words::writer(compared, stream);
     let cell = |level: &Level, place: usize| -> Option<String> {

@@ -1,7 +1,7 @@
 //! Levels in words.
 
 use analysis::result::Estimate;
-use analysis::result::levels::{BothLoaded, Compared, LevelFinding, SeriesLevels, Standing, Step, Took};
+use analysis::result::levels::{BothLoaded, LevelFinding, LevelMetric, LevelUsage, SeriesLevels, Standing, Step};
 use model::plan::Factor;
 
 use crate::interval::{self, plus_minus};
@@ -24,35 +24,35 @@ pub const fn factor(factor: Factor) -> &'static str {
 }
 
 /// A figure of a stream, or of requests and responses: its name, the head of its column, its writer.
-const fn told(compared: Compared, stream: bool) -> (&'static str, &'static str, fn(f64) -> String) {
+const fn told(compared: LevelMetric, stream: bool) -> (&'static str, &'static str, fn(f64) -> String) {
     match (compared, stream) {
-        (Compared::Throughput, true) => ("throughput", "goodput", number::bits),
-        (Compared::Throughput, false) => ("transactions a second", "trans./s", number::count),
-        (Compared::SenderTime, _) => ("time per message at the sender", "time, sender", number::time),
-        (Compared::SenderCpu, true) => ("sender's CPU time per message", "CPU, sender", number::time),
-        (Compared::SenderCpu, false) => ("sender's CPU time per transaction", "CPU, sender", number::time),
-        (Compared::ReceiverCpu, true) => ("receiver's CPU time per message", "CPU, receiver", number::time),
-        (Compared::ReceiverCpu, false) => ("receiver's CPU time per transaction", "CPU, receiver", number::time),
-        (Compared::RoundTripP50, _) => ("median round trip", "p50", number::time),
-        (Compared::RoundTripP99, _) => ("99th percentile of the round trips", "p99", number::time),
-        (Compared::Completion, _) => ("time until all have arrived", "all arrived", number::time),
-        (Compared::Fairness, _) => ("fairness of the flows (Jain)", "fairness", times),
-        (Compared::Loss, _) => ("share lost", "lost", number::percent),
+        (LevelMetric::Throughput, true) => ("throughput", "goodput", number::bits),
+        (LevelMetric::Throughput, false) => ("transactions a second", "trans./s", number::count),
+        (LevelMetric::SenderTime, _) => ("time per message at the sender", "time, sender", number::time),
+        (LevelMetric::SenderCpu, true) => ("sender's CPU time per message", "CPU, sender", number::time),
+        (LevelMetric::SenderCpu, false) => ("sender's CPU time per transaction", "CPU, sender", number::time),
+        (LevelMetric::ReceiverCpu, true) => ("receiver's CPU time per message", "CPU, receiver", number::time),
+        (LevelMetric::ReceiverCpu, false) => ("receiver's CPU time per transaction", "CPU, receiver", number::time),
+        (LevelMetric::RoundTripP50, _) => ("median round trip", "p50", number::time),
+        (LevelMetric::RoundTripP99, _) => ("99th percentile of the round trips", "p99", number::time),
+        (LevelMetric::Completion, _) => ("time until all have arrived", "all arrived", number::time),
+        (LevelMetric::Fairness, _) => ("fairness of the flows (Jain)", "fairness", times),
+        (LevelMetric::Loss, _) => ("share lost", "lost", number::percent),
     }
 }
 
 /// A figure in words.
-pub const fn compared(compared: Compared, stream: bool) -> &'static str {
+pub const fn compared(compared: LevelMetric, stream: bool) -> &'static str {
     told(compared, stream).0
 }
 
 /// The head of its column.
-pub const fn head(compared: Compared, stream: bool) -> &'static str {
+pub const fn head(compared: LevelMetric, stream: bool) -> &'static str {
     told(compared, stream).1
 }
 
 /// Writes a figure.
-pub const fn writer(compared: Compared, stream: bool) -> fn(f64) -> String {
+pub const fn writer(compared: LevelMetric, stream: bool) -> fn(f64) -> String {
     told(compared, stream).2
 }
 
@@ -200,7 +200,7 @@ pub fn rung(factor: Factor, name: &str) -> Option<(Option<&str>, u32)> {
 }
 
 /// CPU time and bandwidth that a level took: heads and figures of a table.
-pub fn took(took: &Took) -> Vec<(&'static str, String)> {
+pub fn took(took: &LevelUsage) -> Vec<(&'static str, String)> {
     let cpus = |value: f64| format!("{} CPU", times(value));
     let figure = |estimate: &Option<Estimate>, write: fn(f64) -> String| {
         estimate.as_ref().map(|estimate| format!("{} {}", write(estimate.value), number::tight(&plus_minus(estimate))))

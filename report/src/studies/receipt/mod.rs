@@ -10,7 +10,6 @@ mod chains;
 mod chart;
 pub(crate) mod figure;
 mod flame;
-pub(crate) mod held;
 mod rules;
 mod series;
 pub mod tables;

@@ -3,7 +3,7 @@
 use analysis::answer::Answer;
 use analysis::result::{Analysis, ArmVerdict, Estimate, Metric, Term};
 use analysis::verdict::{
-    Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, MetricComparison, SelfTest, SeriesVerdict,
+    Change, Coefficient, Coefficients, CoefficientsOutcome, Design, MetricComparison, SelfTest, SeriesVerdict, SideComparison,
 };
 
 use super::words;
@@ -53,7 +53,7 @@ pub(super) struct Figures<'a> {
     /// Baseline and candidate.
     pub names: [&'a str; 2],
     /// Their comparison.
-    pub compared: &'a Compared,
+    pub compared: &'a SideComparison,
     /// Labels of the cells.
     pub labels: &'a [String],
     /// Cells that need no verdict.

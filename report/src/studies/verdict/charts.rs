@@ -2,11 +2,11 @@
 
 use analysis::answer::notation;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Interval, Metric};
-use analysis::verdict::{Compared, Comparison, Judged, Verdict};
+use analysis::verdict::{CellVerdict, Comparison, SideComparison, Verdict};
 
 use super::words;
+use crate::document::charts::{Change, Forest, Tint};
 use crate::document::figure::{Panel, SizeAxis, Trace};
-use crate::document::forest::{Change, Forest, Tint};
 use crate::document::{Chart, Figure};
 use crate::number;
 use crate::series::{Group, metric};
@@ -31,7 +31,7 @@ pub fn arms(analysis: &Analysis, groups: &[Group]) -> Vec<Chart> {
 }
 
 /// Changes of the first metric of the gate, cell by cell; of one cell those of every metric.
-pub fn changes(compared: &Compared, [baseline, candidate]: [&str; 2], cells: &[String], alike: &[usize]) -> Option<Forest> {
+pub fn changes(compared: &SideComparison, [baseline, candidate]: [&str; 2], cells: &[String], alike: &[usize]) -> Option<Forest> {
     let first = compared.metrics.iter().find(|metric| metric.gate)?;
     let only = cells.len() == 1;
     let mut rows: Vec<Change> = match only {
@@ -101,7 +101,7 @@ const fn sides(metric: Metric) -> [&'static str; 2] {
     }
 }
 
-fn change(label: String, judged: &Judged) -> Option<Change> {
+fn change(label: String, judged: &CellVerdict) -> Option<Change> {
     let ratio = judged.ratio.filter(|ratio| ratio.value.is_finite())?;
     let share = ratio.value - 1.0;
     let (tint, said) = match judged.verdict {
@@ -132,7 +132,7 @@ fn curves(analysis: &Analysis, verdicts: &[ArmVerdict], group: &Group, place: us
     let scale = if name.unit() == analysis::result::Unit::Nanoseconds { 1e-9 } else { 1.0 };
     let cells = || group.cells.iter().filter_map(|cell| Some((*cell, analysis.cells.iter().position(|one| std::ptr::eq(one, *cell))?)));
     let at = |cell: &CellResult| (cell.cell.size.get() as f64, format!("{} B", number::whole(cell.cell.size.get())));
-    let judged = |verdict: &ArmVerdict, place: usize| -> Option<Judged> {
+    let judged = |verdict: &ArmVerdict, place: usize| -> Option<CellVerdict> {
         let metric = verdict.compared.metrics.iter().find(|one| one.metric == name)?;
         metric.comparison.cells.get(place).copied()
     };
@@ -183,7 +183,7 @@ fn relative(figure: &Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::take_common;
-    use crate::document::forest::{Change, Tint};
+    use crate::document::charts::{Change, Tint};
 
     #[test]
     fn labels_keep_what_sets_them_apart() {

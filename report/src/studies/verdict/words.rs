@@ -4,7 +4,7 @@ use analysis::agreement::Agreement;
 use analysis::answer::notation;
 pub use analysis::answer::notation::{title, unit};
 use analysis::result::{Analysis, ArmVerdict, CellResult, Metric};
-use analysis::verdict::{Comparison, Design, Doubt, Judged, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
+use analysis::verdict::{CellVerdict, Comparison, Design, Doubt, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
 use model::order::Order;
 
 use crate::document::{Head, Level, RowKind, Table};
@@ -62,9 +62,9 @@ pub fn is_time(metric: Metric) -> bool {
 /// answer. `labels` are the cells'; `alike` says which need no verdict; of metrics that are `shown` already it has
 /// the mean alone. `None` without a row.
 pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize], shown: &[Metric]) -> Option<Table> {
-    let size = |judged: &Judged| judged.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
+    let size = |judged: &CellVerdict| judged.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
     let all = || metrics.iter().flat_map(|metric| &metric.comparison.cells);
-    let is_changed = |judged: &Judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse);
+    let is_changed = |judged: &CellVerdict| matches!(judged.verdict, Verdict::Better | Verdict::Worse);
     let mut changed: Vec<f64> = all().filter(|judged| is_changed(judged)).map(size).collect();
     changed.order_by(|a, b| b.total_cmp(a));
     let least = changed.get(MOST_CELLS - 1).copied().unwrap_or(0.0);
@@ -72,7 +72,7 @@ pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize], 
     for metric in metrics {
         let comparison = &metric.comparison;
         let title = capital(title(metric.metric));
-        let mut push = |label: String, judged: &Judged, kind: RowKind, level: Level| {
+        let mut push = |label: String, judged: &CellVerdict, kind: RowKind, level: Level| {
             rows.push(row(label, judged, writer(metric.metric), comparison.design));
             row_kinds.push(kind);
             row_levels.push(level);
@@ -103,7 +103,7 @@ pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize], 
     Some(Table { row_kinds, row_levels, ..table }.labelled(&*label, &*label).styled("rows verdicts"))
 }
 
-fn row(label: String, judged: &Judged, write: fn(f64) -> String, design: Design) -> Vec<String> {
+fn row(label: String, judged: &CellVerdict, write: fn(f64) -> String, design: Design) -> Vec<String> {
     let median = |place: usize| judged.medians.map_or(String::new(), |medians| number::tight(&write(medians[place])));
     let change = |ratio: f64| number::tight(&number::change(ratio - 1.0));
     let ends = judged.ratio.and_then(|ratio| ratio.interval);

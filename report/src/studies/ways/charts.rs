@@ -8,9 +8,8 @@ use analysis::result::{Analysis, Estimate, Metric, WayStudy};
 use model::order::Order;
 
 use super::conclusion;
+use crate::document::charts::{Change, Forest, Ribbon, Span, Tint};
 use crate::document::figure::{Panel, SizeAxis, Trace};
-use crate::document::forest::{Change, Forest, Tint};
-use crate::document::ribbon::{Ribbon, Span};
 use crate::document::{Block, Chart, Figure};
 use crate::number;
 use crate::studies::verdict::signed;

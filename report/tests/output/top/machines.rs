@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::top::{Cause, CpuRow, Cpus, FORMAT, Interrupted, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
+use analysis::top::{Cause, CpuRow, Cpus, FORMAT, InterruptedUnit, Network, Own, Rate, Row, RowKind, Samples, Snapshot};
 use attribution::{Category, Layer};
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 
@@ -190,7 +190,7 @@ pub fn busy() -> Snapshot {
             receiver: NGINX.to_owned(),
             all: cpus(300),
             cpu: 5,
-            interrupted: Some(Interrupted { unit: REDIS.to_owned(), all: cpus(120) }),
+            interrupted: Some(InterruptedUnit { unit: REDIS.to_owned(), all: cpus(120) }),
         }),
         per_cpu: per_cpu(CPUS),
         own: Own { reader: 0.004, samples: 0.015, hooks: 0.001 },
@@ -277,7 +277,7 @@ pub fn many() -> Snapshot {
             receiver: WIDE.to_owned(),
             all: cpus(90),
             cpu: 127,
-            interrupted: Some(Interrupted { unit: "/docker/api-7f3".to_owned(), all: cpus(90) }),
+            interrupted: Some(InterruptedUnit { unit: "/docker/api-7f3".to_owned(), all: cpus(90) }),
         }),
         per_cpu: per_cpu(128),
         own: Own { reader: 0.009, samples: 0.24, hooks: 0.0 },
@@ -296,7 +296,7 @@ fn any_cause() -> impl Strategy<Value = Cause> {
     (proptest::option::of(name()), name(), figures, any::<u32>(), proptest::option::of(name())).prop_map(
         |(sender, receiver, f, cpu, unit)| {
             let all = Cpus { cpus: f[0], low: f[1], high: f[2] };
-            Cause { sender, receiver, all, cpu, interrupted: unit.map(|unit| Interrupted { unit, all }) }
+            Cause { sender, receiver, all, cpu, interrupted: unit.map(|unit| InterruptedUnit { unit, all }) }
         },
     )
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::frame;
 use super::layout::{BOLD, LETTER, Shape, long};
 use super::marks::short;
-use crate::document::breakdown::{Breakdown, Share};
+use crate::document::charts::{Breakdown, Share};
 
 /// Height of a bar, of the texts above and below the one of a wide screen, and of a row of a narrow one.
 const BAR: f64 = 44.0;
@@ -104,7 +104,7 @@ fn rows(all: &Breakdown) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::drawings;
-    use crate::document::breakdown::{Breakdown, Share};
+    use crate::document::charts::{Breakdown, Share};
 
     #[test]
     fn texts_of_small_parts_stand_in_rows_of_their_own() {

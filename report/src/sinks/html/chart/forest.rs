@@ -10,7 +10,7 @@ use super::frame;
 use super::layout::{BOLD, LETTER, Shape, TICKS_APART, long};
 use super::marks::short;
 use super::scale::{Tick, apart};
-use crate::document::forest::{Change, Forest, Tint};
+use crate::document::charts::{Change, Forest, Tint};
 
 impl Tint {
     const fn class(self) -> &'static str {
@@ -180,7 +180,7 @@ fn shortened(text: &str, room: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{drawings, log, reach, ticks};
-    use crate::document::forest::{Change, Forest, Tint};
+    use crate::document::charts::{Change, Forest, Tint};
     use crate::sinks::html::chart::Shape;
 
     fn forest(rows: &[(f64, [f64; 2])]) -> Forest {

@@ -6,7 +6,7 @@ use super::frame;
 use super::layout::{BOLD, LETTER, Shape, TICKS_APART, long};
 use super::marks::short;
 use super::scale::{Scale, Tick, thinned};
-use crate::document::ribbon::{Ribbon, Span};
+use crate::document::charts::{Ribbon, Span};
 use crate::number;
 
 /// Height of the bar, of its ticks below it, and of a row of names that have no room in the bar.
@@ -86,7 +86,7 @@ fn hatches([from, to]: [f64; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::drawings;
-    use crate::document::ribbon::{Ribbon, Span};
+    use crate::document::charts::{Ribbon, Span};
     use crate::sinks::html::chart::Shape;
 
     #[test]

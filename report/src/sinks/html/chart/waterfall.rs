@@ -13,7 +13,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::marks::short;
 use super::scale::{Scale, apart};
-use crate::document::waterfall::{Bar, RowName, Waterfall};
+use crate::document::charts::{Bar, RowName, Waterfall};
 
 /// Styles of the picture.
 const STYLE: &str = include_str!("../../../../assets/toll.css");
@@ -301,7 +301,7 @@ pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{NAMES, WIDTH, narrow, placed, svg, width};
-    use crate::document::waterfall::{Bar, RowName, Waterfall};
+    use crate::document::charts::{Bar, RowName, Waterfall};
 
     fn bar(ns: f64) -> Option<Bar> {
         let (parts, interval) = (vec![(2, "data-movement".to_owned(), ns)], Some([ns - 1.0, ns + 1.0]));
