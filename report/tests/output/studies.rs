@@ -77,7 +77,7 @@ fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
         "101 % (99–103)≈",
         "≈ not shown to differ",
         "Shares are of rounds in which up to seven ways and send take turns of milliseconds, in 12 instances.",
-        "Half of 1,640 slices were handed over within 34.0 µs, 99 in 100 within 180 µs; 0.4 % ended over 200 µs late.",
+        "Half of 1,640 slices were handed over within 34.0 µs, 99 in 100 within 180 µs; 0.40 % ended over 200 µs late.",
         "In turn, next to a trial of send: gso ×32, because a thread of the kernel's sends for an end, in others' turns as well.",
     ] {
         assert!(text.contains(words), "{words}: {text}");
