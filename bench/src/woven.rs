@@ -9,19 +9,19 @@ use analysis::result::hand_over::LATE;
 use analysis::woven::WOVEN_TIME;
 use anyhow::Context;
 use model::woven::{OVERHEAD, SliceTimes};
-use model::{Bytes, Cell, Nanos, Test};
+use model::{Bytes, Cell, Test};
 use serde_json::Value;
 use stats::median::median;
 
 use crate::bars::Row;
-use crate::{ours, pairs};
+use crate::pairs;
 
 /// Runs of each kind for which the bars hold.
 const FULL: u32 = 5;
 /// Blocks of two trials of `study size`, which take as long in turn.
 const BLOCKS: u64 = 32;
 /// Largest median of hand-overs.
-const HAND_OVER: Nanos = Nanos::new(50_000);
+const HAND_OVER_US: f64 = 50.0;
 /// Largest share of late slices.
 const LATE_SHARE: f64 = 0.01;
 /// Runs of which so many intervals hold 1 at least, and so many verdicts are false at most.
@@ -59,7 +59,7 @@ const fn traffic(
 }
 
 /// The answer of a run about CPU time of both ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 struct Answer {
     /// Half-width of the interval of the ratio, in percent of it.
     half_width: f64,
@@ -70,65 +70,93 @@ struct Answer {
     turns: Option<[f64; 3]>,
 }
 
+/// A pair of runs, woven and in turn: `None` where one failed.
+type Pair = (Option<Answer>, Option<Answer>);
+
 /// Measures each traffic so often, each way.
 pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for traffic in &TRAFFIC {
-        let found = pairs::run(runs, || traffic.woven(nettoll), || traffic.in_turn(nettoll))?;
-        rows.extend(traffic.rows(&found));
-        all.extend(found);
+        let pairs = pairs::run(runs, || traffic.woven(nettoll), || traffic.in_turn(nettoll))?;
+        rows.extend(traffic.rows(&pairs));
+        all.extend(pairs);
     }
-    let (woven, in_turn): (Vec<Answer>, Vec<Answer>) = all.into_iter().unzip();
+    let (woven, in_turn): (Vec<Option<Answer>>, Vec<Option<Answer>>) = all.into_iter().unzip();
     rows.extend(coverage("woven", &woven, runs >= FULL));
     rows.extend(coverage("in turn", &in_turn, false));
     Ok(rows)
 }
 
 impl Traffic {
-    fn woven(&self, nettoll: &Path) -> anyhow::Result<Answer> {
+    fn woven(&self, nettoll: &Path) -> anyhow::Result<Option<Answer>> {
         let cell = Cell::plain(self.test, Bytes::new(self.size));
         let times = SliceTimes::of(&cell, 2).ok().context("slices of this traffic are too short")?;
         let instances = WOVEN_TIME.get() / (times.instance_length(&cell, 2) + OVERHEAD).get();
-        self.run(nettoll, instances, &["--woven"], "woven")
+        Ok(self.run(nettoll, instances, "--woven", "woven"))
     }
 
-    fn in_turn(&self, nettoll: &Path) -> anyhow::Result<Answer> {
-        self.run(nettoll, BLOCKS, &["--in-turn"], "paired")
+    fn in_turn(&self, nettoll: &Path) -> anyhow::Result<Option<Answer>> {
+        Ok(self.run(nettoll, BLOCKS, "--in-turn", "paired"))
     }
 
-    fn run(&self, nettoll: &Path, blocks: u64, way: &[&str], design: &str) -> anyhow::Result<Answer> {
+    /// Compares equal arms once. A run that failed is named; the others take minutes together and are not lost with it.
+    fn run(&self, nettoll: &Path, blocks: u64, way: &str, design: &str) -> Option<Answer> {
+        let begun = Instant::now();
+        let answer = self.compare(nettoll, blocks, way, design);
+        let words = match &answer {
+            Ok(answer) => format!("±{:.1} %", answer.half_width),
+            Err(error) => format!("failed: {error:#}"),
+        };
+        eprintln!("{}, {design}: {words} in {:.1} s", self.name, begun.elapsed().as_secs_f64());
+        answer.ok()
+    }
+
+    fn compare(&self, nettoll: &Path, blocks: u64, way: &str, design: &str) -> anyhow::Result<Answer> {
         let runs = tempfile::tempdir().context("make a directory for the run")?;
         let [test, size, blocks] = [self.test.to_string(), self.size.to_string(), blocks.to_string()];
         let mut command = Command::new(nettoll);
         command.args(["study", "size", "-J", "--arm", "a", "--arm", "a", "--test", &test, "--size", &size, "--blocks", &blocks]);
-        let begun = Instant::now();
-        let analysis = ours::json(command.args(self.flags).args(way).arg("--runs").arg(runs.path()))?;
-        let answer = Answer::of(&analysis, design).with_context(|| format!("no interval of {}, {design}: {analysis}", self.name))?;
-        // Runs take minutes together.
-        eprintln!("{}, {design}: ±{:.1} % in {:.1} s", self.name, answer.half_width, begun.elapsed().as_secs_f64());
-        Ok(answer)
+        command.args(self.flags).arg(way).arg("--runs").arg(runs.path());
+        let output = command.output().context("start nettoll; build it first")?;
+        let answer = serde_json::from_slice(&output.stdout).ok().and_then(|analysis| Answer::of(&analysis, design));
+        answer.with_context(|| format!("no interval ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()))
     }
 
     /// Medians over runs, woven and in turn.
-    fn rows(&self, found: &[(Answer, Answer)]) -> Vec<Row> {
-        let of = |figure: &dyn Fn(&(Answer, Answer)) -> f64| median(&found.iter().map(figure).collect::<Vec<_>>()).unwrap_or(f64::NAN);
-        let row = |what: &str, value: f64, unit| Row::printed(format!("{}: {what}", self.name), value, unit, found.len());
-        let barred = |row: Row, words: String, clears: bool| if found.len() >= FULL as usize { row.against(words, clears) } else { row };
-        let (woven, in_turn) = (of(&|(woven, _)| woven.half_width), of(&|(_, in_turn)| in_turn.half_width));
-        let share = of(&|(woven, in_turn)| woven.half_width / in_turn.half_width);
-        let turns = |place: usize| of(&|(woven, _)| woven.turns.map_or(f64::NAN, |turns| turns[place]));
-        let [half, most, late] = [turns(0), turns(1), turns(2)];
-        let of_in_turn = row("half-width, woven / in turn", share, "x");
+    fn rows(&self, pairs: &[Pair]) -> Vec<Row> {
+        let barred = |row: Row, words: String, clears: bool| if pairs.len() >= FULL as usize { row.against(words, clears) } else { row };
+        let of = |what: &str, unit, figure: &dyn Fn(&Pair) -> Option<f64>| {
+            let figures: Vec<f64> = pairs.iter().filter_map(figure).collect();
+            Row::printed(format!("{}: {what}", self.name), median(&figures).unwrap_or(f64::NAN), unit, figures.len())
+        };
+        let width = |answer: Option<Answer>| answer.map(|answer| answer.half_width);
+        let turns = |what: &str, unit, place: usize, scale: f64| {
+            of(what, unit, &|(woven, _)| woven.and_then(|woven| woven.turns).map(|turns| turns[place] * scale))
+        };
+        let woven = of("half-width, woven", "%", &|(woven, _)| width(*woven));
+        let share = of("half-width, woven / in turn", "x", &|(woven, in_turn)| Some(width(*woven)? / width(*in_turn)?));
+        let half = turns("hand-over, median of slices", "us", 0, 1e-3);
+        let late = turns(&format!("slices over {LATE} late"), "%", 2, 100.0);
+        let failed = pairs.iter().map(|(woven, in_turn)| usize::from(woven.is_none()) + usize::from(in_turn.is_none())).sum::<usize>();
+        let [narrow, short, punctual] = [woven.value <= self.half_width, half.value <= HAND_OVER_US, late.value <= LATE_SHARE * 100.0];
         vec![
-            barred(row("half-width, woven", woven, "%"), format!("<= {} %", self.half_width), woven <= self.half_width),
-            row("half-width, in turn", in_turn, "%"),
+            barred(woven, format!("<= {} %", self.half_width), narrow),
+            of("half-width, in turn", "%", &|(_, in_turn)| width(*in_turn)),
             match self.of_in_turn {
-                Some(bar) => barred(of_in_turn, format!("<= {bar:.2}"), share <= bar),
-                None => of_in_turn,
+                Some(bar) => {
+                    let clears = share.value <= bar;
+                    barred(share, format!("<= {bar:.2}"), clears)
+                }
+                None => share,
             },
-            barred(row("hand-over, median of slices", half / 1e3, "us"), "<= 50 us".to_owned(), half <= HAND_OVER.get() as f64),
-            row("hand-over, 99 in 100 slices", most / 1e3, "us"),
-            barred(row(&format!("slices over {LATE} late"), late * 100.0, "%"), "<= 1 %".to_owned(), late <= LATE_SHARE),
+            barred(half, format!("<= {HAND_OVER_US} us"), short),
+            turns("hand-over, 99 in 100 slices", "us", 1, 1e-3),
+            barred(late, "<= 1 %".to_owned(), punctual),
+            barred(
+                Row::printed(format!("{}: runs that failed", self.name), failed as f64, "", 2 * pairs.len()),
+                "0".to_owned(),
+                failed == 0,
+            ),
         ]
     }
 }
@@ -152,67 +180,15 @@ impl Answer {
 }
 
 /// Intervals of equal arms that hold 1, and false verdicts.
-fn coverage(way: &str, answers: &[Answer], barred: bool) -> [Row; 2] {
+fn coverage(way: &str, answers: &[Option<Answer>], barred: bool) -> [Row; 2] {
     let [full, holding, shown] = COVERAGE;
-    let n = answers.len();
-    let [held, wrong] = [|answer: &Answer| answer.holds_one, |answer: &Answer| answer.shown]
-        .map(|counts| answers.iter().filter(|answer| counts(answer)).count());
+    let n = answers.iter().flatten().count();
+    let [held, wrong] = [|answer: &&Answer| answer.holds_one, |answer: &&Answer| answer.shown]
+        .map(|counts| answers.iter().flatten().filter(counts).count());
     let row = |what: &str, count: usize| Row::printed(format!("equal arms, {way}: {what}"), count as f64, "", n);
     let against = |row: Row, words: String, clears: bool| if barred { row.against(words, clears) } else { row };
     [
         against(row("intervals that hold 1", held), format!(">= {holding} of {full}"), held * full >= holding * n),
         against(row("false verdicts", wrong), format!("<= {shown} of {full}"), wrong * full <= shown * n),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{Answer, TRAFFIC, coverage};
-
-    fn answer(half_width: f64, turns: Option<[f64; 3]>) -> Answer {
-        Answer { half_width, holds_one: true, shown: false, turns }
-    }
-
-    #[test]
-    fn an_answer_has_its_interval_its_verdict_and_its_turns() {
-        let ratio = json!({ "value": 1.25, "interval": { "low": 1.2, "high": 1.3 } });
-        let cells = json!([{ "ratio": ratio, "verdict": "worse" }]);
-        let metric = json!({ "metric": "cpu_per_message_ns", "comparison": { "design": "woven", "cells": cells } });
-        let turns = json!({ "slices": 9, "p50_ns": 30_000, "p99_ns": 90_000, "late_share": 0.25 });
-        let mut analysis = json!({ "verdicts": [{ "metrics": [metric] }], "hand_over": turns });
-        let found = Answer::of(&analysis, "woven").unwrap();
-        assert!((found.half_width - 4.0).abs() < 1e-9 && !found.holds_one && found.shown, "{found:?}");
-        assert_eq!(found.turns, Some([30_000.0, 90_000.0, 0.25]));
-        assert_eq!(Answer::of(&analysis, "paired"), None, "compared the other way");
-        analysis["verdicts"][0]["metrics"][0]["comparison"]["cells"][0]["ratio"]["interval"] = json!(null);
-        assert_eq!(Answer::of(&analysis, "woven"), None);
-    }
-
-    #[test]
-    fn medians_of_runs_are_held_to_the_bars_once_there_are_enough() {
-        let pair = |woven: f64| (answer(woven, Some([40_000.0, 80_000.0, 0.02])), answer(3.0 * woven, None));
-        let found = [1.0, 1.4, 9.0, 1.2, 1.6].map(pair);
-        let rows = TRAFFIC[0].rows(&found);
-        let clears = |place: usize| rows[place].clears;
-        assert_eq!((rows[0].value, clears(0), rows[1].value, clears(1)), (1.4, Some(true), 3.0 * 1.4, None));
-        assert!((rows[2].value - 1.0 / 3.0).abs() < 1e-9, "{:?}", rows[2]);
-        assert_eq!((rows[3].value, clears(3), rows[4].value, clears(4)), (40.0, Some(true), 80.0, None));
-        assert_eq!((rows[5].value, clears(5)), (2.0, Some(false)));
-        assert!(TRAFFIC[0].rows(&found[..4]).iter().all(|row| row.clears.is_none()));
-        // Without figures of turns no bar is cleared.
-        let none = [1.0; 5].map(|woven| (answer(woven, None), answer(woven, None)));
-        let rows = TRAFFIC[0].rows(&none);
-        assert_eq!([2, 3, 5].map(|place| rows[place].clears), [Some(false); 3]);
-    }
-
-    #[test]
-    fn coverage_is_asked_in_proportion() {
-        let of = |missing: usize| -> Vec<Answer> {
-            (0..30).map(|run| Answer { holds_one: run >= missing, shown: run < missing, ..answer(1.0, None) }).collect()
-        };
-        let clears = |missing: usize, barred: bool| coverage("woven", &of(missing), barred).map(|row| row.clears);
-        assert_eq!((clears(3, true), clears(4, true), clears(4, false)), ([Some(true); 2], [Some(false); 2], [None; 2]));
-    }
 }
