@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::Context;
 
-pub use testkit::processes::{MARK, Process, marked};
+pub use testkit::processes::{MARK, Process, marked, unusual_states};
 
 /// A size of `/proc/PID/status`, such as `VmRSS`, in KiB.
 ///
