@@ -114,15 +114,7 @@ impl Collector {
     /// Adds the slices of an instance of a group of the plan, by its place. Of a plan that is neither woven nor of receipts it
     /// changes nothing.
     pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
-        if let Some(verdicts) = &mut self.studies.verdicts {
-            verdicts.push_slices(group, instance, slices);
-        }
-        if let Some(ways) = &mut self.studies.ways {
-            ways.push_slices(group, instance, slices);
-        }
-        if let Some(receipts) = &mut self.studies.receipt {
-            receipts.push_slices(group, instance, slices);
-        }
+        self.studies.push_slices(group, instance, slices);
     }
 
     /// Keeps a measured trial, and returns the doubts that its record does not have.

@@ -9,6 +9,7 @@ pub use crate::metric::{Direction, Metric, Unit};
 pub use crate::studies::arms::ArmResult;
 pub use crate::studies::buffers::BufferMap;
 pub use crate::studies::fleet::FleetResult;
+pub use crate::studies::hand_over::HandOver;
 pub use crate::studies::levels::LevelStudy;
 pub use crate::studies::open_loop::OpenLoopStudy;
 pub use crate::studies::order::OrderStudy;
@@ -20,7 +21,7 @@ pub use crate::studies::roles::{RoleTest, Roles};
 pub use crate::studies::verdicts::ArmVerdict;
 pub use crate::studies::ways::WayStudy;
 pub use crate::studies::{
-    ANALYSIS_FORMAT, Analysis, StudyResult, arms, buffers, fleet, levels, open_loop, published, receipt, repetitions, ways,
+    ANALYSIS_FORMAT, Analysis, StudyResult, arms, buffers, fleet, hand_over, levels, open_loop, published, receipt, repetitions, ways,
 };
 pub use crate::timeline::{TrialPoint, TrialState};
 pub use stats::cost::Term;

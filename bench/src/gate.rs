@@ -175,13 +175,3 @@ impl<'a> Tools<'a> {
         Ok(Run { code, lasted, analysis })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{ADDED, scale};
-
-    #[test]
-    fn a_filter_that_costs_twice_as_much_as_alone_is_halved_and_none_is_endless() {
-        assert_eq!([0.2, ADDED, -0.01].map(scale), [0.5, 1.0, 8.0]);
-    }
-}

@@ -36,6 +36,7 @@ mod soak;
 mod top;
 mod verdict;
 mod workload;
+mod woven;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -204,7 +205,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 29] = [
+const BENCHMARKS: [Benchmark; 30] = [
     usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -266,6 +267,12 @@ const BENCHMARKS: [Benchmark; 29] = [
         "a gate of 5 % by CPU of both ends: a candidate that costs 10 % more, and one that is equal",
         "found in >= 9 of 10, false in <= 1 of 20",
         |on| gate::measure(&on.nettoll, on.share(10, 1)),
+    ),
+    alone(
+        "woven",
+        "equal arms for 10 s, woven and in turn within the same minutes",
+        "half-widths <= 1.5 to 4 %, hand-over <= 50 us, <= 1 % late",
+        |on| woven::measure(&on.nettoll, on.share(5, 1)),
     ),
     alone("known", "1,000 ns of work before each datagram", "found within 10 %, within 60 ns either way", |on| {
         known_difference::measure(&on.nettoll, on.share(20, 10))

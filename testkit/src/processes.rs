@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -52,4 +53,44 @@ fn process(pid: u32, wanted: &str) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
     Some(Process { pid, parent, kind: arguments.next()?, name: arguments.next().unwrap_or_default() })
+}
+
+/// Returns the tasks of this machine that have real-time priority or are stopped, kernel threads apart, and its frozen
+/// control groups: states that a woven trial brings about. Each is named with the start of its process.
+pub fn unusual_states() -> BTreeSet<String> {
+    let mut states = BTreeSet::new();
+    for process in directories(Path::new("/proc")) {
+        states.extend(directories(&process.join("task")).filter_map(|task| unusual_state(&task)));
+    }
+    note_frozen(Path::new("/sys/fs/cgroup"), &mut states);
+    states
+}
+
+fn unusual_state(task: &Path) -> Option<String> {
+    /// PF_KTHREAD of the kernel's include/linux/sched.h.
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let stat = fs::read_to_string(task.join("stat")).ok()?;
+    let (name, rest) = stat.rsplit_once(')')?;
+    // From the third on, as proc_pid_stat(5) numbers them.
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    let words = match (fields.first().copied()?, number(41)?) {
+        _ if number(9)? & KERNEL_THREAD != 0 => return None,
+        ("T", _) => "stopped",
+        (_, 1 | 2) => "with real-time priority",
+        _ => return None,
+    };
+    Some(format!("task {name}), begun at {}, {words}", number(22)?))
+}
+
+fn note_frozen(group: &Path, states: &mut BTreeSet<String>) {
+    if fs::read_to_string(group.join("cgroup.freeze")).is_ok_and(|text| text.trim() == "1") {
+        states.insert(format!("control group {}, frozen", group.display()));
+    }
+    directories(group).for_each(|below| note_frozen(&below, states));
+}
+
+fn directories(path: &Path) -> impl Iterator<Item = std::path::PathBuf> + use<> {
+    let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
 }

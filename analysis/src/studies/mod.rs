@@ -7,6 +7,7 @@
 pub mod arms;
 pub mod buffers;
 pub mod fleet;
+pub mod hand_over;
 pub mod levels;
 pub mod open_loop;
 pub mod order;
@@ -19,6 +20,7 @@ pub mod verdicts;
 pub mod ways;
 
 use model::host::HostFacts;
+use model::woven::Slice;
 use model::{Plan, Run, TrialRecord};
 use serde::ser::SerializeMap;
 use stats::bootstrap::Batches;
@@ -109,6 +111,9 @@ pub(crate) trait Study: Sized {
     /// one and of trials that failed among them. `place` and `arm` are those of the
     /// table.
     fn push_record(&mut self, _record: &TrialRecord, _place: usize, _arm: usize) {}
+
+    /// Keeps the slices of an instance of a group of the plan, by its place.
+    fn push_slices(&mut self, _group: usize, _instance: u32, _slices: &[Slice]) {}
 
     /// The result; `None` where the trials show none.
     fn finish(self, context: &Context) -> Option<Self::Result>;
@@ -203,6 +208,11 @@ macro_rules! studies {
                 $(if let Some(study) = &mut self.$key { study.push_record(record, place, arm); })*
             }
 
+            /// Tells every study of the slices of an instance.
+            pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+                $(if let Some(study) = &mut self.$key { study.push_slices(group, instance, slices); })*
+            }
+
             /// Adds the results to an analysis, each study knowing those before it.
             pub fn finish(self, analysis: &mut Analysis, table: &TrialTable, claim: Claim, batches: &Batches, paths: &Paths) {
                 $(
@@ -246,6 +256,8 @@ studies! {
     arms: arms::Arms => Arms([arms::ArmResult]);
     /// Each of them compared with the first.
     verdicts: verdicts::Verdicts => Verdicts([verdicts::ArmVerdict]);
+    /// How exactly slices take turns; `None` of arms and ways in turn.
+    hand_over: hand_over::HandOvers => HandOver(hand_over::HandOver);
     /// Conditions next to their base level; `None` of a plan that varies none.
     levels: levels::Levels => Levels(levels::LevelStudy);
     /// Counts side by side; `None` where no cells differ in their count alone.

@@ -60,6 +60,12 @@ impl Study for Verdicts {
         *begun = (*begun).min(trial.record.started_ms);
     }
 
+    fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+        if let Some(woven) = &mut self.woven {
+            woven.push(group, instance, slices);
+        }
+    }
+
     fn finish(self, context: &Context) -> Option<Vec<ArmVerdict>> {
         let pooled = context.analysis.run.pooled.as_ref();
         let candidates = context.plan().arms.len().saturating_sub(1);
@@ -81,13 +87,6 @@ impl Study for Verdicts {
 }
 
 impl Verdicts {
-    /// Keeps the slices of an instance of a group of the plan.
-    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
-        if let Some(woven) = &mut self.woven {
-            woven.push(group, instance, slices);
-        }
-    }
-
     /// Draws the conclusion from this gate.
     pub fn set_gate(&mut self, gate: &Gate) {
         self.gate = gate.clone();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use model::trial::{Outcome, TrialRecord};
-use model::{Run, schedule};
+use model::{Plan, Run, schedule};
 
 /// A run's directory.
 #[derive(Debug)]
@@ -54,16 +54,11 @@ impl Stored {
     pub fn failed_of_all(&self) -> anyhow::Result<Vec<String>> {
         let plan = self.run()?.plan;
         let trials = self.trials()?;
-        let blocks = (0..plan.blocks.most).map(|index| schedule::block(plan.seed, index, plan.shape()));
-        let planned: Vec<_> = blocks
-            .flat_map(|block| {
-                let places = block.order.into_iter().enumerate();
-                places.map(|(at, slot)| (block.index, at as u32, block.swapped, slot)).collect::<Vec<_>>()
-            })
-            .collect();
+        let planned = if plan.woven { planned_places(&plan) } else { planned_trials(&plan) };
         anyhow::ensure!(trials.len() == planned.len(), "{} trials are stored, {} were planned", trials.len(), planned.len());
-        for (trial, (block, position, swapped, slot)) in trials.iter().zip(planned) {
-            let same = (trial.block, trial.position, trial.swapped) == (block, position, swapped) && trial.cell == plan.cells[slot.cell];
+        for (trial, Planned { block, position, of_order }) in trials.iter().zip(planned) {
+            let same = (trial.block, trial.position) == (block, position)
+                && of_order.is_none_or(|(swapped, cell)| trial.swapped == swapped && trial.cell == plan.cells[cell]);
             anyhow::ensure!(same, "another trial than planned at position {position} of block {block}");
         }
         let errors = trials.into_iter().filter_map(|trial| match trial.outcome {
@@ -72,4 +67,32 @@ impl Stored {
         });
         Ok(errors.collect())
     }
+}
+
+/// A trial of a plan.
+struct Planned {
+    block: u32,
+    position: u32,
+    /// Whether host `b` sends, and the place of its cell, where the plan says.
+    of_order: Option<(bool, usize)>,
+}
+
+fn planned_trials(plan: &Plan) -> Vec<Planned> {
+    let blocks = (0..plan.blocks.most).map(|index| schedule::block(plan.seed, index, plan.shape()));
+    let of_block = |block: schedule::Block| {
+        let of = move |(at, slot): (usize, schedule::Slot)| Planned {
+            block: block.index,
+            position: at as u32,
+            of_order: Some((block.swapped, slot.cell)),
+        };
+        block.order.into_iter().enumerate().map(of).collect::<Vec<_>>()
+    };
+    blocks.flat_map(of_block).collect()
+}
+
+/// Groups of woven arms have an order of their own.
+fn planned_places(plan: &Plan) -> Vec<Planned> {
+    let members: usize = plan.groups().iter().map(|group| group.members.len()).sum();
+    let of_block = |block| (0..members as u32).map(move |position| Planned { block, position, of_order: None });
+    (0..plan.blocks.most).flat_map(of_block).collect()
 }

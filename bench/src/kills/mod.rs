@@ -4,6 +4,7 @@
 mod controller;
 mod local;
 mod remote;
+mod woven;
 
 use std::path::Path;
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub struct Account {
     wrong: Vec<String>,
     /// The longest that an agent took to be free again.
     freed: Option<Duration>,
+    /// Kills at which a task was stopped or had real-time priority, of studies that bring that about.
+    unusual: Option<usize>,
 }
 
 impl Account {
@@ -40,7 +43,10 @@ impl Account {
     fn check(&mut self, study: &mut Study, stored: Option<Stored>, seen: &[Vec<u8>], most_failed: usize) {
         match study.wait(HANG) {
             None => return self.hangs.push(format!("the study did not end within {HANG:?}: {}", study.words())),
-            Some(status) if !status.success() => return self.wrong.push(format!("the study ended with {status}: {}", study.words())),
+            // Arms have verdicts, which few blocks leave open.
+            Some(status) if !matches!(status.code(), Some(0 | 3 | 4)) => {
+                return self.wrong.push(format!("the study ended with {status}: {}", study.words()));
+            }
             Some(_) => {}
         }
         let Some(stored) = stored else { return self.lost.push("the run is gone".to_owned()) };
@@ -50,7 +56,12 @@ impl Account {
         if let Some(at) = seen.iter().position(|seen| !kept(seen)) {
             self.lost.push(format!("trials that were stored at kill {at} of this study are not in its end"));
         }
-        match stored.failed_of_all() {
+        // A busy machine leaves an instance of woven arms without a slice.
+        let failed = stored.failed_of_all().map(|mut errors| {
+            errors.retain(|error| !error.contains("no slice of it counts"));
+            errors
+        });
+        match failed {
             Ok(errors) if errors.len() <= most_failed => self.failed_trials += errors.len(),
             Ok(errors) => self.wrong.push(format!("{} trials failed of {most_failed} kills: {errors:?}", errors.len())),
             Err(error) => self.lost.push(error.to_string()),
@@ -72,6 +83,10 @@ impl Account {
             none("studies that ended otherwise than they should", &self.wrong),
             Row::printed(format!("  trials that failed for kills of {kind}"), self.failed_trials as f64, "", self.kills),
         ];
+        if let Some(unusual) = self.unusual {
+            let row = Row::printed(format!("  of them next to a stopped or real-time task, {kind}"), unusual as f64, "", self.kills);
+            rows.push(row.against("> 0", unusual > 0));
+        }
         if let Some(freed) = self.freed {
             let row = Row::printed(format!("  longest until an agent serves the next, {kind}"), freed.as_secs_f64(), "s", self.kills);
             rows.push(row.against("<= 2 s", freed.as_secs_f64() <= 2.0));
@@ -102,6 +117,9 @@ pub fn measure(nettoll: &Path, count: u32) -> anyhow::Result<Vec<Row>> {
     }
     for (kind, victim) in remote::VICTIMS {
         rows.extend(kill(count, |account| remote::one_study(nettoll, victim, count, &mut random, account))?.rows(kind));
+    }
+    for (kind, victim) in woven::VICTIMS {
+        rows.extend(kill(count, |account| woven::one_study(nettoll, victim, &mut random, account))?.rows(kind));
     }
     Ok(rows)
 }

@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 use crate::stored_runs;
-use crate::support::processes::{self, assert_nothing_left, traces};
+use crate::support::processes::{self, Witness, assert_nothing_left, assert_usual_states, traces, unusual_states};
 use crate::support::tool::{Answer, Tool};
 use crate::support::{Skip, need_root, within};
 
@@ -471,16 +471,25 @@ fn a_check_compares_them_the_other_way() -> Result<(), Skip> {
 fn a_killed_controller_of_woven_arms_leaves_nothing() -> Result<(), Skip> {
     need_root()?;
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    let mut unusual = 0;
     for _ in 0..KILLS {
         let tool = Tool::new();
-        let before = traces();
+        let (before, states) = (traces(), unusual_states());
         let mut study = tool.start_study(PLAN, &["--woven", "--blocks", "1000"]);
         within(Duration::from_secs(60), "an end is there", || processes::endpoint(&tool, "a").is_some());
+        let hosts = processes::of(&tool).into_iter().filter(|process| process.kind == "__host");
+        let witnesses = hosts.map(|host| Witness::of(&host)).collect::<Result<Vec<Witness>, Skip>>();
         std::thread::sleep(Duration::from_millis(random.random_range(0..900)));
+        unusual += usize::from(!unusual_states().is_subset(&states));
         study.kill().unwrap();
         study.wait().unwrap();
+        let witnesses = witnesses?;
+        assert_eq!(witnesses.len(), 4, "a pair of hosts for each arm");
         assert_nothing_left(&tool, &before);
+        assert_usual_states(&states);
+        within(Duration::from_secs(20), "the namespaces end", || !witnesses.iter().any(Witness::is_there));
     }
+    assert!(unusual > 0, "tasks of real-time priority are seen");
     Ok(())
 }
 

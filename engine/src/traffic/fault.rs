@@ -5,7 +5,7 @@ use std::io;
 use model::control::Task;
 use model::end::Counts;
 use model::plan::TrialEnd;
-use model::{Nanos, Protocol, Role};
+use model::{Mix, Nanos, Protocol, Role};
 
 /// TCP_RTO_MIN of the kernel (include/net/tcp.h).
 const SHORTEST_STALL: Nanos = Nanos::from_millis(200);
@@ -23,8 +23,9 @@ pub fn nothing_came(task: &Task, announced: Option<u64>, counts: &Counts, total:
         // cannot know what was asked.
         (true, Role::Sender) | (false, Role::Receiver) => return None,
     };
-    // A schedule may have nothing in the window.
-    let tcp_stalled = task.cell.protocol() == Protocol::Tcp && task.cell.rate.is_none() && came_in_window == 0 && may_tell(task.end);
+    // A schedule may have nothing in the window, and an arm of a woven trial no turn.
+    let idles = task.cell.rate.is_some() || (task.woven.is_some() && stream && came >= sent.saturating_mul(smallest(task)));
+    let tcp_stalled = task.cell.protocol() == Protocol::Tcp && !idles && came_in_window == 0 && may_tell(task.end);
     if sent == 0 || (came > 0 && !tcp_stalled) {
         return None;
     }
@@ -38,6 +39,12 @@ pub fn nothing_came(task: &Task, announced: Option<u64>, counts: &Counts, total:
     let part = if came > 0 { " in the measured part" } else { "" };
     let remedy = "an MTU black hole, or a firewall that drops data? Try messages of 64 B; if those come, lower the MTU of the link";
     Some(io::Error::other(format!("{what}{part}; {remedy}")))
+}
+
+/// Size of the smallest message.
+fn smallest(task: &Task) -> u64 {
+    let sizes = task.cell.mix.iter().flat_map(Mix::shares).map(|(size, _)| size);
+    sizes.min().unwrap_or(task.cell.size.get())
 }
 
 /// Returns whether a measured part without anything tells of the path: in one as short as
@@ -73,7 +80,8 @@ mod tests {
     use model::control::Task;
     use model::end::Counts;
     use model::plan::TrialEnd;
-    use model::{Nanos, OfferedRate, Role, Test};
+    use model::woven::Seat;
+    use model::{Mix, Nanos, OfferedRate, Role, Test};
 
     fn received(bytes: u64) -> Counts {
         Counts { bytes, received: bytes / 1_000, ..Counts::default() }
@@ -102,6 +110,17 @@ mod tests {
         tcp.cell.rate = Some(OfferedRate::Messages(1));
         assert_eq!(said(&tcp, Some(9), 0, 1_000), None, "a slow schedule has nothing in the window");
         assert_eq!(said(&task(Role::Receiver, Test::UdpStream), Some(9), 0, 1_000), None, "datagrams may be lost");
+    }
+
+    #[test]
+    fn an_arm_that_had_no_turn_is_no_fault_of_the_path() {
+        let mut tcp = Task { end: TrialEnd::Length(Nanos::from_millis(200)), ..task(Role::Receiver, Test::TcpStream) };
+        assert!(said(&tcp, Some(9), 0, 9_000).is_some(), "in turn it has the whole window");
+        tcp.woven = Some(Seat { board: 0, number: 0 });
+        assert_eq!(said(&tcp, Some(9), 0, 9_000), None);
+        assert!(said(&tcp, Some(9), 0, 8_000).is_some_and(|error| error.contains("in the measured part")), "a message is missing");
+        tcp.cell.mix = Some(Mix::new("x", 1, &[(500, 0.9), (9_000, 0.1)]).unwrap());
+        assert_eq!((said(&tcp, Some(9), 0, 5_000), said(&tcp, Some(9), 0, 4_000).is_some()), (None, true));
     }
 
     #[test]

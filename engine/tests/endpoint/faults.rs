@@ -5,11 +5,12 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 
 use engine::cookie::Word;
-use model::control::{SentTotals, ToEndpoint};
+use engine::woven::{Board, Order};
+use model::control::{SentTotals, Task, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Family, Nanos, Role, Test};
 
-use crate::support::{Endpoint, SHOWN, cell, loopback, show_cookie, task};
+use crate::support::{Endpoint, SHOWN, cell, let_flow, loopback, show_cookie, task};
 
 /// Long enough for a stall to tell of the path.
 const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(200));
@@ -45,6 +46,31 @@ fn a_connection_that_carries_no_data_is_no_figure() {
         let error = receiver.hear_failure();
         assert!(error.contains("the connection stands but no data arrives") && error.contains("MTU black hole"), "{error}");
     }
+}
+
+/// The controller of woven arms may have no time for a round on a busy machine.
+#[test]
+fn a_woven_stream_without_a_turn_is_measured() {
+    let board = Board::new().unwrap();
+    let ((mut sender, _), (mut receiver, _)) = (Endpoint::start(), Endpoint::start());
+    let of = |role, seat, order| {
+        board.clear(seat, order);
+        Task { woven: board.seat(seat), ..task(role, &cell(Test::TcpStream, Family::V4, 64), LENGTH, NO_WARMUP) }
+    };
+    let from = sender.prepare(of(Role::Sender, 0, Order::Stop));
+    let to = receiver.prepare(of(Role::Receiver, 1, Order::Tell));
+    receiver.tell(&ToEndpoint::Connect { peers: vec![from] });
+    sender.tell(&ToEndpoint::Connect { peers: vec![to] });
+    receiver.hear_joined();
+    sender.hear_joined();
+    let_flow(&mut sender, &mut receiver, LENGTH);
+    let (messages, bytes) = sender.hear_sent();
+    for end in [&mut sender, &mut receiver] {
+        end.tell(&ToEndpoint::Drain(SentTotals::one(messages, bytes)));
+    }
+    let [sender, receiver] = [sender, receiver].map(|mut end| end.hear_done());
+    assert_eq!((sender.counts.messages, receiver.counts.bytes), (0, 0), "no turn");
+    assert!(messages > 0 && receiver.total.bytes == 64 * messages, "{messages} {receiver:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Warnings, where the datagrams went, and what exchanging the hosts showed.
 
-use analysis::result::{Analysis, Balance, RoleTest, Roles};
+use analysis::result::hand_over::LATE;
+use analysis::result::{Analysis, Balance, HandOver, RoleTest, Roles};
 
 use crate::document::{Block, Finding, Rows, Section, Table};
 use crate::words::{list, plural};
@@ -24,6 +25,9 @@ pub fn section(analysis: &Analysis) -> Section {
     blocks.extend((!analysis.findings.is_empty()).then(|| Block::Findings(analysis.findings.iter().map(finding).collect())));
     if let Some(test) = analysis.roles() {
         blocks.extend([Block::Heading("Are both directions alike?".into()), Block::Paragraph(roles(analysis, test).into())]);
+    }
+    if let Some(found) = analysis.hand_over() {
+        blocks.extend([Block::Heading("Did slices end on time?".into()), Block::Paragraph(hand_over(found).into())]);
     }
     if let Some(balance) = analysis.datagrams() {
         blocks.extend([Block::Heading("Where did the datagrams go?".into()), Block::Paragraph(datagrams(balance).into())]);
@@ -72,6 +76,16 @@ fn table(balance: &Balance) -> Table {
         .table()
         .labelled("Where the datagrams went", "Datagrams of all UDP trials")
         .styled("narrow")
+}
+
+/// How long hand-overs took, and how many slices ended late.
+fn hand_over(found: &HandOver) -> String {
+    let [half, most] = [found.p50_ns, found.p99_ns].map(|ns| number::time(ns as f64));
+    let late = number::percent(found.late_share);
+    format!(
+        "Half of {} were handed over within {half}, 99 in 100 within {most}; {late} ended over {LATE} late.",
+        plural(found.slices, "slice")
+    )
 }
 
 /// The equation of sent and received, with every loss named.

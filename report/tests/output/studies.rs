@@ -4,7 +4,7 @@ use crate::support::section;
 use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways, ways_cell};
 use analysis::ranking::{Failures, rank};
 use analysis::result::ways::Cheapest;
-use analysis::result::{Analysis, Estimate, Finding, Interval, Method, Metric, StudyResult};
+use analysis::result::{Analysis, Estimate, Finding, HandOver, Interval, Method, Metric, StudyResult};
 use model::plan::Unfit;
 use model::trial::Outcome;
 use model::{Api, Bytes, TrialRecord, Warning};
@@ -61,6 +61,7 @@ fn woven_ways(of_base: f64) -> Analysis {
             series.cheapest[size] = Some(Cheapest { way: ties.remove(0), ties });
         }
     }
+    analysis.studies.push(StudyResult::HandOver(HandOver { slices: 1_640, p50_ns: 34_000, p99_ns: 180_000, late_share: 0.004 }));
     analysis
 }
 
@@ -76,6 +77,7 @@ fn woven_ways_are_shares_and_without_a_difference_there_is_no_rank() {
         "101 % (99–103)≈",
         "≈ not shown to differ",
         "Shares are of rounds in which up to seven ways and send take turns of milliseconds, in 12 instances.",
+        "Half of 1,640 slices were handed over within 34.0 µs, 99 in 100 within 180 µs; 0.40 % ended over 200 µs late.",
         "In turn, next to a trial of send: gso ×32, because a thread of the kernel's sends for an end, in others' turns as well.",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -132,6 +132,12 @@ impl Study for Receipts {
         }
     }
 
+    fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+        if let Some(of_group) = self.slices.get_mut(group) {
+            of_group.push(instance, slices);
+        }
+    }
+
     fn finish(mut self, context: &Context) -> Option<ReceiptStudy> {
         let stack = Stack::new(&context.analysis.run, &context.analysis.hosts, context.paths.clone());
         let warnings = &context.analysis.run.warnings;
@@ -174,13 +180,6 @@ impl Receipts {
 
     fn add_cell(&mut self, cell: &Cell) {
         self.groups.extend(self.arms.iter().map(|arm| Group::new(cell, arm.as_deref())));
-    }
-
-    /// Keeps the slices of an instance of a group of the plan.
-    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
-        if let Some(of_group) = self.slices.get_mut(group) {
-            of_group.push(instance, slices);
-        }
     }
 
     fn missing(&mut self, group: usize) {

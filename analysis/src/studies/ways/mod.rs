@@ -53,21 +53,18 @@ pub(crate) struct Ways {
     woven: Option<WovenSeries>,
 }
 
-impl Ways {
-    /// Keeps the slices of an instance of a group of the plan.
-    pub fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
-        if let Some(woven) = &mut self.woven {
-            woven.push(group, instance, slices);
-        }
-    }
-}
-
 impl Study for Ways {
     type Result = WayStudy;
 
     fn for_plan(plan: &Plan) -> Option<Self> {
         let woven = || (plan.woven && plan.arms.is_empty()).then(|| WovenSeries::for_plan(plan));
         groups(plan.cells.iter().enumerate()).iter().any(|(_, ways)| ways.len() > 1).then(|| Self { woven: woven() })
+    }
+
+    fn push_slices(&mut self, group: usize, instance: u32, slices: &[Slice]) {
+        if let Some(woven) = &mut self.woven {
+            woven.push(group, instance, slices);
+        }
     }
 
     fn finish(self, context: &Context) -> Option<WayStudy> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use testkit::processes::marked;
-pub use testkit::processes::{MARK, Process};
+pub use testkit::processes::{MARK, Process, unusual_states};
 
 use super::tool::Tool;
 use super::{Skip, within};
@@ -57,6 +57,16 @@ pub fn traces() -> Traces {
 pub fn assert_nothing_left(tool: &Tool, before: &Traces) {
     within(Duration::from_secs(20), &format!("all processes end: {:?}", of(tool)), || of(tool).is_empty());
     assert_eq!(traces(), *before);
+}
+
+/// No task stays stopped or has real-time priority, and no control group stays frozen, that was not so before.
+#[track_caller]
+pub fn assert_usual_states(before: &BTreeSet<String>) {
+    let mut left = &unusual_states() - before;
+    within(Duration::from_secs(20), &format!("all of {left:?} end"), || {
+        left = &left & &unusual_states();
+        left.is_empty()
+    });
 }
 
 /// A device in a namespace of ours whose other end is in a host's: it vanishes
