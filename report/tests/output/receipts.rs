@@ -245,7 +245,7 @@ fn hostile_text_stays_text() {
     for series in &mut study.series {
         series.series = HOSTILE.to_owned();
         series.functions.rows.iter_mut().for_each(|row| row.function = HOSTILE.to_owned());
-        series.boundaries.iter_mut().for_each(|boundary| boundary.why = HOSTILE.to_owned());
+        series.boundaries.iter_mut().for_each(|boundary| boundary.name = HOSTILE.to_owned());
     }
     study.cells.iter_mut().for_each(|cell| cell.label = HOSTILE.to_owned());
     for absence in &mut study.absences {

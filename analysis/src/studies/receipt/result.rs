@@ -246,18 +246,16 @@ pub struct RowAtSize {
     pub share: f64,
 }
 
-/// A size at which the kernel holds a message otherwise.
+/// A size at which the stack is known to change its ways.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Boundary {
-    /// Its name: `skb head`, `page fragment`, `MSS`, `MTU`, `GSO`.
+    /// Its name: `MSS`, `MTU`, `socket buffer`, `page`, `GSO limit`.
     pub name: String,
     /// The largest size on its lower side.
     pub last: Bytes,
     /// Number of the columns on its lower side: a mark belongs before the
     /// column at this place. 0 or all of them: no size was measured beyond it.
     pub below: usize,
-    /// The change there, and the origin of the size.
-    pub why: String,
 }
 
 /// Something that a machine refused or a pass did not give.

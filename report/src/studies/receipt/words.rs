@@ -280,7 +280,7 @@ pub fn tiers(found: &[Option<CountTier>]) -> String {
     if known.is_empty() { "none was counted".to_owned() } else { known.join(", ") }
 }
 
-/// A boundary in a sentence.
+/// A boundary that lies between two sizes, as the tables mark it.
 pub fn boundary(boundary: &Boundary) -> String {
-    format!("{} above {} B: {}", boundary.name, number::whole(boundary.last.get()), boundary.why)
+    format!("{}: {} B", boundary.name, number::whole(boundary.last.get()))
 }

@@ -10,7 +10,7 @@ use model::profile::CountTier;
 use model::rate::OfferedRate;
 use model::trial::Outcome;
 use model::woven::{Reading, Slice, SliceEnd};
-use model::{Bytes, Nanos, Pass, Role, Test, TrialRecord};
+use model::{Nanos, Pass, Role, Test, TrialRecord};
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use rand::seq::SliceRandom;
 
@@ -123,8 +123,8 @@ fn what_grows_is_told_from_what_does_not() {
     near(series.columns[0].bound.messages_per_s, 1e9 / 900.0);
     near(series.columns[0].bound_without_acknowledgement.messages_per_s, 1e9 / 800.0);
     assert_eq!(series.columns.iter().map(|column| (column.size.get(), column.cell)).collect::<Vec<_>>(), [(1, 0), (1024, 1), (4096, 2)]);
-    let boundary = &series.boundaries[0];
-    assert_eq!((boundary.name.as_str(), boundary.last, boundary.below), ("MTU", Bytes::new(1472), 2));
+    let boundaries: Vec<_> = series.boundaries.iter().map(|one| (one.name.as_str(), one.last.get(), one.below)).collect();
+    assert_eq!(boundaries, [("MTU", 1472, 2), ("page", 4096, 3), ("GSO limit", 65_536, 3)]);
 }
 
 #[test]
