@@ -6,7 +6,7 @@ use attribution::{Figure, ReceiptError, ratio};
 use model::attach::{Attachment, CHILDREN, CallKind, Connection, Look, MOST_SENDS, Messages, Pattern, Sockets, Way, WindowRecord};
 use model::end::CpuTime;
 use model::order::Order;
-use model::profile::{CallCounts, CountTier, Observation};
+use model::profile::{CallCounts, Observation};
 use model::{Bytes, Nanos, Pass, Role};
 
 use super::{Call, PerSend, Quantity};
@@ -150,7 +150,6 @@ fn counts(seen: &Messages) -> CallCounts {
     let mut counts = CallCounts::default();
     for kind in &seen.calls {
         let name = format!("{} {} {}", kind.call, kind.protocol, kind.way);
-        counts.tier.insert(name.clone(), CountTier::Tracepoint);
         counts.calls.insert(name, kind.calls);
     }
     counts

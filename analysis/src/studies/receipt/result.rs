@@ -136,8 +136,6 @@ pub struct PassCounts {
     pub wait: u32,
     /// With counters on.
     pub count: u32,
-    /// With call chains at tracepoints.
-    pub witness: u32,
     /// Trials of any pass that gave nothing: they failed, or were left out.
     pub missing: u32,
 }

@@ -1,7 +1,6 @@
 //! The receipts of one end of a series: a table for each question, with a column a size.
 
 use analysis::result::receipt::{Boundary, ReceiptStudy, SeriesReceipt};
-use model::profile::CountTier;
 
 use super::flame::Flames;
 use super::tables::{self, Line};
@@ -84,12 +83,13 @@ fn routines(series: &SeriesReceipt) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend((!large.is_empty()).then(|| table(&large)));
     if !series.functions.rows.is_empty() {
-        let cells = series.functions.rows.iter().flat_map(|row| &row.cells);
-        let ways: Vec<Option<CountTier>> = cells.filter_map(|cell| Some(cell.calls?.1)).collect();
-        let counted =
-            format!("Calls per message, exact: {}; - where there is no count. Marks under “calls” are theirs.", words::tiers(&ways));
+        let is_counted = series.functions.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.calls.is_some());
+        let counted = match is_counted {
+            true => "Calls per message are exact; - where there is no count. Marks under “calls” are theirs.",
+            false => "No calls of these functions were counted (-).",
+        };
         let on = words::interrupts_on(series.functions.rows.iter().map(|row| row.function.as_str())).map(str::to_owned);
-        blocks.extend(std::iter::once(counted).chain(on).map(|text| Block::Aside(text.into())));
+        blocks.extend(std::iter::once(counted.to_owned()).chain(on).map(|text| Block::Aside(text.into())));
     }
     let left = rest.len() - shown.len();
     let left = (left > 0).then(|| Block::Aside(format!("{} in the JSON of the run.", plural(left as u64, "smaller routine")).into()));
