@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::order::{Gather, Order};
-use model::profile::{Account, CountTier, SampleSource, Waits};
+use model::profile::{Account, SampleSource, Waits};
 use model::{Bytes, Nanos, Role};
 use serde::Serialize;
 
@@ -136,9 +136,6 @@ pub struct OffCpu {
 /// Exact calls per message of one function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calls {
-    /// Way in which they were counted: the best of the passes. What others counted
-    /// by another is left out.
-    pub tier: Option<CountTier>,
     /// Per message.
     pub per_message: Figure,
     /// Calls per message of each count pass that has it.
@@ -488,29 +485,17 @@ fn idle_softirq(time: &[TimePass]) -> Option<Figure> {
     Some(share(ratio(&pairs), Sampling { samples: samples.iter().sum::<f64>() as u64, of: all, each }))
 }
 
-/// Way in which a function was counted, and its calls and messages pass by pass.
-type Counted = (Option<CountTier>, Vec<(f64, f64)>);
-
 fn calls(passes: &Passes) -> BTreeMap<String, Calls> {
-    let mut pairs: BTreeMap<&String, Counted> = BTreeMap::new();
+    let mut pairs: BTreeMap<&String, Vec<(f64, f64)>> = BTreeMap::new();
     for pass in &passes.counts {
         for (name, count) in &pass.counts.calls {
-            let own = pass.counts.tier.get(name).copied();
-            let (tier, pairs) = pairs.entry(name).or_insert_with(|| (own, Vec::new()));
-            // A way that is not told is worse than any.
-            let rank = |tier: Option<CountTier>| tier.map_or(usize::MAX, |tier| tier as usize);
-            if rank(own) < rank(*tier) {
-                (*tier, *pairs) = (own, Vec::new());
-            }
-            if own == *tier {
-                pairs.push((*count as f64, pass.messages));
-            }
+            pairs.entry(name).or_default().push((*count as f64, pass.messages));
         }
     }
-    let calls = |(name, (tier, pairs)): (&String, Counted)| {
+    let calls = |(name, pairs): (&String, Vec<(f64, f64)>)| {
         let passes = pairs.iter().map(|(count, messages)| count / messages).collect();
         let each = pairs.iter().map(|(_, messages)| 1.0 / messages).sum::<f64>() / pairs.len() as f64;
-        (name.clone(), Calls { tier, per_message: ratio(&pairs).figure(), passes, each })
+        (name.clone(), Calls { per_message: ratio(&pairs).figure(), passes, each })
     };
     pairs.into_iter().map(calls).collect()
 }

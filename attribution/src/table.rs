@@ -2,7 +2,6 @@
 
 use model::Bytes;
 use model::order::Order;
-use model::profile::CountTier;
 use serde::Serialize;
 
 use crate::figure::Figure;
@@ -43,9 +42,8 @@ pub struct SizeCell {
     pub ns: Figure,
     /// Share of the on-CPU time.
     pub share: f64,
-    /// Exact calls per message and how they were counted; `None` where they
-    /// were not, which prints as "-".
-    pub calls: Option<(Figure, Option<CountTier>)>,
+    /// Exact calls per message; `None` where they were not counted, which prints as "-".
+    pub calls: Option<Figure>,
 }
 
 impl FunctionTable {
@@ -71,7 +69,7 @@ fn function(name: &str, receipts: &[&Receipt], rows: &[Option<&Row<String>>]) ->
     let cells = receipts.iter().zip(rows).zip(&calls).map(|((receipt, row), calls)| {
         let unseen = receipt.unseen_row();
         let (ns, share) = row.map_or((unseen, 0.0), |row| (row.ns, row.share.value));
-        SizeCell { ns, share, calls: calls.map(|calls| (calls.per_message, calls.tier)) }
+        SizeCell { ns, share, calls: calls.map(|calls| calls.per_message) }
     });
     FunctionRow {
         function: name.to_owned(),

@@ -1,4 +1,4 @@
-//! An assembler for BPF: enough to count, to take times, to keep call chains and to look through memory.
+//! An assembler for BPF: enough to count, to take times and to look through memory.
 //!
 //! Encoding as in the kernel's `Documentation/bpf/standardization/instruction-set.rst`.
 
@@ -51,8 +51,6 @@ pub enum Helper {
     SocketCookie = 46,
     /// `bpf_redirect_map(map, place, action where there is none)`: what to do with a frame.
     RedirectByMap = 51,
-    /// `bpf_get_stack(context, buffer, size, flags)`: bytes written.
-    Stack = 67,
     /// `bpf_get_current_cgroup_id()`: that of the second version's hierarchy.
     CurrentCgroup = 80,
     /// `bpf_map_push_elem(map, value, flags)`.
@@ -92,12 +90,8 @@ pub enum Test {
     Below(Reg, i32),
     /// The first register is above the second, without signs.
     Above(Reg, Reg),
-    /// It is not.
-    NotAbove(Reg, Reg),
     /// The two registers are the same.
     Same(Reg, Reg),
-    /// They are not.
-    NotSame(Reg, Reg),
     /// A bit of the number is set in the register.
     AnyBit(Reg, i32),
     /// Always.
@@ -247,9 +241,7 @@ impl Assembler {
             Test::AtLeast(register, number) => self.push(0x75, register, Reg::R0, 0, number),
             Test::Below(register, number) => self.push(0xa5, register, Reg::R0, 0, number),
             Test::Above(one, other) => self.push(0x2d, one, other, 0, 0),
-            Test::NotAbove(one, other) => self.push(0xbd, one, other, 0, 0),
             Test::Same(one, other) => self.push(0x1d, one, other, 0, 0),
-            Test::NotSame(one, other) => self.push(0x5d, one, other, 0, 0),
             Test::AnyBit(register, number) => self.push(0x45, register, Reg::R0, 0, number),
             Test::Always => self.push(0x05, Reg::R0, Reg::R0, 0, 0),
         }

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use engine::channel::ChannelError;
 
-use crate::args::{DetachArgs, HostArgs, LoadArgs, TetherArgs};
+use crate::args::{DetachArgs, HostArgs, LoadArgs, ScratchArgs, TetherArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -26,6 +26,15 @@ pub fn host(args: &HostArgs) -> Result<Exit, Failure> {
 /// A change that could not be undone.
 pub fn guard() -> Result<Exit, Failure> {
     lab::arm::guard::run()?;
+    Ok(Exit::Done)
+}
+
+/// Tries what `doctor` asks of fresh namespaces.
+///
+/// # Errors
+/// A refused step, which it has written to standard output.
+pub fn scratch(args: &ScratchArgs) -> Result<Exit, Failure> {
+    lab::doctor::try_requests(args.scratch)?;
     Ok(Exit::Done)
 }
 

@@ -99,6 +99,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Endpoint(args) => endpoint::run(&args),
         Command::BeEndpoint => hidden::endpoint(),
         Command::Guard => hidden::guard(),
+        Command::Scratch(args) => hidden::scratch(&args),
         Command::Load(args) => hidden::load(&args),
         Command::Generate(args) => generate::run(&args),
     }

@@ -9,8 +9,7 @@ use model::end::Window;
 use model::profile::{Observation, Waits};
 use model::{Nanos, Pass, Refusal};
 use profile::Who;
-use profile::counts::table::functions;
-use profile::counts::{CallCounter, STACK_RULES, StackCounter, TRACEPOINTS};
+use profile::counts::{CallCounter, FUNCTIONS, TRACEPOINTS};
 use profile::kernel_names::KernelNames;
 use profile::sampler::Target;
 use profile::symbols::Symbols;
@@ -27,7 +26,6 @@ enum Watch {
     Time(watch::Watch, u32),
     Wait(Box<WaitRecorder>),
     Count(CallCounter),
-    Stacks(Box<StackCounter>),
 }
 
 /// Watches the endpoints of one host, one trial at a time.
@@ -51,8 +49,7 @@ impl EndpointProfiler {
             Pass::Clean => return Ok(()),
             Pass::Time | Pass::TimeReceiver => self.sample(pid, observe),
             Pass::Wait => WaitRecorder::open(who, observe.longest.min(LONGEST)).map(|recorder| Watch::Wait(Box::new(recorder))),
-            Pass::Count => CallCounter::open(who, TRACEPOINTS, &functions(), working).map(Watch::Count),
-            Pass::Chains => StackCounter::open(who, STACK_RULES).map(|recorder| Watch::Stacks(Box::new(recorder))),
+            Pass::Count => CallCounter::open(who, TRACEPOINTS, FUNCTIONS, working).map(Watch::Count),
         };
         self.watch = Some(watch?);
         Ok(())
@@ -94,9 +91,6 @@ impl EndpointProfiler {
                 seen.refused.extend(counter.notes().iter().cloned());
                 counter.close(working);
                 Ok(())
-            }
-            Some(Watch::Stacks(recorder)) => {
-                self.symbols(&mut seen.refused).and_then(|symbols| recorder.counts(symbols)).map(|counts| seen.counts = Some(counts))
             }
         };
         if let Err(refusal) = outcome {

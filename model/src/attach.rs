@@ -120,9 +120,6 @@ pub struct WindowRecord {
     /// Requests that the program answered meanwhile; `None` where the source could not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// The program's own count of requests and bytes, where its source has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own: Option<OwnCount>,
     /// Clocks and counts of the program at the edges.
     pub clocks: Clocks,
     /// Sums of socket calls, where a counter was on in every window.
@@ -168,7 +165,6 @@ impl WindowRecord {
             arm: None,
             window,
             requests: None,
-            own: None,
             clocks,
             totals: None,
             stolen: 0.0,
@@ -180,32 +176,6 @@ impl WindowRecord {
             waits: None,
             sockets: None,
             refused: Vec::new(),
-        }
-    }
-}
-
-/// What a program says itself of the requests that it answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnCount {
-    /// Requests.
-    pub requests: u64,
-    /// Bytes taken from the network; `None` where it does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub received: Option<u64>,
-    /// Bytes given to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent: Option<u64>,
-}
-
-impl OwnCount {
-    /// The count since an earlier one.
-    #[must_use]
-    pub fn since(self, earlier: Self) -> Self {
-        let part = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));
-        Self {
-            requests: self.requests.saturating_sub(earlier.requests),
-            received: part(self.received, earlier.received),
-            sent: part(self.sent, earlier.sent),
         }
     }
 }

@@ -19,9 +19,6 @@ choice! {
         Wait = "wait",
         /// Counters of calls and events.
         Count = "count",
-        /// Call chains at tracepoints, from which calls of further functions are
-        /// told. It costs some twelve times the message, so it has trials of its own.
-        Chains = "witness",
     }
 }
 
@@ -42,7 +39,7 @@ impl Pass {
             Self::Clean => false,
             Self::Time => role == Role::Sender,
             Self::TimeReceiver => role == Role::Receiver,
-            Self::Wait | Self::Count | Self::Chains => true,
+            Self::Wait | Self::Count => true,
         }
     }
 

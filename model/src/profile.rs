@@ -134,25 +134,11 @@ pub struct HardwareCounts {
 /// edges of the measured part.)
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCounts {
-    /// Way in which each name was counted.
-    pub tier: BTreeMap<String, CountTier>,
     /// Calls of each name: a function's plain name, or a tracepoint's behind its
     /// system (`net:netif_rx`). A name that could not be counted is not here.
     pub calls: BTreeMap<String, u64>,
     /// Names that were asked for and could not be counted, with the reason.
     pub refused: BTreeMap<String, String>,
-}
-
-choice! {
-    /// A way of counting, best first.
-    CountTier, "a way of counting" {
-        /// A BPF program at the function's entry.
-        Fentry = "fentry",
-        /// A counter on a tracepoint.
-        Tracepoint = "tracepoint",
-        /// An event that this function and no other causes, once a call.
-        Witness = "witness",
-    }
 }
 
 /// Time of an end that no sample can show, by where it went: from scheduler

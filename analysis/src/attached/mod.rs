@@ -91,9 +91,6 @@ pub struct State {
     /// The sockets at the end of the last window that looked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sockets: Option<Sockets>,
-    /// Bytes that the kernel saw against those that the program counts itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<ByteSums>,
     /// Softirq work of the network in other programs and in idle time, ns per request: the most
     /// that was done for the program elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,15 +176,6 @@ pub struct Call {
     pub asked_sizes: Vec<(u64, u64)>,
     /// Sizes moved and their calls, the most frequent first.
     pub sizes: Vec<(u64, u64)>,
-}
-
-/// Bytes of windows in which both were counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct ByteSums {
-    /// Taken from the network: by the kernel's events, and by the program's own count.
-    pub received: [u64; 2],
-    /// Given to it likewise.
-    pub sent: [u64; 2],
 }
 
 impl State {
@@ -400,7 +388,6 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         exchanges,
         per_send: passes::per_send(run, &seen, sockets.as_ref()),
         sockets,
-        bytes: passes::bytes(&seen),
         elsewhere: passes::elsewhere(windows),
         notes: notes(run, windows, made),
         refused,

@@ -6,10 +6,10 @@ use attribution::{Figure, ReceiptError, ratio};
 use model::attach::{Attachment, CHILDREN, CallKind, Connection, Look, MOST_SENDS, Messages, Pattern, Sockets, Way, WindowRecord};
 use model::end::CpuTime;
 use model::order::Order;
-use model::profile::{CallCounts, CountTier, Observation};
+use model::profile::{CallCounts, Observation};
 use model::{Bytes, Nanos, Pass, Role};
 
-use super::{ByteSums, Call, PerSend, Quantity};
+use super::{Call, PerSend, Quantity};
 use crate::studies::receipt::chains::Chains;
 use crate::studies::receipt::kept::{Edges, KeptEnd};
 
@@ -150,7 +150,6 @@ fn counts(seen: &Messages) -> CallCounts {
     let mut counts = CallCounts::default();
     for kind in &seen.calls {
         let name = format!("{} {} {}", kind.call, kind.protocol, kind.way);
-        counts.tier.insert(name.clone(), CountTier::Tracepoint);
         counts.calls.insert(name, kind.calls);
     }
     counts
@@ -284,20 +283,6 @@ pub fn patterns(windows: &[&WindowRecord]) -> (Vec<Pattern>, u64) {
     all.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cmp(b)));
     all.truncate(PATTERNS);
     (all, whole)
-}
-
-/// Bytes of the windows in which the kernel's events and the program's own count are both known.
-pub fn bytes(windows: &[&WindowRecord]) -> Option<ByteSums> {
-    let mut sums = None;
-    for window in windows {
-        let seen = window.messages.as_ref().map(|messages| messages.totals).or(window.totals);
-        let Some((seen, own)) = seen.zip(window.own) else { continue };
-        let Some((received, sent)) = own.received.zip(own.sent) else { continue };
-        let ByteSums { received: r, sent: s } = sums.get_or_insert_with(ByteSums::default);
-        *r = [r[0] + seen.received, r[1] + received];
-        *s = [s[0] + seen.sent, s[1] + sent];
-    }
-    sums
 }
 
 /// Softirq work of the network outside the program, per request.

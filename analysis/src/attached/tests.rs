@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use attribution::{Doubt, Layer, Rules};
 use model::attach::{
-    ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Connection, Elsewhere, Look, Messages, OwnCode, OwnCount, Pattern, Sockets,
-    Totals, Way, WindowRecord,
+    ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Connection, Elsewhere, Look, Messages, OwnCode, Pattern, Sockets, Totals, Way,
+    WindowRecord,
 };
 use model::end::Window;
 use model::profile::{Account, Profile, SampleSource, Stack, Waits};
@@ -54,7 +54,6 @@ fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
     let cpu = Nanos::new(cpu * REQUESTS + u64::from(block % 3) * REQUESTS * 10);
     let clocks = Clocks { cpu, processes: 1, threads: 1, voluntary: 5_000, ..Clocks::default() };
     let mut record = WindowRecord { requests: Some(REQUESTS), ..WindowRecord::new(block, look, second, clocks) };
-    record.own = Some(OwnCount { requests: REQUESTS, received: Some(REQUESTS * 36), sent: Some(REQUESTS * 7) });
     match look {
         Look::Clean => {}
         Look::Time => {
@@ -153,8 +152,6 @@ fn a_request_has_a_receipt_that_adds_up() {
     assert!(
         own.len() == 2 && own.iter().all(|(_, share)| (share - 0.2).abs() < 0.01) && own.iter().any(|(name, _)| *name == Some("lookup"))
     );
-    let sums = state.bytes.unwrap();
-    assert_eq!((sums.received[0], sums.sent[0]), (sums.received[1], sums.sent[1]));
     assert!((state.rate.unwrap().value - REQUESTS as f64).abs() < 1.0);
     assert_eq!((state.patterns[0].sends.as_slice(), state.patterns[0].count), (&[7][..], 8 * REQUESTS));
     assert!((state.calls[0].per_request.value - 1.0).abs() < 1e-9);
@@ -229,7 +226,7 @@ fn what_cannot_be_counted_is_said_to_be_so() {
     let with = came(900);
     let state = &with.states[0];
     assert_eq!(names(&with), [""; 0]);
-    assert!(state.calls.is_empty() && state.patterns.is_empty() && state.bytes.is_none());
+    assert!(state.calls.is_empty() && state.patterns.is_empty());
     assert!(state.receipt().is_none_or(|receipt| receipt.size.get() == 0));
     assert_eq!(state.notes.iter().filter(|note| note.contains("cannot be counted")).count(), 2, "{:?}", state.notes);
 }

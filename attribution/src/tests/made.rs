@@ -1,6 +1,6 @@
 //! Made-up passes whose truth is known.
 
-use model::profile::{Account, CallCounts, CountTier, Profile, Stack, Waits};
+use model::profile::{Account, CallCounts, Profile, Stack, Waits};
 use model::{Bytes, Nanos, Role};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -77,7 +77,6 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), kernel_threads: Nanos::new(0), stolen: 0.0, messages });
         let mut counts = CallCounts::default();
         counts.calls.insert("udp_sendmsg".to_owned(), messages as u64);
-        counts.tier.insert("udp_sendmsg".to_owned(), CountTier::Fentry);
         made.counts.push(CountPass { counts, messages: messages.floor() });
     }
     made

@@ -32,6 +32,14 @@ pub struct TetherArgs {
     pub words: Vec<std::ffi::OsString>,
 }
 
+/// `nettoll __scratch`.
+#[derive(Debug, Args)]
+pub struct ScratchArgs {
+    /// The namespaces.
+    #[arg(value_parser = |word: &str| word.parse::<lab::doctor::Scratch>())]
+    pub scratch: lab::doctor::Scratch,
+}
+
 /// `nettoll __load`.
 #[derive(Debug, Args)]
 pub struct LoadArgs {

@@ -39,7 +39,7 @@ pub use compare::{CompareArgs, Side};
 pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
 pub use fleet::{FleetArgs, FleetTask, ManifestArgs, MemberArgs, Rounds};
 pub use help::{CLIENT, COLUMNS, CompletionsArgs, HelpArgs, LICENCES, QUESTIONS};
-pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs, TetherArgs};
+pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs, ScratchArgs, TetherArgs};
 pub use microscope::{MicroscopeArgs, Task};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use output::{FormatArgs, HtmlArgs};
@@ -141,6 +141,9 @@ pub enum Command {
     /// Undo host-wide changes when a controller is gone (started by nettoll itself)
     #[command(name = "__guard", hide = true)]
     Guard,
+    /// Try requests in fresh namespaces (started by nettoll itself)
+    #[command(name = "__scratch", hide = true)]
+    Scratch(ScratchArgs),
     /// Be an end of a trial (started by nettoll itself)
     #[command(name = "__endpoint", hide = true)]
     BeEndpoint,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use model::Nanos;
-use model::attach::{OwnCount, SENDS};
+use model::attach::SENDS;
 
 use super::AttachError;
 use sys::process::ending;
@@ -87,23 +87,21 @@ pub struct Counter<'a> {
 
 #[derive(Debug)]
 enum Kind<'a> {
-    Server { connection: BufReader<Metered<'a>>, protocol: Protocol, asked: u64 },
+    Server { connection: BufReader<Connection<'a>>, protocol: Protocol, asked: u64 },
     Log { path: PathBuf, file: File, inode: u64, lines: u64 },
     Command(Vec<String>),
 }
 
-/// A connection to a server, and the bytes of the questions and answers on it.
+/// A connection to a server, whose answers are not waited for without end.
 #[derive(Debug)]
-struct Metered<'a> {
+struct Connection<'a> {
     stream: TcpStream,
-    asked: u64,
-    answered: u64,
     stop: &'a AtomicBool,
     /// The end of the time for the answer at hand.
     until: Instant,
 }
 
-impl Read for Metered<'_> {
+impl Read for Connection<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
             // One that answers a byte at a time has no more time for that.
@@ -111,12 +109,8 @@ impl Read for Metered<'_> {
                 return Err(io::Error::other(format!("no whole answer came within {}", Nanos::from(PATIENCE))));
             }
             match self.stream.read(room) {
-                Ok(count) => {
-                    self.answered += count as u64;
-                    return Ok(count);
-                }
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-                Err(error) => return Err(error),
+                answer => return answer,
             }
             if self.stop.load(Ordering::Relaxed) {
                 return Err(stopped());
@@ -127,18 +121,6 @@ impl Read for Metered<'_> {
 
 fn stopped() -> io::Error {
     io::Error::other("it was not waited for: the user wants an end")
-}
-
-impl Write for Metered<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.stream.write(bytes)?;
-        self.asked += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,7 +138,7 @@ impl<'a> Counter<'a> {
         let failed = |error: io::Error| AttachError::Requests { source_name: source.to_string(), answer: error.to_string() };
         let server = |address: &str, protocol| -> Result<Kind<'a>, AttachError> {
             let connection = connect(address).map_err(failed)?;
-            let connection = BufReader::new(Metered { stream: connection, asked: 0, answered: 0, stop, until: Instant::now() });
+            let connection = BufReader::new(Connection { stream: connection, stop, until: Instant::now() });
             Ok(Kind::Server { connection, protocol, asked: 0 })
         };
         let kind = match source {
@@ -180,28 +162,23 @@ impl<'a> Counter<'a> {
         Ok(Some(this))
     }
 
-    /// The count so far, without the questions asked here and their answers.
+    /// The count so far, without the questions asked here.
     ///
     /// # Errors
     /// What the system, or the server, answered.
-    pub fn read(&mut self) -> io::Result<OwnCount> {
+    pub fn read(&mut self) -> io::Result<u64> {
         match &mut self.kind {
             Kind::Server { connection, protocol, asked } => {
-                // It counts what it has read, and what it has written: its answer is not among that.
-                let answered = connection.get_ref().answered;
                 connection.get_mut().until = Instant::now() + PATIENCE;
-                let mut count = match protocol {
-                    Protocol::Redis => ask_redis(connection)?,
-                    Protocol::Memcached => ask_memcached(connection)?,
-                };
-                // The server counts a question when it has answered it: those before, not this one.
-                if *protocol == Protocol::Redis {
-                    count.requests = count.requests.saturating_sub(*asked);
-                    *asked += 1;
+                match protocol {
+                    Protocol::Redis => {
+                        // The server counts a question when it has answered it: those before, not this one.
+                        let count = ask_redis(connection)?.saturating_sub(*asked);
+                        *asked += 1;
+                        Ok(count)
+                    }
+                    Protocol::Memcached => ask_memcached(connection),
                 }
-                count.received = count.received.map(|bytes| bytes.saturating_sub(connection.get_ref().asked));
-                count.sent = count.sent.map(|bytes| bytes.saturating_sub(answered));
-                Ok(count)
             }
             Kind::Log { path, file, inode, lines } => {
                 *lines += new_lines(file, self.stop)?;
@@ -213,7 +190,7 @@ impl<'a> Counter<'a> {
                     *inode = file.metadata()?.ino();
                     *lines += new_lines(file, self.stop)?;
                 }
-                Ok(OwnCount { requests: *lines, received: None, sent: None })
+                Ok(*lines)
             }
             Kind::Command(words) => {
                 let limits = Limits { time: PATIENCE, bytes: Some(PRINTED), stop: Some(self.stop) };
@@ -223,8 +200,7 @@ impl<'a> Counter<'a> {
                 }
                 let text = String::from_utf8_lossy(&ran.out);
                 let number = text.split_ascii_whitespace().find_map(|word| word.parse().ok());
-                let requests = number.ok_or_else(|| io::Error::other("the command printed no whole number"))?;
-                Ok(OwnCount { requests, received: None, sent: None })
+                number.ok_or_else(|| io::Error::other("the command printed no whole number"))
             }
         }
     }
@@ -268,8 +244,8 @@ fn new_lines(file: &mut File, stop: &AtomicBool) -> io::Result<u64> {
     Ok(lines)
 }
 
-fn ask_redis(connection: &mut BufReader<Metered<'_>>) -> io::Result<OwnCount> {
-    connection.get_mut().write_all(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n")?;
+fn ask_redis(connection: &mut BufReader<Connection<'_>>) -> io::Result<u64> {
+    connection.get_mut().stream.write_all(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n")?;
     let head = line(connection)?;
     let length = head.strip_prefix('$').and_then(|length| length.parse::<u64>().ok()).filter(|length| *length < LONGEST);
     let length = length.ok_or_else(|| io::Error::other(format!("the server answers '{head}'; does it ask for a password?")))?;
@@ -278,8 +254,8 @@ fn ask_redis(connection: &mut BufReader<Metered<'_>>) -> io::Result<OwnCount> {
     redis(&String::from_utf8_lossy(&body)).ok_or_else(|| io::Error::other("its INFO has no total_commands_processed"))
 }
 
-fn ask_memcached(connection: &mut BufReader<Metered<'_>>) -> io::Result<OwnCount> {
-    connection.get_mut().write_all(b"stats\r\n")?;
+fn ask_memcached(connection: &mut BufReader<Connection<'_>>) -> io::Result<u64> {
+    connection.get_mut().stream.write_all(b"stats\r\n")?;
     let mut text = String::new();
     loop {
         let one = line(connection)?;
@@ -293,7 +269,7 @@ fn ask_memcached(connection: &mut BufReader<Metered<'_>>) -> io::Result<OwnCount
 }
 
 /// A line without its end.
-fn line(connection: &mut BufReader<Metered<'_>>) -> io::Result<String> {
+fn line(connection: &mut BufReader<Connection<'_>>) -> io::Result<String> {
     let mut bytes = Vec::new();
     connection.by_ref().take(4096).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
@@ -303,26 +279,17 @@ fn line(connection: &mut BufReader<Metered<'_>>) -> io::Result<String> {
 }
 
 /// The count in an answer to `INFO stats`.
-pub fn redis(text: &str) -> Option<OwnCount> {
-    let value = |key: &str| text.lines().find_map(|line| line.trim_end().strip_prefix(key)?.strip_prefix(':')?.parse().ok());
-    Some(OwnCount {
-        requests: value("total_commands_processed")?,
-        received: value("total_net_input_bytes"),
-        sent: value("total_net_output_bytes"),
-    })
+pub fn redis(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.trim_end().strip_prefix("total_commands_processed:")?.parse().ok())
 }
 
 /// The count in an answer to `stats`: every kind of command.
-pub fn memcached(text: &str) -> Option<OwnCount> {
+pub fn memcached(text: &str) -> Option<u64> {
     let values = || text.lines().filter_map(|line| line.strip_prefix("STAT ")?.split_once(' '));
     let value = |key: &str| values().find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse().ok());
     value("cmd_get")?;
     let kinds = ["cmd_get", "cmd_set", "cmd_touch", "cmd_meta", "cmd_flush"];
-    Some(OwnCount {
-        requests: kinds.iter().filter_map(|kind| value(kind)).fold(0, u64::saturating_add),
-        received: value("bytes_read"),
-        sent: value("bytes_written"),
-    })
+    Some(kinds.iter().filter_map(|kind| value(kind)).fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]
@@ -331,7 +298,6 @@ mod tests {
     use std::net::TcpListener;
 
     use super::{Counter, Source, memcached, redis};
-    use model::attach::OwnCount;
     use proptest::prelude::proptest;
     use std::io::ErrorKind;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -392,7 +358,7 @@ mod tests {
         let log = tempfile::NamedTempFile::new().unwrap();
         let mut counter = Counter::open(&Source::Log(log.path().to_owned()), &GO_ON).unwrap().unwrap();
         log.as_file().set_len(super::GROWN).unwrap();
-        assert_eq!(counter.read().unwrap().requests, 0);
+        assert_eq!(counter.read().unwrap(), 0);
         log.as_file().set_len(2 * super::GROWN + 1).unwrap();
         let error = counter.read().unwrap_err();
         assert!(error.kind() == ErrorKind::Other && error.to_string().contains("it grew by 256 MiB"), "{error}");
@@ -410,37 +376,31 @@ mod tests {
 
     #[test]
     fn servers_own_counts_are_read() {
-        let info = "# Stats\r\ntotal_connections_received:3\r\ntotal_commands_processed:40003\r\ntotal_net_input_bytes:12\r\ntotal_net_output_bytes:34\r\n";
-        assert_eq!(redis(info), Some(OwnCount { requests: 40_003, received: Some(12), sent: Some(34) }));
+        let info = "# Stats\r\ntotal_connections_received:3\r\ntotal_commands_processed:40003\r\ntotal_net_input_bytes:12\r\n";
+        assert_eq!(redis(info), Some(40_003));
         let stats = "STAT pid 1\nSTAT cmd_get 5\nSTAT cmd_set 7\nSTAT bytes_read 9\n";
-        assert_eq!(memcached(stats), Some(OwnCount { requests: 12, received: Some(9), sent: None }));
+        assert_eq!(memcached(stats), Some(12));
         assert_eq!((redis("a:b"), memcached("STAT x")), (None, None));
     }
 
     #[test]
-    fn questions_and_their_answers_are_no_traffic() {
+    fn questions_are_no_requests() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        // It counts as Redis does: what it has read, and what it has written before this answer.
+        // It counts as Redis does: the questions before this one.
         let server = std::thread::spawn(move || {
             let (mut connection, _) = listener.accept().unwrap();
-            let (mut room, mut read, mut written) = ([0; 256], 1000, 500);
             for commands in 70.. {
-                let count = connection.read(&mut room).unwrap();
-                if count == 0 {
+                if connection.read(&mut [0; 256]).unwrap() == 0 {
                     return;
                 }
-                read += count;
-                let body =
-                    format!("total_commands_processed:{commands}\r\ntotal_net_input_bytes:{read}\r\ntotal_net_output_bytes:{written}\r\n");
-                let answer = format!("${}\r\n{body}\r\n", body.len());
-                connection.write_all(answer.as_bytes()).unwrap();
-                written += answer.len();
+                let body = format!("total_commands_processed:{commands}\r\n");
+                connection.write_all(format!("${}\r\n{body}\r\n", body.len()).as_bytes()).unwrap();
             }
         });
         let mut counter = Counter::open(&Source::Redis(address.to_string()), &GO_ON).unwrap().unwrap();
         for _ in 0..3 {
-            assert_eq!(counter.read().unwrap(), OwnCount { requests: 70, received: Some(1000), sent: Some(500) });
+            assert_eq!(counter.read().unwrap(), 70);
         }
         drop(counter);
         server.join().unwrap();
@@ -452,11 +412,11 @@ mod tests {
         writeln!(log, "before").unwrap();
         let mut counter = Counter::open(&Source::Log(log.path().to_owned()), &GO_ON).unwrap().unwrap();
         write!(log, "one\ntwo\nhalf").unwrap();
-        assert_eq!(counter.read().unwrap().requests, 2);
+        assert_eq!(counter.read().unwrap(), 2);
         writeln!(log, " a line").unwrap();
-        assert_eq!(counter.read().unwrap().requests, 3);
+        assert_eq!(counter.read().unwrap(), 3);
         let mut counter = Counter::open(&Source::Command("echo 'requests 17'".to_owned()), &GO_ON).unwrap().unwrap();
-        assert_eq!(counter.read().unwrap().requests, 17);
+        assert_eq!(counter.read().unwrap(), 17);
         for wrong in ["false", "echo none", "'"] {
             assert!(Counter::open(&Source::Command(wrong.to_owned()), &GO_ON).is_err(), "{wrong}");
         }

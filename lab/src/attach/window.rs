@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use model::attach::{Attachment, Look, OwnCount, WindowRecord};
+use model::attach::{Attachment, Look, WindowRecord};
 use model::end::Window;
 use model::order::Gather;
 use model::plan::receipt::of_pass;
@@ -99,7 +99,7 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     let mut cpu_after = CpuReading::take(&processes);
     let edges = edge.zip(watch.as_ref().and_then(Watch::edge));
     let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));
-    let own = own.and_then(|own| Some(count(instruments, run, &mut refused)?.since(own)));
+    let own = own.and_then(|own| Some(count(instruments, run, &mut refused)?.saturating_sub(own)));
     let after = instruments.program.processes();
     if after.is_empty() {
         return None;
@@ -112,8 +112,8 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     let window = Window { start, end };
     let clocks = threads_after.since(&threads, cpu);
     let mut record = WindowRecord::new(block, look, window, clocks);
-    (record.own, record.totals, record.stolen) = (own, totals, stolen);
-    record.requests = own.map(|own| own.requests).or_else(|| totals.filter(|_| instruments.counter.is_none()).map(|totals| totals.sends));
+    (record.totals, record.stolen) = (totals, stolen);
+    record.requests = own.or_else(|| totals.filter(|_| instruments.counter.is_none()).map(|totals| totals.sends));
     let all: Vec<u32> = processes.iter().chain(&after).copied().collect::<BTreeSet<_>>().into_iter().collect();
     let symbols = if look == Look::Time { instruments.symbols.as_mut() } else { None };
     let symbols = symbols.map(|names| names.up_to_date(&mut refused)).transpose().map_err(|refusal| refused.push(refusal)).ok().flatten();
@@ -151,7 +151,7 @@ struct WindowContext<'a> {
     edges: Option<(Edge, Edge)>,
 }
 
-fn count(instruments: &mut Instruments, run: &Attachment, refused: &mut Vec<Refusal>) -> Option<OwnCount> {
+fn count(instruments: &mut Instruments, run: &Attachment, refused: &mut Vec<Refusal>) -> Option<u64> {
     let counted = instruments.counter.as_mut()?.read();
     let refusal =
         |error: std::io::Error| Refusal::new("requests", format!("{}: {error}", run.requests), "The window has no figure per request");

@@ -19,6 +19,8 @@ mod perf;
 mod socket;
 mod ways;
 
+pub use scratch::{Scratch, try_requests};
+
 use model::Refusal;
 use model::check::{Check, Need, State};
 
@@ -27,9 +29,7 @@ use model::check::{Check, Need, State};
 /// another program holds the kernel's network lock. Starts child processes,
 /// which have ended when this returns.
 pub fn examine() -> Vec<Check> {
-    // A link, then each queueing discipline.
-    let requests: Vec<_> = std::iter::once(scratch::veth()).chain(device::requests()).collect();
-    let scratch = scratch::Findings::gather(&requests);
+    let scratch = scratch::Findings::gather();
     [
         cpu::checks(),
         clock::checks(),

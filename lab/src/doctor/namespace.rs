@@ -2,10 +2,9 @@
 
 use model::check::{Area, Check, Need};
 use nix::errno::Errno;
-use profile::probe::scratch::{ProbeRefusal, Step};
 
 use super::answer::{Subject, errno, said, setting, shown};
-use super::scratch::{Findings, is_root};
+use super::scratch::{Findings, ProbeRefusal, Step, is_root};
 
 pub(super) fn checks(scratch: &Findings) -> Vec<Check> {
     let subject = |name| Subject { area: Area::Namespaces, name, need: Need::Useful };
@@ -38,7 +37,7 @@ fn link(subject: Subject, scratch: &Findings) -> Check {
 /// The step that was refused, and by what.
 pub(super) fn answer(flags: &str, refusal: &ProbeRefusal) -> String {
     let tried = match refusal.step {
-        Step::Fork => "fork".to_owned(),
+        Step::Start => "start /proc/self/exe __scratch".to_owned(),
         Step::DropRights => "setresuid(nobody)".to_owned(),
         Step::Unshare => format!("unshare({flags})"),
         Step::Netlink => "socket(AF_NETLINK) in the new namespace".to_owned(),

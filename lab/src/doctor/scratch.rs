@@ -1,37 +1,84 @@
-//! Netlink requests tried in namespaces of a child process, and the answers.
+//! Netlink requests tried in fresh namespaces, by this program in another role: only a process of one
+//! thread may enter a user namespace, and the kernel removes what it made there when it ends.
 
-use std::io;
+use std::io::{self, Write};
+use std::process::Command;
 use std::time::Duration;
 
-use model::BitRate;
 use model::control::Shape;
-use netlink_packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST};
-use nix::unistd::geteuid;
-use profile::probe::scratch::{Isolation, ProbeRefusal, Step, ask};
+use model::{BitRate, choice};
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
+use sys::KernelRefusal;
+use sys::netlink::{Channel, Protocol};
 
+use crate::bounded::{self, Cut, Limits};
 use crate::host::link;
 use crate::host::netlink::{bytes, emit, nest, text};
-use sys::netlink::frame;
+use crate::process::THIS_PROGRAM;
 
 /// Loading the modules of a few queueing disciplines takes well under a second.
-const LIMIT: Duration = Duration::from_secs(2);
+const LIMITS: Limits = Limits { time: Duration::from_secs(2), bytes: Some(1_000), stop: None };
+
+choice! {
+    /// Namespaces in which requests are tried.
+    Scratch, "a kind of scratch namespace" {
+        /// A network namespace, with the caller's rights.
+        Network = "network",
+        /// A network namespace in a user namespace, which needs no rights outside it.
+        User = "user",
+        /// The same, made by `nobody`: what users other than the calling root get.
+        Nobody = "nobody",
+    }
+}
+
+/// The part of the attempt that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Starting the process.
+    Start,
+    /// Giving up root's rights.
+    DropRights,
+    /// Entering the namespaces.
+    Unshare,
+    /// Opening a netlink socket there.
+    Netlink,
+    /// The process did not answer in time, or died.
+    Silence,
+}
+
+/// A namespace that could not be had.
+#[derive(Debug)]
+pub(super) struct ProbeRefusal {
+    /// The step that was refused.
+    pub step: Step,
+    /// Answer of the system.
+    pub answer: io::Error,
+}
+
+/// An answer to each request.
+type Answers = Vec<io::Result<()>>;
 
 /// The answers, where there were any.
 pub(super) struct Findings {
     /// With the caller's rights: what root uses.
-    pub with_rights: Result<Vec<io::Result<()>>, ProbeRefusal>,
+    pub with_rights: Result<Answers, ProbeRefusal>,
     /// Without: what everybody else uses.
-    pub without_rights: Result<Vec<io::Result<()>>, ProbeRefusal>,
+    pub without_rights: Result<Answers, ProbeRefusal>,
 }
 
 impl Findings {
     /// Tries both ways to set a host apart, and each request in each.
-    pub(super) fn gather(requests: &[Request]) -> Self {
-        Self { with_rights: ask(Isolation::Network, requests, LIMIT), without_rights: without_rights(requests) }
+    pub(super) fn gather() -> Self {
+        Self { with_rights: ask(Scratch::Network), without_rights: without_rights() }
     }
 
     /// The way that a study by this user takes: root's where that is open.
-    pub(super) const fn best(&self) -> Result<&Vec<io::Result<()>>, &ProbeRefusal> {
+    pub(super) const fn best(&self) -> Result<&Answers, &ProbeRefusal> {
         match (&self.with_rights, &self.without_rights) {
             (Ok(answers), _) | (Err(_), Ok(answers)) => Ok(answers),
             (Err(_), Err(refusal)) => Err(refusal),
@@ -41,14 +88,76 @@ impl Findings {
 
 /// Root asks on behalf of others, where it can: the root of a user namespace
 /// may know no other user.
-fn without_rights(requests: &[Request]) -> Result<Vec<io::Result<()>>, ProbeRefusal> {
+fn without_rights() -> Result<Answers, ProbeRefusal> {
     if is_root() {
-        match ask(Isolation::UserAndNetworkOfNobody, requests, LIMIT) {
+        match ask(Scratch::Nobody) {
             Err(ProbeRefusal { step: Step::DropRights, .. }) => {}
             asked => return asked,
         }
     }
-    ask(Isolation::UserAndNetwork, requests, LIMIT)
+    ask(Scratch::User)
+}
+
+fn ask(scratch: Scratch) -> Result<Answers, ProbeRefusal> {
+    match bounded::run(Command::new(THIS_PROGRAM).args(["__scratch", scratch.name()]), &LIMITS) {
+        Ok(ran) => sort(&String::from_utf8_lossy(&ran.out)),
+        Err(Cut::System(answer)) => Err(ProbeRefusal { step: Step::Start, answer }),
+        Err(_) => Err(ProbeRefusal { step: Step::Silence, answer: io::ErrorKind::TimedOut.into() }),
+    }
+}
+
+/// Distinguishes the codes of the steps from those of the requests.
+fn sort(text: &str) -> Result<Answers, ProbeRefusal> {
+    let mut answers = text.lines().map(|line| match line.parse() {
+        Ok(0) => Ok(()),
+        Ok(code) => Err(io::Error::from_raw_os_error(code)),
+        Err(_) => Err(io::ErrorKind::InvalidData.into()),
+    });
+    for step in [Step::DropRights, Step::Unshare, Step::Netlink] {
+        match answers.next() {
+            Some(Ok(())) => {}
+            Some(Err(answer)) => return Err(ProbeRefusal { step, answer }),
+            None => return Err(ProbeRefusal { step: Step::Silence, answer: io::ErrorKind::UnexpectedEof.into() }),
+        }
+    }
+    Ok(answers.collect())
+}
+
+/// Tries a link and each queueing discipline in namespaces of this process, which must have one thread, and writes the
+/// errno of each step to standard output, 0 of success.
+///
+/// # Errors
+/// The step that was refused.
+pub fn try_requests(scratch: Scratch) -> io::Result<()> {
+    say(drop_rights(scratch).map_err(io::Error::from))?;
+    // Giving up rights would have cleared it.
+    set_pdeathsig(Signal::SIGKILL)?;
+    let user = if scratch == Scratch::Network { CloneFlags::empty() } else { CloneFlags::CLONE_NEWUSER };
+    say(unshare(user | CloneFlags::CLONE_NEWNET).map_err(io::Error::from))?;
+    let mut channel = say(Channel::open(Protocol::NetlinkRoute).map_err(io::Error::from))?;
+    for Request { kind, flags, body } in std::iter::once(veth()).chain(super::device::requests()) {
+        // A refusal is an answer.
+        let _ = say(channel.ask("", kind, flags, &body).map_err(io::Error::from));
+    }
+    Ok(())
+}
+
+fn say<T>(answer: io::Result<T>) -> io::Result<T> {
+    let code = |error| KernelRefusal::errno(error).filter(|code| *code > 0).unwrap_or(Errno::EPROTO as i32);
+    writeln!(io::stdout(), "{}", answer.as_ref().err().map_or(0, code))?;
+    answer
+}
+
+fn drop_rights(scratch: Scratch) -> nix::Result<()> {
+    /// The id of `nobody` nearly everywhere.
+    const NOBODY: u32 = 65_534;
+    if scratch != Scratch::Nobody {
+        return Ok(());
+    }
+    let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+    setgroups(&[])?;
+    setresgid(group, group, group)?;
+    setresuid(user, user, user)
 }
 
 /// Returns whether the caller is root, here or in its user namespace.
@@ -56,14 +165,18 @@ pub(super) fn is_root() -> bool {
     geteuid().is_root()
 }
 
-/// A whole message, as `profile::probe::scratch` sends it.
-pub(super) type Request = Vec<u8>;
+/// A request of the kernel's routing family.
+pub(super) struct Request {
+    kind: u16,
+    flags: u16,
+    body: Vec<u8>,
+}
 
 /// Makes a pair of virtual Ethernet devices, both in the namespace itself.
 pub(super) fn veth() -> Request {
     const NEW_LINK: u16 = 16;
     let pair = link::pair([("scratch0", link::NEAR_MAC), ("scratch1", link::FAR_MAC)], None);
-    message(NEW_LINK, NLM_F_CREATE | NLM_F_EXCL, &bytes(&pair))
+    Request { kind: NEW_LINK, flags: NLM_F_CREATE | NLM_F_EXCL, body: bytes(&pair) }
 }
 
 /// Puts a queueing discipline on the namespace's loopback device, in place of
@@ -78,7 +191,7 @@ pub(super) fn discipline(kind: &str, options: Option<DefaultNla>) -> Request {
     let mut body = link::traffic_message(LOOPBACK, ANY_HANDLE, ROOT, 0);
     let attributes: Vec<DefaultNla> = std::iter::once(text(KIND, kind)).chain(options).collect();
     body.extend(emit(&attributes));
-    message(NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body)
+    Request { kind: NEW_DISCIPLINE, flags: NLM_F_CREATE | NLM_F_REPLACE, body }
 }
 
 /// The attribute that holds the options of a discipline.
@@ -105,21 +218,18 @@ pub(super) fn token_tree() -> DefaultNla {
     nest(OPTIONS, &[DefaultNla::new(INIT, value)])
 }
 
-fn message(kind: u16, flags: u16, body: &[u8]) -> Request {
-    frame(kind, NLM_F_REQUEST | NLM_F_ACK | flags, 0, body)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{discipline, no_impairment, token_bucket, token_tree, veth};
+    use nix::errno::Errno;
+
+    use super::{Step, sort};
 
     #[test]
-    fn a_message_says_its_own_length() {
-        let messages =
-            [veth(), discipline("fq", None), discipline("tbf", Some(token_bucket())), discipline("netem", Some(no_impairment()))];
-        for message in messages.iter().chain([&discipline("htb", Some(token_tree()))]) {
-            assert_eq!(message[..4], u32::try_from(message.len()).unwrap().to_ne_bytes());
-            assert_eq!(message.len() % 4, 0);
-        }
+    fn the_first_failing_step_is_named() {
+        let refusal = sort("0\n1\n").unwrap_err();
+        assert_eq!((refusal.step, refusal.answer.raw_os_error()), (Step::Unshare, Some(Errno::EPERM as i32)));
+        assert_eq!(sort("0\n0\n").unwrap_err().step, Step::Silence);
+        let answers = sort("0\n0\n0\n0\n2\n").unwrap();
+        assert!(answers[0].is_ok() && answers[1].as_ref().unwrap_err().raw_os_error() == Some(Errno::ENOENT as i32));
     }
 }

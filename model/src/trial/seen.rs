@@ -122,14 +122,13 @@ fn calls(counts: &[&CallCounts]) -> Option<CallCounts> {
         sum.refused.extend(one.refused.clone());
         sum.calls = sum.calls.iter().filter_map(|(name, calls)| Some((name.clone(), calls + one.calls.get(name)?))).into_map();
     }
-    sum.tier.retain(|name, _| sum.calls.contains_key(name));
     Some(sum)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Cpus, gather};
-    use crate::profile::{Account, CallCounts, CountTier, HardwareCounts, Observation, Profile, SampleSource, Stack, Waits};
+    use crate::profile::{Account, CallCounts, HardwareCounts, Observation, Profile, SampleSource, Stack, Waits};
     use crate::quantity::Nanos;
 
     /// A profile with these chains of names and their samples, next to so many samples of others.
@@ -160,12 +159,11 @@ mod tests {
 
     fn seen(chains: &[(&[&str], u64)], others: u64) -> Observation {
         let calls = [("sendto".to_owned(), 10)].into();
-        let tier = [("sendto".to_owned(), CountTier::Fentry)].into();
         Observation {
             profile: Some(profile(chains, others)),
             ksoftirqd: Some(profile(&[(&["net_rx_action"], others)], 0)),
             waits: Some(Waits { runnable: Nanos::new(1), blocked: Nanos::new(2), switches: 3, unseen: Nanos::new(4) }),
-            counts: Some(CallCounts { tier, calls, ..CallCounts::default() }),
+            counts: Some(CallCounts { calls, ..CallCounts::default() }),
             ..Observation::default()
         }
     }

@@ -1,7 +1,7 @@
 //! Counting tracepoints, and calls of functions at their entries, by a BPF program at each.
 
 use model::Refusal;
-use model::profile::{CallCounts, CountTier};
+use model::profile::CallCounts;
 
 use crate::probe::btf;
 use crate::system::read_limited;
@@ -18,7 +18,7 @@ pub struct CallCounter {
     filter: Filter,
     array: Map<Numbers>,
     /// Each at the place of its number in the array.
-    programs: Vec<(String, CountTier, Attached)>,
+    programs: Vec<(String, Attached)>,
     refused: Vec<(String, String)>,
     notes: Vec<Refusal>,
 }
@@ -46,7 +46,7 @@ impl CallCounter {
         let mut first = None;
         for name in names {
             let event = name.split_once(':').map_or(*name, |(_, event)| event);
-            if let Err(refusal) = self.add(name, CountTier::Tracepoint, ProgramKind::RawTracepoint, Some(event)) {
+            if let Err(refusal) = self.add(name, ProgramKind::RawTracepoint, Some(event)) {
                 self.refused.push(((*name).to_owned(), refusal.answer.clone()));
                 first.get_or_insert(refusal);
             }
@@ -57,14 +57,14 @@ impl CallCounter {
     /// A kernel that refuses the first function that it knows refuses all, and no other is tried.
     fn add_entries(&mut self, names: &[&str], done: &mut dyn FnMut()) -> Result<(), Refusal> {
         let types = read_limited(btf::KERNEL).map_err(|error| {
-            refused_call(ENTRIES, btf::KERNEL, &error, "Use a kernel with CONFIG_DEBUG_INFO_BTF; counts come from tracepoints without it")
+            refused_call(ENTRIES, btf::KERNEL, &error, "Use a kernel with CONFIG_DEBUG_INFO_BTF; without it tracepoints alone are counted")
         })?;
         let ids = btf::function_ids(&types, names);
         done();
         let before = self.programs.len();
         for name in names {
             let added = match ids.get(name) {
-                Some(id) => self.add(name, CountTier::Fentry, ProgramKind::FunctionEntry(*id), None),
+                Some(id) => self.add(name, ProgramKind::FunctionEntry(*id), None),
                 None => Err(Refusal::new(ENTRIES, format!("{}: no function of that name", btf::KERNEL), "")),
             };
             match added {
@@ -77,7 +77,7 @@ impl CallCounter {
         Ok(())
     }
 
-    fn add(&mut self, name: &str, tier: CountTier, kind: ProgramKind, tracepoint: Option<&str>) -> Result<(), Refusal> {
+    fn add(&mut self, name: &str, kind: ProgramKind, tracepoint: Option<&str>) -> Result<(), Refusal> {
         let mechanism = if tracepoint.is_some() { EVENTS } else { ENTRIES };
         let mut asm = Assembler::default();
         let done = asm.label();
@@ -86,7 +86,7 @@ impl CallCounter {
         asm.place(done);
         asm.leave();
         let attached = Program::load(&asm.finish(), kind, mechanism)?.attach(tracepoint, mechanism)?;
-        self.programs.push((name.to_owned(), tier, attached));
+        self.programs.push((name.to_owned(), attached));
         Ok(())
     }
 
@@ -98,10 +98,9 @@ impl CallCounter {
     /// The counts so far. The process may be gone.
     pub fn counts(&self) -> CallCounts {
         let mut counts = CallCounts { refused: self.refused.iter().cloned().collect(), ..CallCounts::default() };
-        for (place, (name, tier, program)) in self.programs.iter().enumerate() {
+        for (place, (name, program)) in self.programs.iter().enumerate() {
             match program.missed() {
                 0 => {
-                    counts.tier.insert(name.clone(), *tier);
                     counts.calls.insert(name.clone(), self.array.number_at(place as u32));
                 }
                 missed => {

@@ -4,15 +4,12 @@
 //! Nothing watches the entry of calls, which would cost every call of every program. So it takes
 //! other signs to tell which part of a call fires a tracepoint, where a call fires several
 //! times:
-//! - `sendmmsg` and `recvmmsg`, for each message: the place in the vector is kept for each thread,
-//!   and starts again with another vector, after its end, after an error and after a message that
-//!   went in part. A `recvmmsg` with a time limit may end without any of these: it is not told.
+//! - `sendmmsg` and `recvmmsg`, for each message: which one of the vector is not known, so neither is its size.
 //! - `sendfile`, for some 64 KiB each: the pipe within the kernel that it goes through starts empty
 //!   with each call.
 //! - `splice`, for the sixteen buffers that a pipe has by default: that is a call here.
 
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
-use bpf::{Hash, Map};
 
 use crate::probe::btf;
 
@@ -32,16 +29,11 @@ pub const MOST: i32 = 0x7fff_f000;
 
 /// Bytes of a piece, and the place of its length.
 const PIECE: [i16; 2] = [16, 8];
-/// Place of the pieces and their number in a `struct msghdr`, and bytes of a `struct mmsghdr`.
+/// Place of the pieces and their number in a `struct msghdr`.
 const HEADER: i32 = 16;
-const MESSAGE_SHIFT: i32 = 6;
-/// Places on the stack, below that of the event: pieces, a header, the place in a vector.
+/// Places on the stack, below that of the event: pieces, a header.
 const PIECES_AT: i16 = -64 - PIECES * PIECE[0];
 const HEADER_AT: i16 = PIECES_AT - 16;
-const PLACE_AT: i16 = HEADER_AT - 16;
-
-/// Bytes of a place in a vector: the vector's address, and the number of messages gone.
-pub const PLACE: usize = 16;
 
 /// Places of the registers that a task entered the kernel with, in `struct pt_regs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,17 +69,15 @@ impl Registers {
 }
 
 /// Leaves the bytes asked for in `R7`, 0 where they are not known, and adds flags to `R6`. `R7` is the
-/// task, `R8` points to its registers, `R9` is the result, `R1` the number of the call, and the thread
-/// stands on the stack at `thread`. Destroys `R0` to `R5`, and the stack from -224 to -64.
-pub fn emit(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16) {
-    let [plain, file, pipe, pieces, message, sent, taken] = [(); 7].map(|()| asm.label());
-    let [header, vector, told, out] = [(); 4].map(|()| asm.label());
-    let calls: [(&[libc::c_long], Label); 7] = [
+/// task, `R8` points to its registers, and `R1` is the number of the call. Destroys `R0` to `R5`, and the
+/// stack from -208 to -64.
+pub fn emit(asm: &mut Assembler, registers: Registers) {
+    let [plain, file, pipe, pieces, message] = [(); 5].map(|()| asm.label());
+    let [vector, told, out] = [(); 3].map(|()| asm.label());
+    let calls: [(&[libc::c_long], Label); 5] = [
         (&[libc::SYS_sendto, libc::SYS_recvfrom, libc::SYS_write, libc::SYS_read], plain),
         (&[libc::SYS_writev, libc::SYS_readv, libc::SYS_pwritev2, libc::SYS_preadv2], pieces),
         (&[libc::SYS_sendmsg, libc::SYS_recvmsg], message),
-        (&[libc::SYS_sendmmsg], sent),
-        (&[libc::SYS_recvmmsg], taken),
         (&[libc::SYS_sendfile], file),
         (&[libc::SYS_splice], pipe),
     ];
@@ -133,25 +123,9 @@ pub fn emit(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, threa
     asm.set(Reg::R7, 0);
     asm.jump(Test::Always, vector);
 
-    asm.place(taken);
-    asm.set(Reg::R7, 0);
-    asm.load(Reg::R1, Reg::R8, registers.argument(5));
-    asm.jump(Test::Differs(Reg::R1, 0), out);
-
-    asm.place(sent);
-    asm.set(Reg::R7, 0);
-    emit_place(asm, registers, places, thread);
-    // The number of messages gone is in R1.
-    asm.shift_left(Reg::R1, MESSAGE_SHIFT);
-    asm.load(Reg::R3, Reg::R8, registers.argument(2));
-    asm.add_register(Reg::R3, Reg::R1);
-    asm.jump(Test::Always, header);
-
     asm.place(message);
     asm.load(Reg::R3, Reg::R8, registers.argument(2));
     asm.set(Reg::R7, 0);
-
-    asm.place(header);
     asm.add(Reg::R3, HEADER);
     asm.set(Reg::R2, 16);
     asm.stack_address(Reg::R1, i32::from(HEADER_AT));
@@ -171,55 +145,7 @@ pub fn emit(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, threa
     asm.jump(Test::Above(Reg::R1, Reg::R7), fits);
     asm.copy(Reg::R7, Reg::R1);
     asm.place(fits);
-    emit_end_of_vector(asm, registers, places, thread, out);
     asm.place(out);
-}
-
-/// Leaves in `R1` how many messages of this vector have gone, and counts this one. After an error, and
-/// after the last one, the next begins from the start.
-fn emit_place(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16) {
-    let [fresh, went] = [(); 2].map(|()| asm.label());
-    asm.store_number(Reg::R10, PLACE_AT + 8, 0);
-    asm.lookup(places.number(), thread);
-    asm.jump(Test::Equal(Reg::R0, 0), fresh);
-    asm.load(Reg::R1, Reg::R0, 0);
-    asm.load(Reg::R2, Reg::R8, registers.argument(2));
-    asm.jump(Test::NotSame(Reg::R1, Reg::R2), fresh);
-    asm.load(Reg::R1, Reg::R0, 8);
-    asm.store(Reg::R10, PLACE_AT + 8, Reg::R1);
-    asm.place(fresh);
-    asm.load(Reg::R1, Reg::R8, registers.argument(2));
-    asm.store(Reg::R10, PLACE_AT, Reg::R1);
-    // This one's place is kept on the stack meanwhile.
-    asm.load(Reg::R1, Reg::R10, PLACE_AT + 8);
-    asm.store(Reg::R10, HEADER_AT, Reg::R1);
-    asm.add(Reg::R1, 1);
-    asm.load(Reg::R2, Reg::R8, registers.argument(3));
-    let next = asm.label();
-    asm.jump(Test::Above(Reg::R2, Reg::R1), next);
-    asm.set(Reg::R1, 0);
-    asm.place(next);
-    asm.copy(Reg::R2, Reg::R9);
-    // A datagram of no bytes is one.
-    asm.shift_right(Reg::R2, 63);
-    asm.jump(Test::Equal(Reg::R2, 0), went);
-    asm.set(Reg::R1, 0);
-    asm.place(went);
-    asm.store(Reg::R10, PLACE_AT + 8, Reg::R1);
-    asm.update(places.number(), thread, PLACE_AT);
-    asm.load(Reg::R1, Reg::R10, HEADER_AT);
-}
-
-/// A `sendmmsg` of which a message went in part ends with it.
-fn emit_end_of_vector(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16, out: Label) {
-    asm.load(Reg::R1, Reg::R8, registers.call);
-    asm.keep_bits(Reg::R1, 16);
-    asm.jump(Test::Differs(Reg::R1, libc::SYS_sendmmsg as i32), out);
-    asm.jump(Test::AtMost(Reg::R9, 0), out);
-    asm.jump(Test::NotAbove(Reg::R7, Reg::R9), out);
-    asm.store_number(Reg::R10, PLACE_AT, 0);
-    asm.store_number(Reg::R10, PLACE_AT + 8, 0);
-    asm.update(places.number(), thread, PLACE_AT);
 }
 
 /// Adds up the pieces at the address in `R3`, whose number is in `R2`, into `R7`.

@@ -31,9 +31,6 @@ const MECHANISM: &str = "messages from socket tracepoints";
 /// The most processes that are looked at, one after another.
 const PROCESSES: usize = 16_384;
 
-/// The most threads whose calls of several messages are followed.
-const THREADS: usize = 16_384;
-
 /// Calls of a window that are looked at one by one: some 0.1 s of reading them afterwards.
 /// Further ones are in the sums alone.
 pub const ROOM: usize = 200_000;
@@ -85,9 +82,7 @@ impl MessageRecorder {
         }
         let filter = Filter::new(Who::Process(0));
         let offsets = Offsets::find(&types);
-        let places = Map::hash(8, asked::PLACE, THREADS, MECHANISM)?;
-        let parts =
-            Parts { members: &this.members, sums: &this.sums, queue: this.queue.as_ref(), places: &places, filter, offsets: &offsets };
+        let parts = Parts { members: &this.members, sums: &this.sums, queue: this.queue.as_ref(), filter, offsets: &offsets };
         let mut programs = Vec::new();
         for (name, way) in TRACEPOINTS {
             programs.push(attach(&types, name, &program::at_socket(&parts, way))?);

@@ -57,8 +57,6 @@ pub struct Parts<'a> {
     pub members: &'a Map<Hash>,
     pub sums: &'a Map<Numbers>,
     pub queue: Option<&'a Map<Queue>>,
-    /// The vector of messages that a thread is in, and its place there.
-    pub places: &'a Map<Hash>,
     pub filter: Filter,
     pub offsets: &'a Offsets,
 }
@@ -147,7 +145,7 @@ fn emit_event(asm: &mut Assembler, parts: &Parts, queue: &Map<Queue>, way: u64, 
         asm.load(Reg::R1, Reg::R8, registers.call);
         asm.keep_bits(Reg::R1, 16);
         asm.or(Reg::R6, Reg::R1);
-        asked::emit(asm, registers, parts.places, TASK);
+        asked::emit(asm, registers);
     }
     asm.store(Reg::R10, AT + 24, Reg::R6);
     // The result below, what was asked for above.

@@ -6,5 +6,4 @@
 
 pub mod btf;
 pub mod perf;
-pub mod scratch;
 pub mod wakeup;

@@ -2,11 +2,9 @@
 
 use std::time::Instant;
 
-use model::profile::CallCounts;
 use nix::sched::{CloneFlags, unshare};
 use profile::Who;
-use profile::counts::{CallCounter, STACK_RULES, StackCounter, TRACEPOINTS};
-use profile::symbols::Symbols;
+use profile::counts::{CallCounter, TRACEPOINTS};
 
 use crate::Skip;
 use crate::child::get_parent;
@@ -66,35 +64,6 @@ pub fn child_in_namespace(calls: u64) {
             }
         }
     }
-}
-
-pub fn by_witnesses() -> Result<(), Skip> {
-    let counts = witnessed(&format!("send:{CALLS}:1"))?;
-    for function in ["__sys_sendto", "udp_sendmsg", "__ip_append_data", "__alloc_skb", "ip_output", "__dev_queue_xmit", "loopback_xmit"] {
-        // A kernel may have inlined it; what it counts is exact.
-        if let Some(calls) = counts.calls.get(function) {
-            assert_eq!(*calls, CALLS, "{function}");
-        }
-    }
-    assert!(counts.calls.len() >= 10, "{:?}", counts.calls);
-    let stream = witnessed(&format!("stream:{CALLS}:1460"))?;
-    assert!(stream.calls.get("__sys_sendto").is_none_or(|calls| *calls >= CALLS), "{:?}", stream.calls);
-    // The kernel puts small messages together: far fewer segments than calls.
-    let segments = stream.calls.get("__tcp_transmit_skb");
-    assert!(segments.is_none_or(|segments| *segments > 0 && *segments < CALLS), "{segments:?}");
-    Ok(())
-}
-
-fn witnessed(what: &str) -> Result<CallCounts, Skip> {
-    let symbols = Symbols::of_kernel()?;
-    let mut observed = Observed::start(what)?;
-    let begun = Instant::now();
-    let recorder = StackCounter::open(Who::Workers(observed.pid()), STACK_RULES)?;
-    println!("attaching the recorder of chains: {:?}", begun.elapsed());
-    observed.work();
-    let counts = recorder.counts(&symbols)?;
-    println!("{what}: {:?}\nrefused: {:?}", counts.calls, counts.refused);
-    Ok(counts)
 }
 
 pub fn at_function_entries() -> Result<(), Skip> {

@@ -37,7 +37,6 @@ const ALL: Claims = &[
     ("ksoftirqd_can_be_attached_by_its_id", sampling::of_ksoftirqd),
     ("sends_are_counted_exactly_by_bpf", counting::by_bpf),
     ("sends_are_counted_exactly_in_a_namespace_of_ids", counting::in_a_namespace_of_ids),
-    ("witnesses_count_the_functions_of_a_send_exactly", counting::by_witnesses),
     ("function_entries_count_or_are_refused_with_an_errno", counting::at_function_entries),
     ("waits_agree_with_the_schedulers_own_statistics", waiting::against_schedstat),
     ("a_spinning_process_waits_for_nothing_it_slept_for", waiting::of_a_spinning_process),

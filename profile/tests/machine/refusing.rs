@@ -3,7 +3,7 @@
 use model::Nanos;
 use nix::unistd::{Gid, Uid, setgid, setuid};
 use profile::Who;
-use profile::counts::{CallCounter, STACK_RULES, StackCounter};
+use profile::counts::CallCounter;
 use profile::owners::{MessageCounts, SampleMarks, Sockets};
 use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
@@ -48,7 +48,6 @@ pub fn child() {
     say("whole CPUs", Sampler::open(&Settings::new(Target::Cpu { cpu: 0, process: pid }, longest)).err());
     say("symbols", Symbols::of_kernel().err());
     say("calls", CallCounter::open(who, &["net:netif_rx"], &["udp_sendmsg"], &mut || {}).err());
-    say("witnesses", StackCounter::open(who, STACK_RULES).err());
     say("marks", SampleMarks::open().err());
     say("sockets", Sockets::open().err());
     say("messages", MessageCounts::load().and_then(|mut counts| counts.start()).err());

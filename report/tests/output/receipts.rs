@@ -158,7 +158,7 @@ fn no_line_is_wider_than_asked() {
 fn a_count_that_there_is_not_is_a_dash() {
     let text = part(&receipts(), 200);
     let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}")).to_owned();
-    assert!(line("udp_sendmsg").contains(" 1.00f"));
+    assert!(line("udp_sendmsg").contains(" 1.00"));
     assert!(line("fib_table_lookup").split_whitespace().filter(|word| *word == "-").count() == 4);
     assert!(text.contains("(EPERM)") && text.contains("CAP_BPF"));
 }
@@ -245,7 +245,7 @@ fn hostile_text_stays_text() {
     for series in &mut study.series {
         series.series = HOSTILE.to_owned();
         series.functions.rows.iter_mut().for_each(|row| row.function = HOSTILE.to_owned());
-        series.boundaries.iter_mut().for_each(|boundary| boundary.why = HOSTILE.to_owned());
+        series.boundaries.iter_mut().for_each(|boundary| boundary.name = HOSTILE.to_owned());
     }
     study.cells.iter_mut().for_each(|cell| cell.label = HOSTILE.to_owned());
     for absence in &mut study.absences {

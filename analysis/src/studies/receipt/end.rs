@@ -119,10 +119,9 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, chains: &Chains) -> Passes {
     });
     let counts = kept.counts.iter().map(|kept| {
         let mut counts = CallCounts::default();
-        for (name, calls, tier) in &kept.calls {
+        for (name, calls) in &kept.calls {
             let name = chains.name_at(*name);
             counts.calls.insert(name.to_owned(), *calls);
-            counts.tier.extend(tier.map(|tier| (name.to_owned(), tier)));
         }
         CountPass { counts, messages: kept.messages }
     });

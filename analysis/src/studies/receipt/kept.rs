@@ -3,7 +3,7 @@
 use attribution::SampledSlices;
 use model::end::CpuTime;
 use model::order::Order;
-use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
+use model::profile::{HardwareCounts, Observation, Profile, Waits};
 use model::wakeups::WakeupCost;
 use model::{Nanos, Pass, Role};
 
@@ -61,7 +61,7 @@ pub struct KeptCounts {
     pub block: u32,
     /// Messages of the whole trial.
     pub messages: f64,
-    pub calls: Box<[(u32, u64, Option<CountTier>)]>,
+    pub calls: Box<[(u32, u64)]>,
 }
 
 /// All trials of one end of one cell.
@@ -138,15 +138,14 @@ impl KeptEnd {
                 self.waits.push(KeptWaits { edges, waits });
                 self.passes.wait += 1;
             }
-            Pass::Count | Pass::Chains => {
+            Pass::Count => {
                 let counts = seen.and_then(|seen| seen.counts.as_ref()).filter(|_| whole > 0.0).ok_or(Unkept::Unseen)?;
                 let mut calls = Vec::with_capacity(counts.calls.len());
                 for (name, count) in &counts.calls {
-                    calls.push((chains.name(name)?, *count, counts.tier.get(name).copied()));
+                    calls.push((chains.name(name)?, *count));
                 }
                 self.counts.push(KeptCounts { block: edges.block, messages: whole, calls: calls.into() });
-                let kind = if pass == Pass::Count { &mut self.passes.count } else { &mut self.passes.witness };
-                *kind += 1;
+                self.passes.count += 1;
             }
         }
         Ok(())

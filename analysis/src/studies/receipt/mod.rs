@@ -11,7 +11,6 @@
 //! blocks, whose ends have 1,000 chains and 200 counted functions each, need some
 //! 300 MB while they are gathered.
 
-mod boundaries;
 pub(crate) mod chain_attributes;
 pub(crate) mod chains;
 mod compare;
@@ -43,7 +42,6 @@ use kept::{Edges, KeptEnd, Unkept};
 use refusals::Refusals;
 use slices::GroupSlices;
 
-use boundaries::Stack;
 pub use compare::compare_studies;
 pub use result::*;
 
@@ -139,7 +137,6 @@ impl Study for Receipts {
     }
 
     fn finish(mut self, context: &Context) -> Option<ReceiptStudy> {
-        let stack = Stack::new(&context.analysis.run, &context.analysis.hosts, context.paths.clone());
         let warnings = &context.analysis.run.warnings;
         for (number, (group, slices)) in self.groups.iter_mut().zip(&self.slices).enumerate() {
             let ends = group.ends.iter_mut().zip(slices.of_ends(slices::refusal(warnings, number)));
@@ -160,7 +157,7 @@ impl Study for Receipts {
                 (CellReceipt { cell, label: group.label, arm: self.arms[arm].clone(), file, sender, receiver }, trials.segment)
             })
             .unzip();
-        let series = series::series(&cells, &segments, &stack);
+        let series = series::series(&cells, &segments, context.paths);
         Some(ReceiptStudy {
             rules: self.source,
             rule_count: self.rules.len(),

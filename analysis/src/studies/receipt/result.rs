@@ -136,8 +136,6 @@ pub struct PassCounts {
     pub wait: u32,
     /// With counters on.
     pub count: u32,
-    /// With call chains at tracepoints.
-    pub witness: u32,
     /// Trials of any pass that gave nothing: they failed, or were left out.
     pub missing: u32,
 }
@@ -246,18 +244,16 @@ pub struct RowAtSize {
     pub share: f64,
 }
 
-/// A size at which the kernel holds a message otherwise.
+/// A size at which the stack is known to change its ways.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Boundary {
-    /// Its name: `skb head`, `page fragment`, `MSS`, `MTU`, `GSO`.
+    /// Its name: `MSS`, `MTU`, `socket buffer`, `page`, `GSO limit`.
     pub name: String,
     /// The largest size on its lower side.
     pub last: Bytes,
     /// Number of the columns on its lower side: a mark belongs before the
     /// column at this place. 0 or all of them: no size was measured beyond it.
     pub below: usize,
-    /// The change there, and the origin of the size.
-    pub why: String,
 }
 
 /// Something that a machine refused or a pass did not give.

@@ -1,13 +1,14 @@
 //! Receipts of one end over the sizes of a series.
 
 use attribution::{FunctionTable, Receipt, Row, Shape, by_key, settle, time_growth};
-use model::Bytes;
 use model::cell::Series;
 use model::order::Order;
+use model::{Bytes, Cell};
 
-use super::boundaries::{Stack, boundaries};
-use super::{CellReceipt, Column, RowAtSize, SeriesReceipt, SizeRow, SizeTable, labelled};
+use super::{Boundary, CellReceipt, Column, RowAtSize, SeriesReceipt, SizeRow, SizeTable, labelled};
+use crate::cost::threshold::thresholds;
 use crate::grouping::group_by;
+use crate::paths::Paths;
 
 /// A receipt of a series, with the place of its cell.
 type Place<'a> = (usize, &'a CellReceipt, &'a Receipt);
@@ -15,13 +16,13 @@ type Place<'a> = (usize, &'a CellReceipt, &'a Receipt);
 /// Every series of the cells that have receipts, in the order of its first cell,
 /// the sender before the receiver: one end in one arm, sampled in one way.
 /// `segments` are TCP's, cell by cell.
-pub fn series(cells: &[CellReceipt], segments: &[Option<Bytes>], stack: &Stack) -> Vec<SeriesReceipt> {
+pub fn series(cells: &[CellReceipt], segments: &[Option<Bytes>], paths: &Paths) -> Vec<SeriesReceipt> {
     let all = cells.iter().enumerate().flat_map(|(place, cell)| cell.receipts().map(move |receipt| (place, cell, receipt)));
     let key = |(_, cell, receipt): &Place| (cell.cell.series(), cell.arm.clone(), receipt.role, receipt.sampling.source);
-    group_by(all, key).into_iter().map(|((series, arm, ..), places)| one(&series, arm, places, segments, stack)).collect()
+    group_by(all, key).into_iter().map(|((series, arm, ..), places)| one(&series, arm, places, segments, paths)).collect()
 }
 
-fn one(series: &Series, arm: Option<String>, mut places: Vec<Place>, segments: &[Option<Bytes>], stack: &Stack) -> SeriesReceipt {
+fn one(series: &Series, arm: Option<String>, mut places: Vec<Place>, segments: &[Option<Bytes>], paths: &Paths) -> SeriesReceipt {
     places.order_by_key(|(.., receipt)| receipt.size);
     let receipts: Vec<&Receipt> = places.iter().map(|(.., receipt)| *receipt).collect();
     let sizes: Vec<Bytes> = receipts.iter().map(|receipt| receipt.size).collect();
@@ -34,7 +35,7 @@ fn one(series: &Series, arm: Option<String>, mut places: Vec<Place>, segments: &
         arm,
         role: receipts[0].role,
         source: receipts[0].sampling.source,
-        boundaries: boundaries(&places[0].1.cell, segment, stack, &sizes),
+        boundaries: boundaries(&places[0].1.cell, segment, paths, &sizes),
         columns: places.iter().map(|(place, _, receipt)| column(*place, receipt)).collect(),
         functions: FunctionTable::from_receipts(&receipts),
         categories: table(&receipts, |receipt| &receipt.rows.categories),
@@ -43,6 +44,14 @@ fn one(series: &Series, arm: Option<String>, mut places: Vec<Place>, segments: &
         directions: table(&receipts, |receipt| &receipt.split.directions),
         touching: row((), &receipts, &touching),
     }
+}
+
+/// The thresholds of a series by rising size, against the sizes that were measured.
+fn boundaries(cell: &Cell, segment: Option<Bytes>, paths: &Paths, sizes: &[Bytes]) -> Vec<Boundary> {
+    let mut known = thresholds(cell, paths.of_cell(cell).mtu, segment);
+    known.order_by_key(|threshold| threshold.last);
+    let below = |last| sizes.iter().filter(|size| size.get() <= last).count();
+    known.iter().map(|one| Boundary { name: one.name.to_owned(), last: Bytes::new(one.last), below: below(one.last) }).collect()
 }
 
 fn column(cell: usize, receipt: &Receipt) -> Column {

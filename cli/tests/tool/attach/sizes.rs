@@ -108,13 +108,11 @@ struct Expected {
     at_least: u64,
 }
 
-const EXPECTED: [Expected; 7] = [
+const EXPECTED: [Expected; 5] = [
     Expected { call: "writev", asked: &[(56, 1), (600, 1)], moved: 670, short: 0, at_least: 1 },
     Expected { call: "sendmsg", asked: &[(110, 1)], moved: 110, short: 0, at_least: 0 },
     Expected { call: "sendfile", asked: &[(WANTED as u64, 1)], moved: FILE as u64, short: 1, at_least: 0 },
     Expected { call: "splice", asked: &[(4096, 1)], moved: 1000, short: 1, at_least: 0 },
-    Expected { call: "sendmmsg", asked: &[(10, 1), (20, 1), (35, 1)], moved: 65, short: 0, at_least: 0 },
-    Expected { call: "recvmmsg", asked: &[(512, 3)], moved: 65, short: 3, at_least: 0 },
     Expected { call: "recvmsg", asked: &[(1064, 1)], moved: 10, short: 1, at_least: 0 },
 ];
 
@@ -135,6 +133,11 @@ fn sizes_that_calls_ask_for_are_told() -> Result<(), Skip> {
     for expected in &EXPECTED {
         let kind = kinds.iter().find(|kind| kind.call == expected.call).unwrap_or_else(|| panic!("{}: {kinds:#?}", expected.call));
         agrees(kind, expected);
+    }
+    // Which message of a vector goes is not known: its call and its bytes alone are.
+    for call in ["sendmmsg", "recvmmsg"] {
+        let kind = kinds.iter().find(|kind| kind.call == call).unwrap();
+        assert_eq!((kind.calls, kind.bytes, kind.asked, kind.untold), (3 * ROUNDS, 65 * ROUNDS, None, 3 * ROUNDS), "{kind:#?}");
     }
     // What two calls of a kind ask for stands apart from the other way of the same name.
     let exact = |call: &str, way: Way, size: u64| {

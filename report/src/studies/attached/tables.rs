@@ -201,11 +201,6 @@ fn sums(state: &State, receipt: &Receipt) -> Table {
             format!("{} {}", ratio(observer.ratio.value), crate::interval::plus_minus(&observer.ratio)),
         ]
     }));
-    if let Some(sums) = state.bytes {
-        for (name, [seen, own]) in [("bytes taken", sums.received), ("bytes given", sums.sent)] {
-            lines.push(vec![format!("{name}: kernel's events, own count"), format!("{} {}", whole(seen), whole(own))]);
-        }
-    }
     Table::of_figures("", vec!["does it add up?".to_owned(), format!("{}, or ratio", per(state))], lines)
 }
 

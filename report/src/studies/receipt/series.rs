@@ -1,7 +1,6 @@
 //! The receipts of one end of a series: a table for each question, with a column a size.
 
-use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
-use model::profile::CountTier;
+use analysis::result::receipt::{Boundary, ReceiptStudy, SeriesReceipt};
 
 use super::flame::Flames;
 use super::tables::{self, Line};
@@ -25,7 +24,7 @@ pub fn piece(study: &ReceiptStudy, series: &SeriesReceipt, place: usize, flames:
     let mut blocks = vec![table("kind of work", &tables::categories(series)), table("layer", &large)];
     blocks.extend(Block::everything("Every layer, by direction and context", [table("layer, direction, context", &layers)]));
     blocks.extend([table("for which way", &tables::directions(series)), table("does it add up?", &tables::sums(study, series))]);
-    blocks.extend(Block::sentences(series.boundaries.iter().map(words::boundary)));
+    blocks.extend(Block::sentences(inner(series).map(words::boundary)));
     blocks.extend(flames.graph(format!("flame-{place}"), study, series).map(Block::flame));
     blocks.extend(routines(series));
     Block::piece(format!("{}, {}", series.series, series.role), blocks)
@@ -42,7 +41,7 @@ fn table(head: &str, lines: &[Line], series: &SeriesReceipt) -> Table {
     columns.extend(lines.iter().any(|line| !line.calls_mark.is_empty()).then(|| words("calls", &|line| line.calls_mark.to_owned())));
     let ranks = ranks(series);
     columns.extend(series.columns.iter().enumerate().map(|(place, column)| Column {
-        edge: series.boundaries.iter().any(|boundary| boundary.below == place && place > 0),
+        edge: inner(series).any(|boundary| boundary.below == place),
         bad: if column.red { "does not add up" } else { "" },
         cells: lines.iter().map(|line| line.cells[place].clone().map_or(Cell::Nothing, Cell::Entry)).collect(),
         ..Column::new(Head::ranked(format!("{} B", number::whole(column.size.get())), ranks[place]), Kind::Figures)
@@ -59,11 +58,16 @@ fn table(head: &str, lines: &[Line], series: &SeriesReceipt) -> Table {
     })
 }
 
+/// The boundaries between two sizes.
+fn inner(series: &SeriesReceipt) -> impl Iterator<Item = &Boundary> {
+    series.boundaries.iter().filter(|boundary| (1..series.columns.len()).contains(&boundary.below))
+}
+
 /// Ranks of the sizes: the least and the most stay longest, then the sides of boundaries.
 fn ranks(series: &SeriesReceipt) -> Vec<u8> {
     let count = series.columns.len();
-    let inner = series.boundaries.iter().map(|boundary| boundary.below).filter(|below| (1..count).contains(below));
-    let sides = inner.clone().map(|below| below - 1).chain(inner);
+    let inner = || inner(series).map(|boundary| boundary.below);
+    let sides = inner().map(|below| below - 1).chain(inner());
     let mut ranks = vec![0; count];
     for (taken, place) in [0, count.saturating_sub(1)].into_iter().chain(sides).chain(0..count).enumerate() {
         ranks[place] = ranks[place].max(19_u8.saturating_sub(taken as u8));
@@ -79,12 +83,13 @@ fn routines(series: &SeriesReceipt) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend((!large.is_empty()).then(|| table(&large)));
     if !series.functions.rows.is_empty() {
-        let cells = series.functions.rows.iter().flat_map(|row| &row.cells);
-        let ways: Vec<Option<CountTier>> = cells.filter_map(|cell| Some(cell.calls?.1)).collect();
-        let counted =
-            format!("Calls per message, exact: {}; - where there is no count. Marks under “calls” are theirs.", words::tiers(&ways));
+        let is_counted = series.functions.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.calls.is_some());
+        let counted = match is_counted {
+            true => "Calls per message are exact; - where there is no count. Marks under “calls” are theirs.",
+            false => "No calls of these functions were counted (-).",
+        };
         let on = words::interrupts_on(series.functions.rows.iter().map(|row| row.function.as_str())).map(str::to_owned);
-        blocks.extend(std::iter::once(counted).chain(on).map(|text| Block::Aside(text.into())));
+        blocks.extend(std::iter::once(counted.to_owned()).chain(on).map(|text| Block::Aside(text.into())));
     }
     let left = rest.len() - shown.len();
     let left = (left > 0).then(|| Block::Aside(format!("{} in the JSON of the run.", plural(left as u64, "smaller routine")).into()));

@@ -190,7 +190,7 @@ fn of_estimate(estimate: &analysis::result::Estimate) -> Entry {
 /// Routines, each with its calls below its time.
 pub fn routines(rows: &[FunctionRow]) -> Vec<Line> {
     let cell = |cell: &SizeCell| {
-        let calls = cell.calls.map_or("-".to_owned(), |(calls, tier)| format!("{} {}", figure::calls(calls.value), words::tier(tier)));
+        let calls = cell.calls.map_or("-".to_owned(), |calls| figure::calls(calls.value));
         let entry = time(&cell.ns, None);
         Some(Entry { margin: if cell.ns.value == 0.0 { String::new() } else { entry.margin }, calls, ..entry })
     };

@@ -7,7 +7,7 @@ use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, EndReceipt, ReceiptOutcome, ReceiptStudy};
 use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Observer, Path, Receipt, Symbol, longer};
 use model::order::Order;
-use model::profile::{CountTier, SampleSource};
+use model::profile::SampleSource;
 use model::proof::KeptProof;
 use model::{Refusal, Role};
 
@@ -259,28 +259,7 @@ pub const fn direction(direction: Option<Direction>) -> &'static str {
     }
 }
 
-/// The letter of a way of counting.
-pub const fn tier(tier: Option<CountTier>) -> &'static str {
-    match tier {
-        Some(CountTier::Fentry) => "f",
-        Some(CountTier::Tracepoint) => "t",
-        Some(CountTier::Witness) => "w",
-        None => "?",
-    }
-}
-
-/// The meaning of the letters of these ways of counting.
-pub fn tiers(found: &[Option<CountTier>]) -> String {
-    let name = |tier: CountTier| match tier {
-        CountTier::Fentry => "f a BPF program at the function's entry",
-        CountTier::Tracepoint => "t a tracepoint's counter",
-        CountTier::Witness => "w an event that only this function causes",
-    };
-    let known: Vec<&str> = CountTier::ALL.iter().copied().filter(|tier| found.contains(&Some(*tier))).map(name).collect();
-    if known.is_empty() { "none was counted".to_owned() } else { known.join(", ") }
-}
-
-/// A boundary in a sentence.
+/// A boundary that lies between two sizes, as the tables mark it.
 pub fn boundary(boundary: &Boundary) -> String {
-    format!("{} above {} B: {}", boundary.name, number::whole(boundary.last.get()), boundary.why)
+    format!("{}: {} B", boundary.name, number::whole(boundary.last.get()))
 }

@@ -5,7 +5,7 @@ use analysis::Collector;
 use analysis::result::Analysis;
 use model::end::{CpuTime, EndReport, Window};
 use model::plan::receipt::{PERIOD, ReceiptPlan};
-use model::profile::{Account, CallCounts, CountTier, Observation, Profile, SampleSource, Stack, Waits};
+use model::profile::{Account, CallCounts, Observation, Profile, SampleSource, Stack, Waits};
 use model::trial::{Measured, Observed, Outcome};
 use model::woven::{Reading, SAMPLED, Slice, SliceEnd};
 use model::{Bytes, Cell, Nanos, Pass, Refusal, Role, Run, Test, TrialRecord};
@@ -180,22 +180,21 @@ impl End {
                     remedy: "run as root, or give CAP_BPF and CAP_PERFMON".into(),
                 });
             }
-            Pass::Clean | Pass::Time | Pass::TimeReceiver | Pass::Chains => {}
+            Pass::Clean | Pass::Time | Pass::TimeReceiver => {}
         }
         seen
     }
 
     fn calls(&self) -> CallCounts {
         let segments = (self.size as f64 / 1_448.0).ceil();
-        let known: &[(&str, f64, CountTier)] = match (self.test, self.sender) {
-            (Test::UdpStream, true) => &[("__alloc_skb", segments, CountTier::Fentry), ("udp_sendmsg", 1.0, CountTier::Fentry)],
-            (_, true) => &[("__alloc_skb", 1.0, CountTier::Fentry), ("tcp_ack", 0.5, CountTier::Witness)],
-            (_, false) => &[("__schedule", 0.01, CountTier::Tracepoint)],
+        let known: &[(&str, f64)] = match (self.test, self.sender) {
+            (Test::UdpStream, true) => &[("__alloc_skb", segments), ("udp_sendmsg", 1.0)],
+            (_, true) => &[("__alloc_skb", 1.0), ("tcp_ack", 0.5)],
+            (_, false) => &[("__schedule", 0.01)],
         };
         let mut counts = CallCounts::default();
-        for (name, calls, tier) in known {
+        for (name, calls) in known {
             counts.calls.insert((*name).to_owned(), (calls * self.messages) as u64);
-            counts.tier.insert((*name).to_owned(), *tier);
         }
         counts
     }

@@ -2,7 +2,7 @@
 
 use model::end::{CpuTime, Window};
 use model::plan::ReceiptPlan;
-use model::profile::{Account, CallCounts, CountTier, Observation, Waits};
+use model::profile::{Account, CallCounts, Observation, Waits};
 use model::trial::{Measured, Observed};
 use model::{Cell, Nanos, Pass, Role, Test, TrialRecord};
 use rand::RngExt;
@@ -105,14 +105,9 @@ fn see(seen: &mut Observation, costs: &[Cost], pass: Pass, cpu: u64, random: &mu
             let of = |ns: f64| Nanos::new((ns * MESSAGES) as u64);
             seen.waits = Some(Waits { runnable: of(WAITS[0]), blocked: of(WAITS[1]), switches: 9, ..Waits::default() });
         }
-        Pass::Count | Pass::Chains => {
+        Pass::Count => {
             let mut counts = CallCounts::default();
-            let (name, calls, tier) = match pass {
-                Pass::Count => ("udp_sendmsg", WHOLE, CountTier::Tracepoint),
-                _ => ("__alloc_skb", 2.0 * WHOLE, CountTier::Witness),
-            };
-            counts.calls.insert(name.to_owned(), calls as u64);
-            counts.tier.insert(name.to_owned(), tier);
+            counts.calls.insert("udp_sendmsg".to_owned(), WHOLE as u64);
             counts.refused.insert("ip_output".to_owned(), "fentry: EPERM".to_owned());
             seen.counts = Some(counts);
         }

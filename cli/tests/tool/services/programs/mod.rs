@@ -28,14 +28,6 @@ const EXTENT: Extent = Extent { windows: 8, length: Duration::from_millis(1500) 
 fn server_agrees(seen: &Burst) {
     requests_agree(seen);
     bytes_agree(seen);
-    for (record, counts) in &seen.windows {
-        let own = record.own.unwrap();
-        assert_eq!((own.requests, own.received, own.sent), (counts.requests, Some(counts.to), Some(counts.from)), "{record:#?}");
-    }
-    let sums = &seen.told["states"][0]["bytes"];
-    for way in ["received", "sent"] {
-        assert!(sums[way][0].as_u64().unwrap() > 0 && sums[way][0] == sums[way][1], "{sums}");
-    }
 }
 
 fn redis_agrees_to_the_byte() -> Result<(), Skip> {
