@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::Cell;
-use model::order::Gather;
+use model::sorting::Gather;
 use serde::Serialize;
 use stats::estimate::Estimate;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::end::{Counts, CpuTime, EndReport};
-use model::order::Gather;
+use model::sorting::Gather;
 use model::trial::Measured;
 use model::{Bytes, Cell, Protocol, Role};
 

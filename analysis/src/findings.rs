@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Warning;
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use model::warning::WarningKind;
 use serde::Serialize;
 

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use model::Cell;
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 use stats::levels::{LEAST, Levels, Limits, levels};
 use stats::{holm, median};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::host::HostFacts;
-use model::order::Gather;
 use model::plan::{Link, LinkKind, Offload};
+use model::sorting::Gather;
 use model::{Cell, Run};
 
 /// The largest IP packet of loopback.

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use model::cell::default_read_size;
-use model::order::Order;
 use model::plan::Level;
+use model::sorting::Order;
 use model::trial::Outcome;
 use model::{Api, Bytes, Cell, Protocol, Receive, Test, TrialRecord};
 use serde::Serialize;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::order::Order;
+use model::sorting::Order;
 use model::{TrialRecord, Warning};
 use stats::median::median;
 

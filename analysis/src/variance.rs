@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use model::Cell;
-use model::order::Gather;
 use model::plan::PlanEnd;
+use model::sorting::Gather;
 use stats::distribution::normal_quantile;
 use stats::power::found_in_four_of_five;
 use stats::{binomial, median};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use model::order::Gather;
 use model::plan::receipt::COST;
+use model::sorting::Gather;
 use model::wakeups::WakeupCost;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Two receipts, row by row.
 
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 
 use crate::attributes::Layer;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::order::{Gather, Order};
 use model::profile::{Account, SampleSource, Waits};
+use model::sorting::{Gather, Order};
 use model::{Bytes, Nanos, Role};
 use serde::Serialize;
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use model::Bytes;
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use serde::Serialize;
 
 use crate::attributes::{Attributes, Context, Direction, Layer};

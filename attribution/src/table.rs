@@ -1,7 +1,7 @@
 //! The table of 1984: function by size, time and calls.
 
 use model::Bytes;
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 
 use crate::figure::Figure;

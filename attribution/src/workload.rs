@@ -1,7 +1,7 @@
 //! Receipts weighted by how often a workload sends each size.
 
 use model::Bytes;
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 
 use crate::figure::{ErrorMethod, Figure, satterthwaite};

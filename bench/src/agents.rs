@@ -16,7 +16,7 @@ use lab::agent::{Agent, Listen, Settings};
 use lab::connection::Credentials;
 use lab::session::Session;
 use model::control::Limits;
-use model::place::HostPlace;
+use model::host_place::HostPlace;
 use model::{Family, Plan, Protocol, Role};
 use nix::sched::{CloneFlags, setns};
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use model::order::Order;
 use model::plan::{ApprovedPlan, Factor, Level};
 use model::run::Pooled;
+use model::sorting::Order;
 use model::{Cell, Plan};
 use store::RunReader;
 

@@ -68,7 +68,7 @@ pub fn to_stored(run: &Path, plan: Plan, consent: Consent) -> Result<ApprovedPla
 pub fn own(run: &Path) -> Result<(), Failure> {
     let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
     for file in [run.clone(), run.join("run.json"), run.join("trials.jsonl")] {
-        let why = match sys::owner::other_writer_of(&file) {
+        let why = match sys::file_owner::other_writer_of(&file) {
             Ok(None) => continue,
             Err(answer) if answer.kind() == io::ErrorKind::NotFound => continue,
             Ok(Some(why)) => why,
@@ -93,7 +93,7 @@ pub fn named_file(file: &Path, names: bool) -> Result<(), Failure> {
     if !names {
         return Ok(());
     }
-    let why = match sys::owner::other_writer_of(file) {
+    let why = match sys::file_owner::other_writer_of(file) {
         Ok(None) => return Ok(()),
         Ok(Some(why)) => why,
         Err(answer) => answer.to_string(),

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 
 use model::host::HostFacts;
-use model::order::Gather;
 use model::plan::HOST_NAMES;
+use model::sorting::Gather;
 use model::{Plan, suggestion};
 use socket2::{Domain, Socket, Type};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use model::host::HostFacts;
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 
 /// Settings that differ from start to start of one machine, or while it runs,
 /// and that no trial notices: limits drawn from the free memory, and the list

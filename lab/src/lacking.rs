@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use engine::ways::{try_receiving, try_sending};
-use model::order::Gather;
 use model::plan::Level;
+use model::sorting::Gather;
 use model::{Api, Arm, Bytes, Plan, Program, Receive, Role};
 use socket2::{Domain, Socket, Type};
 

@@ -21,7 +21,7 @@ use std::process;
 use std::time::Duration;
 
 use model::Bytes;
-use model::order::Order;
+use model::sorting::Order;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::Failed;
@@ -102,7 +102,7 @@ impl Cache {
 
     /// The cache in a folder that only the user or root can have written.
     fn own(root: PathBuf) -> Result<Self, Failed> {
-        match sys::owner::other_writer_below(&root).map_err(Failed::file("look at the cache", &root))? {
+        match sys::file_owner::other_writer_below(&root).map_err(Failed::file("look at the cache", &root))? {
             Some((path, why)) => Err(Failed::Foreign { path, why }),
             None => Ok(Self { root }),
         }

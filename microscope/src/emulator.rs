@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::cache::Cache;
 use crate::embedded;

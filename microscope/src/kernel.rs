@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::cache::Cache;
 use crate::embedded::hash;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use attribution::Rules;
 use attribution::exact::{AbsentScenario, Accesses, Counts, ExactRows, Lines, Measured, Provenance, Region, spread};
-use model::order::Gather;
+use model::sorting::Gather;
 
 use crate::boot::{Boot, Booted, COMMAND_LINE, GuestSize, ICOUNT_SHIFT};
 use crate::cache::Cache;

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::choice::choice;
 use crate::end::{TcpInfo, Window};
 use crate::link::Offload;
-use crate::order::Order;
 use crate::profile::{HardwareCounts, Profile, Waits};
 use crate::quantity::Nanos;
 use crate::refusal::Refusal;
 use crate::run::Status;
+use crate::sorting::Order;
 use crate::wakeups::WakeupCost;
 
 /// The version of `attach.json` and of a line of `windows.jsonl` that this build writes and reads.

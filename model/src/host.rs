@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::order::Order;
+use crate::sorting::Order;
 use crate::wakeups::Wakeups;
 use serde::{Deserialize, Serialize};
 

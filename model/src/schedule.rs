@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::order::Order;
 use crate::pass::Pass;
+use crate::sorting::Order;
 
 /// The block counts after which the intervals are looked at. Sparse, because
 /// each further look costs coverage.

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use model::attach::{Elsewhere, OwnCode};
 use model::end::Window;
-use model::order::Gather;
 use model::profile::{HardwareCounts, Profile, SampleSource};
+use model::sorting::Gather;
 use model::{Nanos, Refusal};
 
 use crate::elsewhere::{Outside, outside};

@@ -2,7 +2,7 @@
 //! with the system's own answer.
 
 use model::check::{self, Area, Check, Need, State};
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::document::{Block, Document, Finding, Tone};
 use crate::words::{list, plural};

@@ -4,8 +4,8 @@
 use analysis::stopping::Claim;
 use analysis::variance::{Components, LengthLaw};
 use analysis::verdict::Options;
-use model::order::Order;
 use model::plan::{LOOKS, PlanEnd};
+use model::sorting::Order;
 use model::{Nanos, Plan};
 
 use crate::number::{percent, significant};

@@ -6,7 +6,7 @@ use analysis::group_by;
 use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Percentile, Quantity, Term};
 use model::Test;
 use model::cell::Series;
-use model::order::Order;
+use model::sorting::Order;
 
 /// Cells of one series, in the order of the plan.
 pub struct Group<'a> {

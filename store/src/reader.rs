@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use model::attach::{ATTACH_FORMAT, Attachment};
 use model::host::{FACTS_FORMAT, HostFacts};
-use model::order::Order;
 use model::plan::check_stored;
 use model::recording::{RECORDING_FORMAT, Recording};
 use model::run::{RUN_FORMAT, Run};
+use model::sorting::Order;
 use model::trial::TrialRecord;
 use model::warning::Warning;
 use model::{Refusal, nearest};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use model::Nanos;
 use model::json::{self, Layout};
-use model::order::Order;
 use model::recording::{RECORDING_FORMAT, RecordedUnit, RecordedWindow, Recording};
+use model::sorting::Order;
 use serde::{Deserialize, Serialize};
 
 use crate::directory::{make_unique, pretty, unwritable, write_line};

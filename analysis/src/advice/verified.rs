@@ -1,8 +1,8 @@
 //! What an advice saves, by its replays.
 
 use model::Refusal;
-use model::order::Order;
 use model::replay::Replayed;
+use model::sorting::Order;
 use serde::Serialize;
 use stats::estimate::{Estimate, Interval};
 

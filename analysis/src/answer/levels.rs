@@ -1,7 +1,7 @@
 //! The answer of a study of conditions: how far a level moves what goes through, or a round trip, from its base.
 
-use model::order::Order;
 use model::plan::Factor;
+use model::sorting::Order;
 use stats::estimate::Estimate;
 
 use super::notation::{amount, change, list, message, plural, with_span};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::Bytes;
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 use stats::median;
 

@@ -2,7 +2,7 @@
 
 use attribution::{BILLED, Figure, Footing, Receipt};
 use model::Role;
-use model::order::Order;
+use model::sorting::Order;
 
 use super::next;
 use super::notation::{amount, message, plural, size, time, time_in, verb};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use attribution::{Figure, ReceiptError, ratio};
 use model::attach::{Attachment, CHILDREN, CallKind, Connection, Look, MOST_SENDS, Messages, Pattern, Sockets, Way, WindowRecord};
 use model::end::CpuTime;
-use model::order::Order;
 use model::profile::{CallCounts, Observation};
+use model::sorting::Order;
 use model::{Bytes, Nanos, Pass, Role};
 
 use super::{Call, PerSend, Quantity};

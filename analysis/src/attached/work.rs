@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use attribution::{Figure, Receipt, Symbol};
 use model::attach::{OwnCode, WindowRecord};
 use model::choice;
-use model::order::{Gather, Order};
 use model::profile::{Profile, Stack};
+use model::sorting::{Gather, Order};
 use serde::Serialize;
 
 choice! {

@@ -1,7 +1,7 @@
 //! The trials of one series by message size, ready to be resampled.
 
 use model::Bytes;
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::figures::Figures;
 use crate::metric::Metric;

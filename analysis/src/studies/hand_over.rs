@@ -1,6 +1,6 @@
 //! How exactly the slices of woven arms or ways take turns.
 
-use model::order::Order;
+use model::sorting::Order;
 use model::woven::Slice;
 use model::{Nanos, Plan};
 use serde::Serialize;

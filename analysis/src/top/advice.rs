@@ -6,7 +6,7 @@
 
 use attribution::{Category, Layer};
 use model::choice;
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 
 use super::snapshot::{Cpus, Row, RowKind, Snapshot};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::order::Order;
+use model::sorting::Order;
 
 use super::network::Origin;
 use super::owners::Owned;

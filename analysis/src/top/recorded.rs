@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use attribution::{Category, Layer};
 use model::Nanos;
-use model::order::{Gather, Order};
 use model::recording::{MOST_RECORDED, OTHERS, RecordedUnit, RecordedWindow, Recording};
+use model::sorting::{Gather, Order};
 use serde::Serialize;
 use stats::change::{Change, changes};
 

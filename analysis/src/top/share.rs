@@ -1,6 +1,6 @@
 //! Whole samples shared out in proportion.
 
-use model::order::Order;
+use model::sorting::Order;
 
 /// Parts of `whole` in proportion to `weights`, which sum to `whole` where any weight is above 0 (largest remainders;
 /// Hamilton's method). The first of equal remainders goes first. All 0 where no weight is above 0.

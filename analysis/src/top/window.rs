@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use attribution::{Category, Layer, Rules};
 use model::Refusal;
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use model::top::{Bucket, CpuTime};
 
 use super::cause::{Count, causes};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::order::Gather;
+use model::sorting::Gather;
 
 use super::evidence::Evidence;
 use super::judged::{CellVerdict, Comparison, OverallVerdict, Verdict};

@@ -41,7 +41,7 @@ pub(crate) use sides::{Sides, compare_gate, compare_sides};
 use std::collections::BTreeMap;
 
 use model::Plan;
-use model::order::Gather;
+use model::sorting::Gather;
 use serde::Serialize;
 
 use self::woven::looks;

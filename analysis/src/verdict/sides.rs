@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Cell;
 use model::cell::Series;
-use model::order::Gather;
+use model::sorting::Gather;
 use serde::Serialize;
 
 use super::{

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use model::order::Gather;
+use model::sorting::Gather;
 
 use super::{Comparison, Design, Direction, Options, Question, Values, compare, compare_all};
 use model::schedule::{self, Shape};

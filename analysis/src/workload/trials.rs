@@ -3,7 +3,7 @@
 //! Sizes to measure, so that a workload can be predicted.
 
 use model::cell::Series;
-use model::order::Order;
+use model::sorting::Order;
 use model::{Cell, Protocol};
 use stats::bootstrap::Batches;
 

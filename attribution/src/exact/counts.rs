@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
-use model::order::Order;
+use model::sorting::Order;
 use serde::{Deserialize, Serialize};
 
 /// What was executed.

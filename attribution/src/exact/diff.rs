@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use serde::{Deserialize, Serialize};
 
 use super::{CallTree, Counts, Measured, Region, Spread, spread};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::order::Order;
+use model::sorting::Order;
 use serde::{Deserialize, Serialize};
 
 use super::{CallTree, Counts};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 
 use super::Region;

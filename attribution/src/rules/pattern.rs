@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::order::Order;
+use model::sorting::Order;
 
 use super::error::{LEAST_LETTERS, LONGEST_NAME, Problem};
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use lab::connection::Credentials;
 use lab::remote::{HostError, RemoteHost};
-use model::place::HostPlace;
+use model::host_place::HostPlace;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use testkit::processes::{self, Process};

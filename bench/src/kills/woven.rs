@@ -10,10 +10,10 @@ use rand::seq::IteratorRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::{Account, HANG};
-use testkit::processes::{self, Process, unusual_states};
 use crate::endure::tool::Tool;
 use crate::endure::traces::Traces;
 use crate::endure::within;
+use testkit::processes::{self, Process, unusual_states};
 
 /// From the first end on, over an instance of each cell and what lies between.
 const MOMENTS_MS: std::ops::Range<u64> = 0..1_200;

@@ -9,7 +9,7 @@ use analysis::verdict::Gate;
 use attribution::exact::{Measured, Timed};
 use microscope::cache::Cache;
 use microscope::scenario::{self, Scenario};
-use model::order::Gather;
+use model::sorting::Gather;
 use report::microscope::Detail;
 
 use super::Lab;

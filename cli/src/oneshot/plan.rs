@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use model::order::Gather;
 use model::plan::raw::{RawBlocks, RawTrial};
 use model::plan::{AGENT_PORT, ApprovedPlan, Factor, HostAddress, HostPlace, Level, Levels, OnLoss, RawPlan, resolve};
 use model::schedule::Roles;
+use model::sorting::Gather;
 use model::trial::Outcome;
 use model::{Api, BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Test, TrialRecord, Ways};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ::report::top::{MetricsForm, OPEN_METRICS_TYPE, metrics};
 use analysis::top::{Counters, Machine, STRETCHES};
-use lab::top::Endpoint;
+use lab::top::MetricsServer;
 use store::RecordingDirectory;
 
 use super::recording;
@@ -18,7 +18,7 @@ use crate::{output, version};
 #[derive(Debug)]
 pub struct Outlets {
     counters: Counters,
-    endpoint: Option<Endpoint>,
+    server: Option<MetricsServer>,
     textfile: Option<Textfile>,
     recording: Option<Windows>,
 }
@@ -53,29 +53,29 @@ impl Outlets {
     pub fn open(top: &TopArgs) -> Result<Self, Failure> {
         let args = &top.counters;
         let counters = Counters::default();
-        let endpoint = args.listen.map(|address| -> Result<Endpoint, Failure> {
+        let server = args.listen.map(|address| -> Result<MetricsServer, Failure> {
             if !(address.ip().is_loopback() || args.expose) {
                 let words = format!("--listen {address}: other machines reach this address, and would read the names of units");
                 return Err(Failure::misuse(format!("{words}; take 127.0.0.1, or add --expose")));
             }
             let page = metrics(&counters, version::SHORT, MetricsForm::OpenMetrics);
-            let endpoint = Endpoint::open(address, OPEN_METRICS_TYPE, &page).map_err(anyhow::Error::from)?;
-            output::note(&format!("counters are at http://{}/metrics", endpoint.address()));
+            let server = MetricsServer::open(address, OPEN_METRICS_TYPE, &page).map_err(anyhow::Error::from)?;
+            output::note(&format!("counters are at http://{}/metrics", server.address()));
             if args.expose && !address.ip().is_loopback() {
                 output::note("every machine that reaches this address reads the names of units; a firewall keeps strangers out");
             }
-            Ok(endpoint)
+            Ok(server)
         });
         let textfile = args.textfile.clone().map(|path| Textfile { path, stretches: STRETCHES, is_written: false, has_failed: false });
-        let endpoint = endpoint.transpose()?;
+        let server = server.transpose()?;
         let recording = top.record.record.then(|| recording::create(&top.record)).transpose()?;
         let recording = recording.map(|directory| Windows { directory, stretches: 0, has_failed: false });
-        Ok(Self { counters, endpoint, textfile, recording })
+        Ok(Self { counters, server, textfile, recording })
     }
 
     /// Returns whether there is any.
     pub const fn are_open(&self) -> bool {
-        self.endpoint.is_some() || self.textfile.is_some() || self.recording.is_some()
+        self.server.is_some() || self.textfile.is_some() || self.recording.is_some()
     }
 
     /// Counts the last stretch of a machine, and offers the sums.
@@ -87,8 +87,8 @@ impl Outlets {
             return Ok(());
         }
         machine.count(&mut self.counters);
-        if let Some(endpoint) = &self.endpoint {
-            endpoint.publish(&metrics(&self.counters, version::SHORT, MetricsForm::OpenMetrics));
+        if let Some(server) = &self.server {
+            server.publish(&metrics(&self.counters, version::SHORT, MetricsForm::OpenMetrics));
         }
         if let Some(file) = &mut self.textfile {
             file.add(&self.counters)?;

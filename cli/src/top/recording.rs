@@ -7,8 +7,8 @@ use ::report::top::recording as pages;
 use analysis::top::{Machine, Recorded, RecordingsCompared, STRETCHES, UnitOutcome, recorded};
 use lab::host::facts_of_this_machine;
 use model::host::hardware;
-use model::order::Order;
 use model::recording::{RECORDING_FORMAT, Recording};
+use model::sorting::Order;
 use model::{Bytes, Nanos};
 use store::{Limits, RecordingDirectory};
 

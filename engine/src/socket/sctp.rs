@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 
-use model::order::Order as _;
+use model::sorting::Order as _;
 use socket2::Socket;
 
 use crate::error::SocketError;

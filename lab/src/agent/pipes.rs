@@ -17,7 +17,7 @@ use crate::hex::Hex;
 use crate::reach::{GO, MOST_NOISE, Ready};
 use model::control::{FromHost, Limits};
 use model::frame::{Frames, encode};
-use model::order::Order;
+use model::sorting::Order;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::poll::poll;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use model::adjust::{AppliedSetting, HostState};
 use model::cell::on_off;
-use model::order::Gather;
 use model::plan::Offload;
+use model::sorting::Gather;
 
 use super::item::Item;
 use crate::host::ethtool::{self, Features};

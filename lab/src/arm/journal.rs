@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use model::json::{self, Layout};
-use model::order::Order;
+use model::sorting::Order;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl Journal {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused("make the directory", directory))?;
         // A journal that would not be obeyed later is of no use.
         let found = fs::metadata(directory).map_err(refused("look at the directory", directory))?;
-        if let Some(why) = sys::owner::other_writer(&found) {
+        if let Some(why) = sys::file_owner::other_writer(&found) {
             let tried = format!("keep a journal in {}", directory.display());
             return Err(Refusal::new(tried, why, "set XDG_STATE_HOME to a directory that only you can write"));
         }
@@ -191,7 +191,7 @@ fn open_own(directory: &Path, path: &Path) -> Result<File, String> {
     let file = sys::file::open_no_link(File::options().read(true), path).map_err(unopened)?;
     let found = [("its directory", fs::metadata(directory)), ("the journal", file.metadata())];
     for (what, metadata) in found {
-        if let Some(why) = sys::owner::other_writer(&metadata.map_err(unopened)?) {
+        if let Some(why) = sys::file_owner::other_writer(&metadata.map_err(unopened)?) {
             return Err(format!(
                 "a journal of host-wide changes is not obeyed: {what}: {why}; look at it, and remove it if it is not yours"
             ));

@@ -14,7 +14,7 @@ use engine::tcp_info;
 use model::Refusal;
 use model::attach::{Connection, Device, Sockets};
 use model::link::Offload;
-use model::order::Order;
+use model::sorting::Order;
 use netlink_packet_core::NLM_F_DUMP;
 use nix::ifaddrs::getifaddrs;
 use nix::sched::{CloneFlags, setns};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use model::attach::{Attachment, Look, WindowRecord};
 use model::end::Window;
-use model::order::Gather;
 use model::plan::receipt::of_pass;
 use model::profile::Waits;
+use model::sorting::Gather;
 use model::{Nanos, Refusal};
 use profile::Who;
 use profile::kernel_names::KernelNames;

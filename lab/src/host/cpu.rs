@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use model::control::CpuPlace;
-use model::order::Order;
+use model::sorting::Order;
 use sys::process::{Stat, processes};
 
 use sys::cpu::list;

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 use model::control::{FromHost, Route, ToHost};
-use model::order::{Gather, Order};
 use model::plan::{HostAddress, HostPlace};
+use model::sorting::{Gather, Order};
 use model::{Family, Plan};
 
 use super::{Found, Way, Ways};

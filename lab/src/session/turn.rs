@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use model::control::{FromHost, ToHost};
-use model::order::Order;
+use model::sorting::Order;
 use model::warning::Warning;
 
 use super::Session;

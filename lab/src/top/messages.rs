@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
-use model::order::Order;
+use model::sorting::Order;
 use model::top::{Messages, Owner, ProcessMessages};
 use model::{Nanos, Refusal};
 use profile::owners::{Counted, MessageCounts};

@@ -1,7 +1,7 @@
 //! A machine that is watched: samples of every CPU, whose they are, and the kernel's own counters.
 
-mod endpoint;
 mod messages;
+mod metrics_server;
 mod owners;
 mod tasks;
 mod units;
@@ -11,7 +11,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use model::order::Gather;
+use model::sorting::Gather;
 use model::top::{Bucket, Chain, CpuTime, OwnCost, Owner, Sample, Task};
 use model::{Nanos, Refusal};
 use profile::kernel_names::KernelNames;
@@ -21,8 +21,8 @@ use sys::clock::{monotonic, process_cpu};
 use sys::cpu::{Ticks, online};
 use sys::process::TICK;
 
-pub use endpoint::Endpoint;
 use messages::MessageWindows;
+pub use metrics_server::MetricsServer;
 use owners::Owners;
 use tasks::Tasks;
 use units::Units;

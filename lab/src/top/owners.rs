@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use model::order::Gather;
+use model::sorting::Gather;
 use model::top::{Drops, Owner};
 use model::{Nanos, Refusal};
 use nix::libc;

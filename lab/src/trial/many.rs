@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use model::order::Order;
+use model::sorting::Order;
 use model::trial::Measured;
 use model::warning::Warning;
 use model::{Cell, Nanos, Role};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::order::Gather;
 use model::plan::Group;
+use model::sorting::Gather;
 use model::trial::Outcome;
 use model::woven::exchange;
 use model::{Plan, TrialRecord};

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use model::order::Gather;
+use model::sorting::Gather;
 
 use super::names::{Package, parse_names};
 use crate::cache::Cache;

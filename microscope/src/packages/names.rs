@@ -1,6 +1,6 @@
 //! Names of kernel packages, and the choice among them.
 
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use std::collections::BTreeSet;
 
 /// A kernel's release, as `uname -r` says it, such as `6.12.117+deb13-cloud-amd64`.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::address::host_side;
 use crate::cell::{Factor, Level};
 use crate::choice::UnknownChoice;
-use crate::order::Order;
-use crate::place::{HostPlace, HostPlaceError};
+use crate::host_place::{HostPlace, HostPlaceError};
+use crate::sorting::Order;
 
 /// The longest value of a sysctl, and the longest command.
 const LONGEST: usize = 4_096;

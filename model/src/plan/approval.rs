@@ -14,9 +14,9 @@ use super::fitness::{Unfit, unfit};
 use super::{FleetPlan, changes, conditions, link_check};
 use super::{HostPlace, Plan, PlanEnd};
 use crate::arm::Setting;
-use crate::order::Gather;
 use crate::program::Program;
 use crate::quantity::Nanos;
+use crate::sorting::Gather;
 use crate::traffic::Role;
 
 /// An action of a plan that its user has to want: a process is started, a connection is made, or

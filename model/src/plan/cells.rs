@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::error::PlanError;
 use crate::cell::{Cell, Factor, Level, LevelError};
-use crate::order::Order;
 use crate::quantity::Bytes;
+use crate::sorting::Order;
 use crate::traffic::Test;
 
 /// The most cells that all tables of a study cross to: a plan of a few lines

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Plan, PlanError};
-use crate::order::Order;
-use crate::place::HostPlace;
+use crate::host_place::HostPlace;
+use crate::sorting::Order;
 
 /// Most hosts of a fleet.
 pub const MOST_HOSTS: usize = 4_096;

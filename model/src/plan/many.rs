@@ -6,8 +6,8 @@ use super::error::PlanError;
 use super::raw::RawPlan;
 use super::{HOST_NAMES, Plan, host_side};
 use crate::cell::{Cell, Factor, Level, LevelError};
-use crate::order::{Gather, Order};
-use crate::place::HostPlace;
+use crate::host_place::HostPlace;
+use crate::sorting::{Gather, Order};
 
 /// The factor of the number of hosts of each side: `a` sends.
 const FACTORS: [Factor; 2] = [Factor::Senders, Factor::Receivers];

@@ -24,16 +24,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::arm::{Arm, ArmError};
 use crate::cell::Cell;
-use crate::order::Order;
 use crate::pass::Pass;
 use crate::quantity::{Bytes, Nanos};
 use crate::schedule::{Roles, Shape};
+use crate::sorting::Order;
 use crate::woven::{self, SliceTimes};
 
 pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss, host_side};
 pub use crate::cell::{Factor, Level, LevelError};
+pub use crate::host_place::{CommandHost, HostPlace, HostPlaceError, Transport};
 pub use crate::link::{Link, LinkKind, Offload};
-pub use crate::place::{CommandHost, HostPlace, HostPlaceError, Transport};
 pub use crate::schedule::LOOKS;
 pub use approval::{Action, ApprovalError, ApprovedPlan};
 pub use cells::{Levels, Override};

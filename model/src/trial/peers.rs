@@ -8,8 +8,8 @@ use super::seen::{self, Cpus};
 use super::{ClockOffset, Measured, Observed, Windows};
 use crate::counts::{merge, sum};
 use crate::end::{Counts, CpuTime, EndReport, FlowReport, InFlight, Schedule, Switches, TcpInfo, Window, ZeroCopy};
-use crate::order::Gather;
 use crate::quantity::Nanos;
+use crate::sorting::Gather;
 use crate::traffic::Role;
 
 /// One of several machines at an end of a trial.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::order::Gather;
 use crate::profile::{Account, CallCounts, HardwareCounts, Observation, Profile, Stack, Waits};
 use crate::refusal::Refusal;
+use crate::sorting::Gather;
 
 /// CPUs of one machine.
 pub(super) type Cpus = (usize, BTreeSet<u32>);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::attach::{CallKind, MOST_SENDS, Messages, Pattern, Totals, Way, frequent};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::asked::{AT_LEAST, FLAGS, GOES_ON, TOLD};
 

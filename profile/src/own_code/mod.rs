@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use model::Refusal;
 use model::attach::OwnCode;
 use model::end::Window;
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::readable::readable;
 use crate::sampler::record::Record;

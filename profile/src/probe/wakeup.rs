@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use model::Nanos;
-use model::order::Order;
+use model::sorting::Order;
 use model::wakeups::{WakeupCost, Wakeups};
 use sys::clock::{monotonic, thread_cpu};
 use sys::page_size;

@@ -1,6 +1,6 @@
 //! Finding the function at an address, or saying that there is none.
 
-use model::order::Order;
+use model::sorting::Order;
 use std::ops::Range;
 
 use super::kallsyms::{self, Line, Malformed, NAME_LIMIT};

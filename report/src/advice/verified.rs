@@ -2,7 +2,7 @@
 
 use analysis::advice::{Measure, Observed, Rule, Verified};
 use analysis::result::Estimate;
-use model::order::Order;
+use model::sorting::Order;
 use serde_json::json;
 
 use crate::document::{Block, Document};

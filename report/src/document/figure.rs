@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use analysis::result::Estimate;
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 
 use crate::number;

@@ -3,7 +3,7 @@
 use analysis::result::Metric;
 use analysis::single::{Spread, TrialFigures};
 use model::end::{EndReport, FlowReport, OneWay, OptionValue, SocketOption};
-use model::order::Order;
+use model::sorting::Order;
 use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
 

@@ -6,7 +6,7 @@ use analysis::result::ways::{Way, WaySeries};
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Metric};
 use analysis::verdict::{MetricComparison, Verdict};
 use model::Test;
-use model::order::Order;
+use model::sorting::Order;
 
 use super::glance::{MOST_ROWS, NAME, figure, places, unit};
 use super::verdict::{answered, is_series, is_time, p, subjects};

@@ -4,7 +4,7 @@ use analysis::cost::threshold::frame_payload;
 use analysis::result::{Analysis, CellResult, Estimate, FitOutcome, Metric, Percentile, Piece, Quantity, Term};
 
 use model::Protocol;
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::document::Figure;
 use crate::document::figure::{Landmark, Panel, SizeAxis, Trace};

@@ -2,7 +2,7 @@
 
 use analysis::answer::notation::{self, digits};
 use analysis::result::Estimate;
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::document::{Cut, Keeps};
 use crate::interval;

@@ -5,7 +5,7 @@
 //! ```
 
 use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::{Block, Document, Figure, Masthead, Rows, Section};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use analysis::result::Analysis;
 use model::host::HostFacts;
-use model::order::Order;
 use model::plan::{Plan, PlanEnd, ReceiptPlan};
+use model::sorting::Order;
 use model::wakeups::WakeupCost;
 
 use super::run::{link, with_settings};

@@ -4,7 +4,7 @@ use analysis::group_by;
 use analysis::result::Analysis;
 use analysis::result::receipt::{Column, ReceiptStudy, SeriesReceipt};
 use attribution::{Category, Figure, Layer};
-use model::order::Order;
+use model::sorting::Order;
 use model::{Bytes, Role, Test};
 
 use super::receipt::{figure, tables};

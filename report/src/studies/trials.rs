@@ -1,7 +1,7 @@
 //! Trials over time: what disturbed which of them, and by how much it moved them.
 
 use analysis::result::{Analysis, TrialPoint, TrialState};
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::document::figure::{Figure, Panel, SizeAxis, Ticks, Trace};
 use crate::document::{Block, Section};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use analysis::top::{CpuRow, Cpus, Rate, Row, RowKind, Snapshot};
 use attribution::{Category, Layer};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::columns::{CpuSort, Sort, reach};
 

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use linksim::frame::Cut;
-use model::order::Order;
 use model::plan::LinkKind;
+use model::sorting::Order;
 use model::{Bytes, Cell};
 use stats::estimate::Estimate;
 use stats::knee;

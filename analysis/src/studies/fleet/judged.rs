@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Cell;
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use stats::fleet::{self, Design, Effect, Effort, FleetEstimate, judge};
 use stats::median;
 

@@ -7,7 +7,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use model::order::Gather;
+use model::sorting::Gather;
 use model::trial::Outcome;
 use model::{Plan, TrialRecord};
 

@@ -1,7 +1,7 @@
 //! Ratios beyond a factor of two.
 
-use model::order::Order;
 use model::plan::Factor;
+use model::sorting::Order;
 
 use stats::estimate::Estimate;
 

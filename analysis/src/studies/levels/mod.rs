@@ -23,8 +23,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use model::condition::Conditions;
-use model::order::Order;
 use model::plan::{Factor, LinkKind};
+use model::sorting::Order;
 use model::{Bytes, Cell, Plan};
 
 use super::{Context, Study};

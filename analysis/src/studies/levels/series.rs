@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::order::Gather;
 use model::plan::{Factor, LinkKind};
+use model::sorting::Gather;
 use model::{Bytes, Cell, Test};
 
 use super::axis::{self, Ladder};

@@ -9,8 +9,8 @@ mod result;
 #[cfg(test)]
 mod tests;
 
-use model::order::Order;
 use model::plan::Factor;
+use model::sorting::Order;
 use model::{Arrivals, Cell, Pacing, Plan};
 
 use super::{Context, Study};

@@ -9,7 +9,7 @@ pub(crate) mod today;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::condition::Placement;
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use model::{Bytes, Cell, Plan, Protocol, Receive, Test, cell};
 
 use super::buffers::BufferMap;

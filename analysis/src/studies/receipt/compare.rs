@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::order::Gather;
+use model::sorting::Gather;
 use model::{Cell, Role};
 
 use super::{ReceiptComparison, ReceiptPair, ReceiptStudy};

@@ -2,8 +2,8 @@
 
 use attribution::SampledSlices;
 use model::end::CpuTime;
-use model::order::Order;
 use model::profile::{HardwareCounts, Observation, Profile, Waits};
+use model::sorting::Order;
 use model::wakeups::WakeupCost;
 use model::{Nanos, Pass, Role};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Refusal;
-use model::order::Order;
+use model::sorting::Order;
 
 use super::RefusalCount;
 

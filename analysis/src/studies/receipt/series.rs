@@ -2,7 +2,7 @@
 
 use attribution::{FunctionTable, Receipt, Row, Shape, by_key, settle, time_growth};
 use model::cell::Series;
-use model::order::Order;
+use model::sorting::Order;
 use model::{Bytes, Cell};
 
 use super::{Boundary, CellReceipt, Column, RowAtSize, SeriesReceipt, SizeRow, SizeTable, labelled};

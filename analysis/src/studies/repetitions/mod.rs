@@ -14,8 +14,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use model::order::{Gather, Order};
 use model::plan::{Factor, PlanEnd, TrialEnd};
+use model::sorting::{Gather, Order};
 use model::{Cell, Plan};
 use stats::bootstrap::Batches;
 

@@ -27,7 +27,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 use model::woven::Slice;
 use model::{Api, Bytes, Cell, Plan};
 use stats::bootstrap::{self, Batches, LEAST_BLOCKS};

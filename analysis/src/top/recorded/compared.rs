@@ -1,6 +1,6 @@
 //! Two recordings, unit by unit: the CPU time that each takes, and that of its messages.
 
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 use stats::holm::holm;
 use stats::welch::Welch;

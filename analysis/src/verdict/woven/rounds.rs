@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::order::Gather;
+use model::sorting::Gather;
 use model::woven::{Reading, Slice};
 use model::{Cell, Protocol};
 use stats::instances::{hodges_lehmann, lag_one};

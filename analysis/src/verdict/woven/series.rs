@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::order::Gather;
 use model::plan::{Blocks, Group, Member};
+use model::sorting::Gather;
 use model::woven::Slice;
 use model::{Cell, Plan};
 use stats::median;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::kernel::{CpuTicks, IpCounters, LinkCounters, TcpCounters, UdpCounters};
-use model::order::Gather;
+use model::sorting::Gather;
 use sys::cpu::Ticks;
 
 /// Fault of a text.

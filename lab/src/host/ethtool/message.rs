@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::order::Gather;
+use model::sorting::Gather;
 use netlink_packet_core::DefaultNla;
 
 use super::Features;

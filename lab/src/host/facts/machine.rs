@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::host::text::read_or_empty;
 

@@ -2,7 +2,7 @@
 
 use analysis::attached::State;
 use attribution::{Footing, Layer, Receipt};
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::document::charts::{Breakdown, Share};
 use crate::document::{Block, Chart};

@@ -4,7 +4,7 @@ use analysis::answer::notation::{ends_of_time, unit_of};
 use analysis::attached::{Call, Quantity, State, Work};
 use attribution::{Context, Direction, Figure, Receipt, Row};
 use model::attach::{Connection, Pattern, Way};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::breakdown::{LEAST_SHARE, MOST_LAYERS};
 use crate::document::{Block, Level, Rows, Table};

@@ -2,8 +2,8 @@
 
 use analysis::result::levels::{Level, LevelMetric, SeriesLevels};
 use analysis::result::{Estimate, LevelStudy};
-use model::order::Order;
 use model::plan::Factor;
+use model::sorting::Order;
 
 use super::words;
 use crate::document::Figure;

@@ -8,8 +8,8 @@ pub use chart::all as charts;
 
 use analysis::result::levels::{Level, LevelMetric, SeriesLevels};
 use analysis::result::{Analysis, LevelStudy};
-use model::order::Order;
 use model::plan::Factor;
+use model::sorting::Order;
 
 use crate::document::{Block, Part, Rows, Section, Table, Tone};
 use crate::interval;

@@ -7,7 +7,7 @@ use std::fmt::Display;
 
 use attribution::Layer;
 use attribution::exact::{Counts, ExactRow, Lines, Measured, Region};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::words::{by_scenario, standing};
 use crate::document::{Block, Cell, Cut, Head, Keeps, Kind, Level, RowKind, Table};

@@ -1,6 +1,6 @@
 //! Parts that are measured for the papers: before, as a list with their seconds, and after, as commands and runs.
 
-use model::order::Order;
+use model::sorting::Order;
 use serde::Serialize;
 
 use crate::document::{Block, Document, Rows, Section};

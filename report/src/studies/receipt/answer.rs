@@ -7,7 +7,7 @@ use analysis::group_by;
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
 use attribution::Layer;
 use model::Bytes;
-use model::order::{Gather, Order};
+use model::sorting::{Gather, Order};
 
 use super::tables::{self, Line};
 use super::{figure, words};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::result::Analysis;
 use analysis::result::receipt::{CellReceipt, ReceiptStudy};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::{figure, words};
 use crate::document::{Block, Document, Rows, Table};

@@ -6,9 +6,9 @@ use analysis::group_by;
 use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, EndReceipt, ReceiptOutcome, ReceiptStudy};
 use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Observer, Path, Receipt, Symbol, longer};
-use model::order::Order;
 use model::profile::SampleSource;
 use model::proof::KeptProof;
+use model::sorting::Order;
 use model::{Refusal, Role};
 
 use super::figure;

@@ -21,7 +21,7 @@ use literature::cost::CostPiece;
 use literature::jacobson::BufferCurve;
 use literature::sweep::{SeriesResult, SizeResult};
 use literature::{Comparison, ReferenceAnalysis, Resampled, Statement, Study};
-use model::order::Gather;
+use model::sorting::Gather;
 
 use crate::document::{Block, Cell, Cut, Document, Estimated, Figure, Head, Keeps, Kind, Masthead, Rows, Section, Shown, Table, Text};
 use crate::number;

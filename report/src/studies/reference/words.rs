@@ -5,7 +5,7 @@ use literature::cabrera::loads::LoadCurve;
 use literature::comparison::{BufferPair, Pair};
 use literature::jacobson::BufferCurve;
 use literature::sweep::SeriesResult;
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::number::{self, NOTHING};
 

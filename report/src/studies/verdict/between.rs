@@ -4,7 +4,7 @@ use analysis::answer::Answer;
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 use analysis::runs::{FiguresCompared, RunComparison, RunsCompared};
 use attribution::{Comparison, Difference, Verdict};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::arms::Figures;
 use super::{charts, words};

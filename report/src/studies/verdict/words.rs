@@ -5,7 +5,7 @@ use analysis::answer::notation;
 pub use analysis::answer::notation::{title, unit};
 use analysis::result::{Analysis, ArmVerdict, CellResult, Metric};
 use analysis::verdict::{CellVerdict, Comparison, Design, Doubt, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
-use model::order::Order;
+use model::sorting::Order;
 
 use crate::document::{Head, Level, RowKind, Table};
 use crate::words::{capital, plural, verb, writer};

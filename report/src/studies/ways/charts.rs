@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::answer::invalid;
 use analysis::result::ways::{Way, WaySeries};
 use analysis::result::{Analysis, Estimate, Metric, WayStudy};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::conclusion;
 use crate::document::charts::{Change, Forest, Ribbon, Span, Tint};

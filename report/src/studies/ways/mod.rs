@@ -21,8 +21,8 @@ use std::collections::BTreeSet;
 use analysis::result::WayStudy;
 use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayDoubt, WayLine, WaySeries};
 use model::Bytes;
-use model::order::Gather;
 use model::plan::Unfit;
+use model::sorting::Gather;
 
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;

@@ -1,7 +1,7 @@
 //! Frame of a chart: grid, ticks, titles, and what is marked on its axis of sizes.
 
 use maud::{Markup, html};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::layout::{LETTER, Label, Layout, long};
 use super::marks::{colour, short};

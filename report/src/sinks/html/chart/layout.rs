@@ -5,7 +5,7 @@
 //! repeated lines stand at their sizes, and only bars step aside. A line ends in its name;
 //! where names are too long or too many for that, they stand above the panels.
 
-use model::order::Order;
+use model::sorting::Order;
 
 use super::scale::{Scale, Tick, apart, thinned};
 use crate::document::figure::{Figure, Trace, X};

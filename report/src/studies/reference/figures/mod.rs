@@ -9,7 +9,7 @@ mod y2007;
 
 use literature::claims::evidence::Curve;
 use literature::{ReferenceAnalysis, Statement, Study};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::claims;
 use crate::document::figure::{Figure, Panel, Scale, SizeAxis, Ticks, Trace, drawable};

@@ -6,7 +6,7 @@ use literature::cabrera::loads::{LoadCurve, ROUND_TRIPS};
 use literature::cabrera::routines::Routine;
 use literature::claims::evidence::{Curve, Figure as Measured};
 use literature::sweep::{SeriesResult, SizeResult};
-use model::order::Order;
+use model::sorting::Order;
 
 use super::{DRAWING, Item, figure, linear_numbers, linear_sizes, of_today, of_today_over, twice};
 use crate::document::figure::{Figure, Panel, Scale, SizeAxis, Trace};

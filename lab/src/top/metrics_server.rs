@@ -25,7 +25,7 @@ const PATH: &str = "/metrics";
 
 /// A page that is offered on an address until this is dropped.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct MetricsServer {
     address: SocketAddr,
     page: Arc<Mutex<Arc<str>>>,
     /// The thread ends when this is closed.
@@ -33,7 +33,7 @@ pub struct Endpoint {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Endpoint {
+impl MetricsServer {
     /// Listens on an address, and offers a page of this type there, first this one.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Endpoint {
     }
 }
 
-impl Drop for Endpoint {
+impl Drop for MetricsServer {
     fn drop(&mut self) {
         self.open.take();
         if let Some(thread) = self.thread.take() {
@@ -222,21 +222,21 @@ mod tests {
     use std::net::{Shutdown, TcpStream};
     use std::time::{Duration, Instant};
 
-    use super::Endpoint;
+    use super::MetricsServer;
 
-    fn open() -> Endpoint {
-        Endpoint::open("127.0.0.1:0".parse().unwrap(), "text/plain", "page 1\n").unwrap()
+    fn open() -> MetricsServer {
+        MetricsServer::open("127.0.0.1:0".parse().unwrap(), "text/plain", "page 1\n").unwrap()
     }
 
-    fn connect(endpoint: &Endpoint) -> TcpStream {
-        let stream = TcpStream::connect(endpoint.address()).unwrap();
+    fn connect(server: &MetricsServer) -> TcpStream {
+        let stream = TcpStream::connect(server.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream
     }
 
     /// The answer to some bytes; what came before the connection was reset is enough.
-    fn ask(endpoint: &Endpoint, request: &[u8]) -> String {
-        let mut stream = connect(endpoint);
+    fn ask(server: &MetricsServer, request: &[u8]) -> String {
+        let mut stream = connect(server);
         let _ = stream.write_all(request);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -245,12 +245,12 @@ mod tests {
 
     #[test]
     fn one_path_is_answered_to_one_method() {
-        let endpoint = open();
-        let status = |request: &str| ask(&endpoint, request.as_bytes()).split("\r\n").next().unwrap().to_owned();
-        let page = ask(&endpoint, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let server = open();
+        let status = |request: &str| ask(&server, request.as_bytes()).split("\r\n").next().unwrap().to_owned();
+        let page = ask(&server, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n") && page.ends_with("\r\n\r\npage 1\n"), "{page}");
-        endpoint.publish("page 2\n");
-        assert!(ask(&endpoint, b"GET /metrics?x=1 HTTP/1.0\n\n").ends_with("page 2\n"));
+        server.publish("page 2\n");
+        assert!(ask(&server, b"GET /metrics?x=1 HTTP/1.0\n\n").ends_with("page 2\n"));
         for path in ["/", "/metrics/", "/metricsx", "/../metrics", "http://x/metrics", "*"] {
             assert_eq!(status(&format!("GET {path} HTTP/1.1\r\n\r\n")), "HTTP/1.1 404 Not Found", "{path}");
         }
@@ -264,34 +264,34 @@ mod tests {
 
     #[test]
     fn a_request_without_an_end_is_cut_off() {
-        let endpoint = open();
+        let server = open();
         // What is refused unread may reset the connection before the answer is read.
-        let answer = ask(&endpoint, &vec![b'x'; 1 << 20]);
+        let answer = ask(&server, &vec![b'x'; 1 << 20]);
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
-        assert!(ask(&endpoint, b"GET /metrics HTTP/1.1\r\n\r\n").ends_with("page 1\n"));
+        assert!(ask(&server, b"GET /metrics HTTP/1.1\r\n\r\n").ends_with("page 1\n"));
     }
 
     #[test]
     fn those_that_stall_are_closed_and_the_next_is_answered() {
-        let endpoint = open();
+        let server = open();
         // Longer than what the kernel takes for a client that does not read.
-        endpoint.publish(&"x".repeat(32 << 20));
+        server.publish(&"x".repeat(32 << 20));
         let began = Instant::now();
-        let silent: Vec<TcpStream> = (0..3).map(|_| connect(&endpoint)).collect();
-        let mut deaf = connect(&endpoint);
+        let silent: Vec<TcpStream> = (0..3).map(|_| connect(&server)).collect();
+        let mut deaf = connect(&server);
         deaf.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
         let publishing = Instant::now();
-        endpoint.publish("page 3\n");
+        server.publish("page 3\n");
         assert!(publishing.elapsed() < Duration::from_secs(1), "publishing waits for no client");
-        assert!(ask(&endpoint, b"GET /metrics HTTP/1.1\r\n\r\n").ends_with("page 3\n"));
+        assert!(ask(&server, b"GET /metrics HTTP/1.1\r\n\r\n").ends_with("page 3\n"));
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
         drop(silent);
     }
 
     #[test]
     fn a_crowd_is_answered_one_after_the_other_and_the_end_waits_for_none() {
-        let endpoint = open();
-        let crowd: Vec<TcpStream> = (0..60).map(|_| connect(&endpoint)).collect();
+        let server = open();
+        let crowd: Vec<TcpStream> = (0..60).map(|_| connect(&server)).collect();
         for stream in &crowd {
             let _ = (&*stream).write_all(b"GET /metrics HTTP/1.1\r\n\r\n");
         }
@@ -300,10 +300,10 @@ mod tests {
             stream.read_to_string(&mut answer).unwrap();
             assert!(answer.ends_with("page 1\n"));
         }
-        let (half, silent) = (connect(&endpoint), connect(&endpoint));
+        let (half, silent) = (connect(&server), connect(&server));
         half.shutdown(Shutdown::Write).unwrap();
         let began = Instant::now();
-        drop(endpoint);
+        drop(server);
         assert!(began.elapsed() < Duration::from_secs(1));
         drop(silent);
     }
