@@ -17,6 +17,8 @@ use testkit::processes::{self, Process, unusual_states};
 
 /// From the first end on, over an instance of each cell and what lies between.
 const MOMENTS_MS: std::ops::Range<u64> = 0..1_200;
+/// Few instances, whatever they show: those of a plan are for its trials in turn.
+const WOVEN: [&str; 3] = ["--woven", "--blocks", "2"];
 /// Arms of the plan.
 const ARMS: usize = 2;
 /// Longest time that a state may outlive its process.
@@ -42,7 +44,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, random: &mut ChaCha8Rng, accoun
     let tool = Tool::new(nettoll)?;
     let (before, mut traces) = (unusual_states(), Traces::now());
     let plan = plan(random.random_range(0..1 << 40));
-    let mut study = tool.start(&[], &plan, &["--woven"])?;
+    let mut study = tool.start(&[], &plan, &WOVEN)?;
     within(HANG, || find(&tool, Victim::End, random).is_some() || study.is_over());
     thread::sleep(Duration::from_millis(random.random_range(MOMENTS_MS)));
     let mut found = None;
@@ -61,7 +63,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, random: &mut ChaCha8Rng, accoun
         study = match tool.stored() {
             Some(stored) => tool.resume(&stored)?,
             // Killed before it had begun, it has nothing to go on with.
-            None => tool.start(&[], &plan, &["--woven"])?,
+            None => tool.start(&[], &plan, &WOVEN)?,
         };
     }
     let killed = is_controller || found.is_some_and(|process| process.kill());
