@@ -321,7 +321,7 @@ factors! {
     /// CPU time spent before each send, such as `1us`.
     Work: Nanos = "work" {
         /// 0 | CPU time that an end spends before each send, in place of an application's own work: `"1us"`; at most
-        /// 10 ms; not for `TCP_CRR`
+        /// 10 ms
         flag: Some(Flag::numbers("CPU time spent before each send, in place of an application's own work: 0,1us")),
         place: field(work, Nanos::new(0)),
         words: |cell| (cell.work.get() > 0).then(|| format!("{} of work", cell.work)),
