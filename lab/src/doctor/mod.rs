@@ -19,7 +19,9 @@ mod perf;
 mod socket;
 mod ways;
 
-pub use scratch::{Scratch, try_requests};
+pub use scratch::Scratch;
+
+use std::io;
 
 use model::Refusal;
 use model::check::{Check, Need, State};
@@ -44,6 +46,15 @@ pub fn examine() -> Vec<Check> {
         limit::checks(),
     ]
     .concat()
+}
+
+/// Tries a link and each queueing discipline in namespaces of this process, which must have one thread, and writes the
+/// errno of each step to standard output, 0 of success.
+///
+/// # Errors
+/// The step that was refused.
+pub fn try_requests(scratch: Scratch) -> io::Result<()> {
+    scratch::answer(scratch, device::requests())
 }
 
 /// The first refusal of this machine that leaves a study without receipts; `None` where it

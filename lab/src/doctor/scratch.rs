@@ -123,19 +123,15 @@ fn sort(text: &str) -> Result<Answers, ProbeRefusal> {
     Ok(answers.collect())
 }
 
-/// Tries a link and each queueing discipline in namespaces of this process, which must have one thread, and writes the
-/// errno of each step to standard output, 0 of success.
-///
-/// # Errors
-/// The step that was refused.
-pub fn try_requests(scratch: Scratch) -> io::Result<()> {
+/// Tries a link and then requests in namespaces of this process, and writes the errno of each step to standard output.
+pub(super) fn answer(scratch: Scratch, requests: impl Iterator<Item = Request>) -> io::Result<()> {
     say(drop_rights(scratch).map_err(io::Error::from))?;
     // Giving up rights would have cleared it.
     set_pdeathsig(Signal::SIGKILL)?;
     let user = if scratch == Scratch::Network { CloneFlags::empty() } else { CloneFlags::CLONE_NEWUSER };
     say(unshare(user | CloneFlags::CLONE_NEWNET).map_err(io::Error::from))?;
     let mut channel = say(Channel::open(Protocol::NetlinkRoute).map_err(io::Error::from))?;
-    for Request { kind, flags, body } in std::iter::once(veth()).chain(super::device::requests()) {
+    for Request { kind, flags, body } in std::iter::once(veth()).chain(requests) {
         // A refusal is an answer.
         let _ = say(channel.ask("", kind, flags, &body).map_err(io::Error::from));
     }
