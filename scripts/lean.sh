@@ -4,7 +4,7 @@
 #   scripts/lean.sh PROGRAM ENGINE    of a build with symbols: nettoll, and the library of `engine`
 #
 # - the loops of traffic are compiled in `engine`, for each way at most once, and in no other crate;
-# - sorts are compiled once (`model::order`), not for every type;
+# - sorts are compiled once (`model::sorting`), not for every type;
 # - each package has a line in scripts/packages.txt that says why it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ fi
 program=$1 engine=$2
 
 # Most copies of the standard library's stable sort: those of packages, of std itself, of hot
-# crates, and one of `model::order`.
+# crates, and one of `model::sorting`.
 MOST_SORTS=100
 
 scratch=$(mktemp -d)
@@ -69,7 +69,7 @@ sorts=$(grep -c 'stable::driftsort_main' "$scratch/program" || true)
 if [ "$sorts" = 0 ]; then
     fail "no sort was found in $program: it has no symbols"
 elif [ "$sorts" -gt "$MOST_SORTS" ]; then
-    fail "$sorts copies of the stable sort, where $MOST_SORTS are enough: take model::order::Order and Gather for sort_by and collect"
+    fail "$sorts copies of the stable sort, where $MOST_SORTS are enough: take model::sorting::Order and Gather for sort_by and collect"
 fi
 
 cargo tree --locked --package nettoll --edges normal,build --prefix none | awk '{ print $1 }' | grep -v '^nettoll' | LC_ALL=C sort -u >"$scratch/built"

@@ -81,8 +81,8 @@ impl CellResult {
         [of(Metric::CpuPerMessageNs), sender, of(Metric::ReceiverCpuPerMessageNs)]
     }
 
-    /// The share of both ends' CPU time per delivered message that the clock billed before they ran, as far as it is
-    /// known; `None` if it is of no end.
+    /// The share of both ends' CPU time per delivered message that the clock billed before they ran; of an end of which
+    /// it is not known none is counted. `None` if it is known for neither.
     pub fn billed_share(&self) -> Option<f64> {
         let value = |metric: Metric| self.metrics.get(&metric).map(|found| found.value);
         let [both, sender, receiver] = self.cpu_per_delivered().map(|found| found.map(|found| found.value));

@@ -188,7 +188,7 @@ fn coverage(way: &str, answers: &[Option<Answer>], barred: bool) -> [Row; 2] {
     let row = |what: &str, count: usize| Row::printed(format!("equal arms, {way}: {what}"), count as f64, "", n);
     let against = |row: Row, words: String, clears: bool| if barred { row.against(words, clears) } else { row };
     [
-        against(row("intervals that hold 1", held), format!(">= {holding} of {full}"), held * full >= holding * n),
-        against(row("false verdicts", wrong), format!("<= {shown} of {full}"), wrong * full <= shown * n),
+        against(row("intervals that hold 1", held), format!(">= {holding} of {full}"), n > 0 && held * full >= holding * n),
+        against(row("false verdicts", wrong), format!("<= {shown} of {full}"), n > 0 && wrong * full <= shown * n),
     ]
 }

@@ -11,7 +11,7 @@ use crate::emulator::Emulator;
 use crate::error::Failed;
 use crate::guest_log::{self, GuestLog};
 
-/// Processors that have a thread each, at most.
+/// Up to so many processors have a thread each.
 const MOST_THREADS: u32 = 8;
 /// Lines of the console that are shown of a guest that failed.
 const TAIL: usize = 16;

@@ -8,12 +8,12 @@ choice! {
     /// trials alone; of one with it, each cell is run in every pass of every
     /// block, side by side in random order, and never are two switched on at once.
     Pass, "a pass" {
-        /// Nothing: whose times are believed.
+        /// Nothing is switched on: its times are the result.
         Clean = "clean",
         /// A sampler of call chains of the sender.
         Time = "time",
-        /// A sampler of call chains of the receiver. The timer of an end's CPU costs whoever wakes it,
-        /// so that of two ends that are watched at once each pays for the other.
+        /// A sampler of call chains of the receiver. The timer on an end's CPU also delays the end that
+        /// wakes it, so only one end is sampled.
         TimeReceiver = "time-receiver",
         /// Scheduler tracepoints alone: where a thread is while it is on no CPU.
         Wait = "wait",

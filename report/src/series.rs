@@ -97,7 +97,7 @@ pub fn lost_any(group: &Group) -> bool {
 /// The least share of an end's CPU time that is shown as billed before it ran.
 pub const LEAST_BILLED: f64 = 0.02;
 
-/// The share of both ends' CPU time of a cell that was billed before they ran, if it is worth a word.
+/// The share of both ends' CPU time of a cell that was billed before they ran, if it is at least 2 %.
 pub fn billed(cell: &CellResult) -> Option<f64> {
     cell.billed_share().filter(|share| *share >= LEAST_BILLED)
 }

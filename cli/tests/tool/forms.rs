@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::stored::Stored;
 use crate::support::tool::{Answer, Tool};
-use crate::support::{Skip, need_programs};
+use crate::support::{Skip, need_programs, succeeds};
 
 crate::claims!(
     the_keys_of_the_json_are_stable,
@@ -403,6 +403,16 @@ fn the_doctor_answers_in_json() -> Result<(), Skip> {
             "{check:#}"
         );
         assert!(check["need"] != "required" || absent.is_null(), "this machine runs the tests: {check:#}");
+    }
+    // Each request has its answer from a namespace, where a user may make one.
+    if succeeds("unshare -rn true") {
+        for name in ["user namespace", "veth pair"] {
+            let found = checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {checks:#?}"));
+            assert!(found["state"]["present"].is_object(), "{found:#}");
+        }
+        let silent =
+            checks.iter().filter(|check| check["state"]["absent"]["answer"].as_str().is_some_and(|text| text.contains("no answer")));
+        assert_eq!(silent.count(), 0, "{checks:#?}");
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ fn function_entry(subject: Subject, id: Option<u32>) -> Check {
     };
     subject.outcome(TRIED, probe(ProgramKind::FunctionEntry(id)).map(|()| ""), |errno| match errno {
         Errno::EPERM | Errno::EACCES if is_root() => {
-            "This kernel refuses it even to root (lockdown, or no function tracer): receipts then have calls of tracepoints alone; a guest kernel counts functions.".to_owned()
+            "This kernel refuses it even to root (lockdown, or no function tracer): receipts then count tracepoints only; `nettoll microscope` counts functions.".to_owned()
         }
         other => remedy(other),
     })

@@ -49,7 +49,9 @@ fn main() -> ExitCode {
 }
 
 fn cpus() -> u64 {
-    env::var(CPUS).map_or(128, |number| number.parse().unwrap_or_else(|_| panic!("{CPUS}={number} is no number")))
+    let number = env::var(CPUS).map_or(128, |number| number.parse().unwrap_or_else(|_| panic!("{CPUS}={number} is no number")));
+    assert!(number > *GONE_SHORTLY.iter().max().unwrap(), "{CPUS}={number}: CPUs that go off line are among the first nine");
+    number
 }
 
 /// What the guest left, which is booted once, or why it left nothing.

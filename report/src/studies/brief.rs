@@ -206,7 +206,9 @@ fn sweep(groups: &[Group]) -> Vec<Block> {
     let any = groups.iter().flat_map(|group| &group.cells).any(|cell| cell.cpu_per_delivered().into_iter().any(wide));
     let left = streams.iter().map(|group| group.cells.len()).sum::<usize>() - rows(&streams, room).len();
     let more = if left > 0 { format!(" {}: -v.", plural(left as u64, "more size")) } else { String::new() };
-    let paid = if groups.iter().flat_map(|group| &group.cells).any(|cell| billed(cell).is_some()) { BILLED } else { "" };
+    let has_billed =
+        |block: &Block| matches!(block, Block::Table(table) if table.columns.iter().any(|column| column.head.line == "billed"));
+    let paid = if blocks.iter().any(has_billed) { BILLED } else { "" };
     let legend = format!("Median (95 % interval){}{paid}.{more}", if any { "; ? wider than × 2" } else { "" });
     blocks.extend((!blocks.is_empty()).then(|| Block::Aside(legend.into())));
     blocks
@@ -285,7 +287,7 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
     Some(Block::Table(Table::of_columns(columns).labelled("CPU time of a message at both ends", "")))
 }
 
-/// The share of the CPU time next to it that was billed before the ends ran, if it is worth a word in any row.
+/// The share of the CPU time next to it that was billed before the ends ran, if it is at least 2 % in any row.
 fn billed_column(rows: &[&CellResult]) -> Option<Column> {
     let shares: Vec<Option<f64>> = rows.iter().map(|cell| billed(cell)).collect();
     let written = |share: &Option<f64>| share.map_or_else(|| NOTHING.to_owned(), |share| format!("{} %", notation::amount(share)));

@@ -244,7 +244,7 @@ pub struct RowAtSize {
     pub share: f64,
 }
 
-/// A size at which the stack is known to change its ways.
+/// A size above which the stack is known to handle messages differently.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Boundary {
     /// Its name: `MSS`, `MTU`, `socket buffer`, `page`, `GSO limit`.

@@ -50,6 +50,8 @@ fn one(series: &Series, arm: Option<String>, mut places: Vec<Place>, segments: &
 fn boundaries(cell: &Cell, segment: Option<Bytes>, paths: &Paths, sizes: &[Bytes]) -> Vec<Boundary> {
     let mut known = thresholds(cell, paths.of_cell(cell).mtu, segment);
     known.order_by_key(|threshold| threshold.last);
+    // Both ends may have a socket buffer of one size.
+    known.dedup();
     let below = |last| sizes.iter().filter(|size| size.get() <= last).count();
     known.iter().map(|one| Boundary { name: one.name.to_owned(), last: Bytes::new(one.last), below: below(one.last) }).collect()
 }

@@ -50,7 +50,7 @@ fn timed_out() -> io::Error {
     io::Error::from_raw_os_error(libc::ETIMEDOUT)
 }
 
-/// Sends all of a message, and counts the calls.
+/// Computes for `work`, then sends all of a message; counts the calls.
 fn send_all(socket: &Socket, message: &[u8], work: Nanos, give_up: impl Fn() -> bool, counts: &mut Counts) -> io::Result<()> {
     if work > Nanos::default() {
         spin_for(work);
