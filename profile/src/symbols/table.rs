@@ -178,6 +178,16 @@ impl Symbols {
         self.name(address.wrapping_sub(1))
     }
 
+    /// Returns the number of functions that have a name.
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns whether none has.
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     fn find(&self, address: u64) -> Option<&Entry> {
         let after = self.entries.partition_point(|entry| entry.address <= address);
         let entry = &self.entries[after.checked_sub(1)?];

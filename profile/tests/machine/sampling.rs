@@ -141,8 +141,9 @@ pub fn of_classic_filters() -> Result<(), Skip> {
         let (profile, _) = fold(slice::from_ref(&recording), &symbols, Tasks::All, Some(report.window));
         let (filter, unknown) = (share(&profile, CLASSIC_FILTER), share(&profile, UNKNOWN));
         println!("{what}: {filter:.3} in the filter, {unknown:.3} unknown");
-        // How much of a call a filter takes differs by machine; without its name it would be unknown.
-        assert!(filter > 0.1 && unknown < 0.02, "{what}: {filter}, {unknown}");
+        // How much of a call a filter takes differs by machine, and so does code without names, such as the entry of
+        // system calls; without its name all of the filter would be unknown.
+        assert!(filter > 0.1 && unknown < filter / 10.0, "{what}: {filter}, {unknown}");
     }
     Ok(())
 }

@@ -283,11 +283,10 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
         let cells = rows.iter().map(|(_, cell)| figure(of(cell), factor).into()).collect();
         Column { cells, ..Column::new((head.as_str(), 9, ["", head.as_str()]), Kind::Figures) }
     }));
-    columns.extend(billed_column(&cells));
     Some(Block::Table(Table::of_columns(columns).labelled("CPU time of a message at both ends", "")))
 }
 
-/// The share of the CPU time next to it that was billed before the ends ran, if it is at least 2 % in any row.
+/// Of ends that sleep between messages, the share of the CPU time next to it that was billed before the ends ran, if it is at least 2 % in any row.
 fn billed_column(rows: &[&CellResult]) -> Option<Column> {
     let shares: Vec<Option<f64>> = rows.iter().map(|cell| billed(cell)).collect();
     let written = |share: &Option<f64>| share.map_or_else(|| NOTHING.to_owned(), |share| format!("{} %", notation::amount(share)));
