@@ -5,7 +5,7 @@ use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan};
 use model::{Cell, Nanos, Plan, Test};
 
-/// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
+/// The least `SO_SNDBUF` that Linux gives, as a program reads it (`SOCK_MIN_SNDBUF`).
 const LEAST_SNDBUF: u64 = 4_608;
 
 /// Payload that takes an Ethernet as long as a frame of the least size.

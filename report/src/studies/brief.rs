@@ -266,8 +266,7 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
     };
     let head = if shown[0].0 == "time" { ["", "message"] } else { per_message(&cells) };
     let bytes = |cell: &CellResult| format!("{} B", notation::whole(cell.cell.size.get()));
-    let alone = |group: &Group| streams.iter().filter(|other| other.test == group.test).count() == 1;
-    let mut columns = match streams.iter().all(|group| alone(group)) {
+    let mut columns = match streams.iter().all(|group| is_alone(group, streams)) {
         true => {
             let name = |group: &Group| if group.test == Test::TcpStream { "TCP" } else { notation::short_test(group.test) };
             vec![words(rows.iter().map(|(group, cell)| format!("{} {}", name(group), bytes(cell))).collect(), head)]
@@ -284,6 +283,11 @@ fn stream_table(streams: &[&Group], most: usize) -> Option<Block> {
         Column { cells, ..Column::new((head.as_str(), 9, ["", head.as_str()]), Kind::Figures) }
     }));
     Some(Block::Table(Table::of_columns(columns).labelled("CPU time of a message at both ends", "")))
+}
+
+/// Returns whether no other series is of the test, which then names it.
+fn is_alone(group: &Group, all: &[&Group]) -> bool {
+    all.iter().filter(|other| other.test == group.test).count() == 1
 }
 
 /// Of ends that sleep between messages, the share of the CPU time next to it that was billed before the ends ran, if it is at least 2 % in any row.
@@ -306,7 +310,8 @@ fn trip_table(trips: &[&Group]) -> Option<Block> {
         None => figure(metric(cell, if percent < 99.0 { Metric::RoundTripP50Ns } else { Metric::RoundTripP99Ns }), factor),
     };
     let row = |(group, cell): &&(&Group, &CellResult)| -> Vec<Cell> {
-        let name = format!("{} {} B", group.name, notation::whole(cell.cell.size.get()));
+        let series = if is_alone(group, trips) { group.test.to_string() } else { group.name.clone() };
+        let name = format!("{series} {} B", notation::whole(cell.cell.size.get()));
         vec![name.into(), trip(cell, 50.0).into(), trip(cell, 99.0).into(), figure(metric(cell, Metric::CpuPerMessageNs), factor).into()]
     };
     let heads = vec![format!("round trip, {unit}"), "median".to_owned(), "p99".to_owned(), "CPU, both ends".to_owned()];
