@@ -34,6 +34,9 @@ pub struct Finding {
     pub cells: Vec<String>,
     /// Number of cells concerned.
     pub cell_count: usize,
+    /// Places of all of them, in the order of the plan's cells.
+    #[serde(skip)]
+    pub places: Vec<usize>,
 }
 
 /// Measured trials that were disturbed, as their warnings say. A trial may be
@@ -255,6 +258,7 @@ impl Findings {
             trials: group.trials,
             cells: group.cells.iter().filter_map(|cell| labels.get(*cell).cloned()).take(MOST_NAMED).collect(),
             cell_count: group.cells.len(),
+            places: group.cells.iter().copied().collect(),
             warning: group.gravest,
         };
         groups.into_iter().map(finding).collect()

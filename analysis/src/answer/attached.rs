@@ -5,7 +5,7 @@ use attribution::{Footing, Receipt};
 use super::next::{self, Next};
 use super::notation::{amount, duration, plural, signed, time, time_in, verb};
 use super::receipt::{REACHES, SAMPLES, reach, wide};
-use super::{Answer, Direction, Grade, Invalid, Part};
+use super::{Answer, Direction, Grade, Invalid, InvalidFigure, Part};
 use crate::attached::{Attached, Change, PerSend, State, Verdict, Work};
 use crate::studies::receipt::ReceiptOutcome;
 
@@ -59,7 +59,7 @@ pub fn attached(attached: &Attached) -> Answer {
     };
     let off = state.footing == Some(Footing::Off);
     let invalid = off.then(|| Invalid {
-        figure: "the rows".to_owned(),
+        figure: InvalidFigure::Named("the rows".to_owned()),
         reason: "they do not add up to the CPU time".to_owned(),
         remedy: format!("The CPU time of a {unit} stays good."),
     });

@@ -5,16 +5,10 @@ use attribution::Footing;
 use model::Warning;
 use model::trial::Windows;
 
-use super::Invalid;
 use super::notation::whole;
+use super::{Invalid, InvalidFigure};
 use crate::findings::Finding;
 use crate::studies::Analysis;
-
-/// Names every figure of a result.
-pub const EVERY: &str = "every figure";
-
-/// Stands before the names of cells none of whose figures is to be used.
-pub const OF_CELLS: &str = "figures of ";
 
 /// What is wrong in fewer trials than one in this many leaves the others as they are.
 const RARE: u64 = 10;
@@ -44,7 +38,7 @@ pub fn of(analysis: &Analysis) -> Vec<Invalid> {
             .findings
             .first()
             .map_or_else(|| ("no trial was measured".to_owned(), String::new()), |first| (first.text.clone(), first.remedy.clone()));
-        return vec![Invalid { figure: EVERY.to_owned(), reason, remedy }];
+        return vec![Invalid { figure: InvalidFigure::Every, reason, remedy }];
     }
     let mut invalid: Vec<Invalid> = counted(analysis)
         .filter_map(|finding| {
@@ -55,7 +49,7 @@ pub fn of(analysis: &Analysis) -> Vec<Invalid> {
     let receipts = analysis.receipt().map_or(&[][..], |study| &study.cells);
     let red = receipts.iter().flat_map(crate::receipt::CellReceipt::receipts).filter(|receipt| receipt.footing() == Footing::Off).count();
     invalid.extend((red > 0).then(|| Invalid {
-        figure: "the rows of receipts that do not add up".to_owned(),
+        figure: InvalidFigure::Named("the rows of receipts that do not add up".to_owned()),
         reason: format!(
             "the sums of {} fail: samples against the time on a CPU, waits, or the time billed before the end ran",
             whole(red as u64)
@@ -66,17 +60,20 @@ pub fn of(analysis: &Analysis) -> Vec<Invalid> {
 }
 
 /// The figure that a doubt makes invalid; `None` of one that does not.
-fn figure(finding: &Finding, is_fleet: bool) -> Option<String> {
-    Some(match &finding.warning {
+fn figure(finding: &Finding, is_fleet: bool) -> Option<InvalidFigure> {
+    let name = match &finding.warning {
         Warning::Unaccounted { .. } => "the loss".to_owned(),
-        Warning::WrongPath { .. } | Warning::NoLink { .. } | Warning::Claim { .. } => EVERY.to_owned(),
+        Warning::WrongPath { .. } | Warning::NoLink { .. } | Warning::Claim { .. } => return Some(InvalidFigure::Every),
         Warning::OptionNotTaken { option, .. } => format!("what depends on {option}"),
         // Of a fleet a host that is not there is the answer.
         Warning::TrialFailed { .. } if is_fleet => return None,
         Warning::TrialFailed { .. } if finding.is_of_whole_arm => "the arm that failed".to_owned(),
-        Warning::TrialFailed { .. } | Warning::MissingHosts { .. } => format!("{OF_CELLS}{}", finding.cells.join(", ")),
+        Warning::TrialFailed { .. } | Warning::MissingHosts { .. } => {
+            return Some(InvalidFigure::OfCells { labels: finding.cells.clone(), places: finding.places.clone() });
+        }
         Warning::Impossible { figure, .. } => figure.clone(),
         Warning::WindowsApart { .. } if lie_apart(&finding.warning) => "rates and times".to_owned(),
         _ => return None,
-    })
+    };
+    Some(InvalidFigure::Named(name))
 }

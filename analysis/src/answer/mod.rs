@@ -40,8 +40,10 @@ pub use history::history;
 pub use next::Next;
 pub use runs::{between, each as each_run};
 
+use std::fmt;
+
 use model::{Bytes, choice};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::metric::Metric;
 use crate::studies::Analysis;
@@ -143,20 +145,58 @@ pub enum Direction {
 /// A figure that is not to be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invalid {
-    /// The figure: `the loss`, `every figure`.
-    pub figure: String,
+    /// The figure.
+    pub figure: InvalidFigure,
     /// Why.
     pub reason: String,
     /// What to do.
     pub remedy: String,
 }
 
-impl Invalid {
-    /// Returns whether it is of every figure of a cell, by its label.
-    pub fn bars_cell(&self, label: &str) -> bool {
-        let cells = self.figure.strip_prefix(invalid::OF_CELLS).unwrap_or_default();
-        // A label may have commas itself.
-        self.figure == invalid::EVERY || format!(", {cells}, ").contains(&format!(", {label}, "))
+/// The figures that are not to be used; JSON has them in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InvalidFigure {
+    /// All of a result.
+    Every,
+    /// All of some cells.
+    OfCells {
+        /// Labels of a few.
+        labels: Vec<String>,
+        /// Places of all, in the order of the plan's cells.
+        places: Vec<usize>,
+    },
+    /// One, by its name: `the loss`.
+    Named(String),
+}
+
+impl InvalidFigure {
+    /// Returns whether all figures of a cell are among them, by its place in the plan.
+    pub fn bars_cell(&self, cell: usize) -> bool {
+        match self {
+            Self::Every => true,
+            Self::OfCells { places, .. } => places.contains(&cell),
+            Self::Named(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for InvalidFigure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Every => f.write_str("every figure"),
+            Self::OfCells { labels, places } => {
+                let more = places.len().saturating_sub(labels.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(f, "figures of {}{more}", labels.join(", "))
+            }
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+impl Serialize for InvalidFigure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -190,7 +230,8 @@ impl Answer {
     /// The grade with its reason, and the figures that are not to be used.
     pub fn grade_line(&self) -> String {
         let reason = if self.reason.is_empty() { String::new() } else { format!(": {}", self.reason) };
-        let red: Vec<&str> = self.do_not_use.iter().map(|one| one.figure.as_str()).filter(|figure| *figure != invalid::EVERY).collect();
+        let red: Vec<&InvalidFigure> =
+            self.do_not_use.iter().map(|one| &one.figure).filter(|figure| **figure != InvalidFigure::Every).collect();
         let red = match red.as_slice() {
             [] => String::new(),
             [one] => format!("; do not use {one}"),
@@ -211,7 +252,7 @@ impl Answer {
 
     /// With figures that are not to be used; where that is every figure, there is no grade but that.
     fn without(mut self, invalid: Vec<Invalid>) -> Self {
-        if let Some(all) = invalid.iter().find(|one| one.figure == invalid::EVERY) {
+        if let Some(all) = invalid.iter().find(|one| one.figure == InvalidFigure::Every) {
             self.grade = Grade::DoNotUse;
             self.headline = format!("No figure of this run is to be used: {}.", all.reason);
             self.brief = all.reason.clone();

@@ -337,9 +337,10 @@ fn red_is_of_the_figure_that_is_wrong() {
             trials,
             cells: vec!["UDP_STREAM 1024 B".to_owned()],
             cell_count: 1,
+            places: vec![0],
         };
         analysis.findings = vec![finding(1)];
-        let invalid: Vec<String> = super::of(&analysis).do_not_use.into_iter().map(|one| one.figure).collect();
+        let invalid: Vec<String> = super::of(&analysis).do_not_use.into_iter().map(|one| one.figure.to_string()).collect();
         assert_eq!(invalid.first().map(String::as_str), figure, "{warning:?}");
         let whole = super::of(&analysis).grade == Grade::DoNotUse;
         assert_eq!(whole, figure == Some("every figure"), "{warning:?}");

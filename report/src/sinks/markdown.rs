@@ -18,7 +18,12 @@ pub fn answer(one: &Answer) -> String {
     // Within a block of code nothing is markup.
     text.extend(one.command().map(|command| format!("    {}\n\n", printable(command, Keep::Nothing))));
     for invalid in &one.do_not_use {
-        text += &format!("**Do not use {}**: {}. {}\n\n", escaped(&invalid.figure), escaped(&invalid.reason), escaped(&invalid.remedy));
+        text += &format!(
+            "**Do not use {}**: {}. {}\n\n",
+            escaped(&invalid.figure.to_string()),
+            escaped(&invalid.reason),
+            escaped(&invalid.remedy)
+        );
     }
     text.extend(one.exit.as_ref().map(|exit| format!("Exit {}: {}.\n\n", exit.code, escaped(&exit.reason))));
     text

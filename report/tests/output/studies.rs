@@ -107,6 +107,7 @@ fn a_way_that_is_not_to_be_used_is_drawn_so() {
         trials: 90,
         cells: vec![label],
         cell_count: 1,
+        places: vec![0],
         is_of_whole_arm: false,
     });
     let lossy = analysis.cells.iter_mut().find(|found| found.cell == ways_cell(Api::Send, 1_460)).expect("a cell");

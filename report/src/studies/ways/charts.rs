@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::answer::invalid;
 use analysis::result::ways::{Way, WaySeries};
-use analysis::result::{Analysis, Estimate, Metric, WayStudy};
+use analysis::result::{Analysis, CellResult, Estimate, Metric, WayStudy};
 use model::sorting::Order;
 
 use super::conclusion;
@@ -51,12 +51,13 @@ impl Caveats {
     fn new(series: &WaySeries, analysis: &Analysis) -> Self {
         let invalid = invalid::of(analysis);
         let mut all = Self { barred: BTreeSet::new(), lost: BTreeMap::new() };
-        for found in analysis.cells.iter().filter(|found| found.cell.without_way().series().to_string() == series.series) {
+        let is_of_series = |found: &CellResult| found.cell.without_way().series().to_string() == series.series;
+        for (number, found) in analysis.cells.iter().enumerate().filter(|(_, found)| is_of_series(found)) {
             let cell = &found.cell;
             let is_way = |way: &Way| (cell.api, cell.receive, cell.batch) == (way.api, way.receive, way.batch);
             let place = series.ways.iter().position(is_way).zip(series.sizes.iter().position(|size| *size == cell.size));
             let Some(place) = place else { continue };
-            if invalid.iter().any(|one| one.bars_cell(&found.label)) {
+            if invalid.iter().any(|one| one.figure.bars_cell(number)) {
                 all.barred.insert(place);
             }
             let lost = found.metrics.get(&Metric::LossShare).filter(|_| found.is_lossy());
@@ -65,8 +66,8 @@ impl Caveats {
         all
     }
 
-    fn is_barred(&self, way: usize) -> bool {
-        self.barred.iter().any(|(of, _)| *of == way)
+    fn is_barred(&self, way: usize, size: usize) -> bool {
+        self.barred.contains(&(way, size))
     }
 }
 
@@ -145,7 +146,7 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize], caveats: 
 fn change(series: &WaySeries, way: &Way, place: usize, at: usize, ratio: &Estimate, caveats: &Caveats) -> Option<Change> {
     let [low, high] = ends(ratio).map(|end| end - 1.0);
     let tint = match (place, ratio.interval) {
-        _ if caveats.barred.contains(&(place, at)) => Tint::Barred,
+        _ if caveats.is_barred(place, at) => Tint::Barred,
         (0, _) => Tint::Same,
         (_, Some(_)) if high < 0.0 => Tint::Better,
         (_, Some(_)) if low > 0.0 => Tint::Worse,
@@ -180,10 +181,18 @@ fn curves(id: String, series: &WaySeries, order: &[usize], caveats: &Caveats) ->
     };
     let trace = |place: &usize| {
         let way = &series.ways[*place];
-        let points =
-            (0..series.sizes.len()).filter_map(|size| Some((series.sizes[size].get() as f64, label(size, *place), way.cost_ns[size]?)));
-        let barred = caveats.is_barred(*place);
-        let name = if barred { format!("{}: {DO_NOT_USE}", way.name()) } else { way.name() };
+        let measured = (0..series.sizes.len()).filter(|size| way.cost_ns[*size].is_some());
+        let (unfit, usable): (Vec<usize>, Vec<usize>) = measured.partition(|size| caveats.is_barred(*place, *size));
+        let barred = usable.is_empty() && !unfit.is_empty();
+        let sizes = || unfit.iter().map(|size| format!("{} B", number::whole(series.sizes[*size].get()))).collect::<Vec<_>>();
+        let name = match unfit.as_slice() {
+            [] => way.name(),
+            _ if barred => format!("{}: {DO_NOT_USE}", way.name()),
+            _ => format!("{}: {DO_NOT_USE} at {}", way.name(), sizes().join(", ")),
+        };
+        // A curve that is to be used in part is drawn where it is.
+        let drawn = if barred { &unfit } else { &usable };
+        let points = drawn.iter().filter_map(|size| Some((series.sizes[*size].get() as f64, label(*size, *place), way.cost_ns[*size]?)));
         Trace { base: *place == 0, barred, ..Trace::measured(&name, *place, points, 1e-9, number::time) }
     };
     Some(Figure {

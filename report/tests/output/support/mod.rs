@@ -198,6 +198,7 @@ fn findings() -> Vec<Finding> {
         trials,
         cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
         cell_count,
+        places: (0..cell_count).collect(),
     };
     vec![
         one(
@@ -277,6 +278,7 @@ pub fn factors() -> Analysis {
         trials: 9,
         cells: vec!["UDP_STREAM (4 flows, 100000/s, stamped) 1448 B".into()],
         cell_count: 1,
+        places: vec![0],
     }];
     analysis
 }
