@@ -14,15 +14,15 @@ use model::printable::{Keep, printable};
 #[repr(u8)]
 pub enum Exit {
     /// The task is done.
-    Done = 0,
+    Done = Conclusion::Done.exit_code(),
     /// It could not be done, or was interrupted.
     Failed = 1,
     /// It was not asked in a way that can be understood.
     Misuse = 2,
     /// It is done, and a comparison speaks against the candidate.
-    Against = 3,
+    Against = Conclusion::Against.exit_code(),
     /// It is done, and a comparison shows neither a difference nor equivalence.
-    Inconclusive = 4,
+    Inconclusive = Conclusion::Inconclusive.exit_code(),
     /// A kernel cannot be judged: what `git bisect run` takes for "skip this commit".
     Skip = 125,
     /// A kernel was not looked at, for a reason that lies elsewhere: what makes `git bisect run` stop.
