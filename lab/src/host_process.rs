@@ -20,7 +20,7 @@ use model::control::{CONTROL_VERSION, FromHost, ToEndpoint, ToHost, WireTask};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
 use model::plan::LinkKind;
-use profile::probe::wakeup::wakeups;
+use profile::probe::wakeup::wakeups_on;
 use profile::sampler::cost;
 
 use crate::arm::{self, Adjuster};
@@ -267,11 +267,9 @@ impl HostProcess<'_> {
         let mut facts = facts::gather(self.name, &self.entered, device, endpoint_cpus);
         facts.irq_time_subtracted = probe::irq_time_subtracted();
         facts.loop_overhead_ns = probe::loop_overhead_ns();
-        // Every figure but that of what is billed does without. A busy machine may disturb it once or twice.
         // On CPUs that the host's owner offers alone: the best first, cores before their further threads.
-        let cpu = endpoint_cpus.first().filter(|cpu| offered.contains(cpu)).or(offered.first()).copied();
-        let pair = cpu.and_then(|cpu| Some((cpu, *offered.iter().find(|other| **other != cpu)?)));
-        facts.wakeups = pair.and_then(|(cpu, other)| (0..3).find_map(|_| wakeups(cpu, other).ok()));
+        let cpu = endpoint_cpus.first().filter(|cpu| offered.contains(cpu)).or(offered.first());
+        facts.wakeups = cpu.and_then(|cpu| wakeups_on(*cpu, offered));
         facts
     }
 }

@@ -29,7 +29,7 @@ use model::{Nanos, Refusal};
 use profile::kernel_names::KernelNames;
 use profile::messages::{Detail, MessageRecorder};
 use profile::own_code::{BOUNDS, Names};
-use profile::probe::wakeup::wakeups;
+use profile::probe::wakeup::wakeups_on;
 use profile::sampler::cost;
 use sys::cpu::online;
 use sys::process::ending;
@@ -156,8 +156,7 @@ pub fn run(asked: &Settings, stop: &AtomicBool, listener: &mut dyn Listener) -> 
         refused: Vec::new(),
     };
     let own = program::cpus(&program::ThreadReading::take(&processes).threads(), &cpus);
-    let pair = own.first().and_then(|cpu| Some((*cpu, *cpus.iter().find(|other| *other != cpu)?)));
-    run.wakeups = pair.and_then(|(cpu, other)| (0..3).find_map(|_| wakeups(cpu, other).ok())).map(|found| found.of_program());
+    run.wakeups = own.first().and_then(|cpu| wakeups_on(*cpu, &cpus)).map(|found| found.of_program());
     let names = Names::new(BOUNDS, stop);
     let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, names, stop };
     run.refused = refused;

@@ -32,11 +32,21 @@ const LONGEST: Nanos = Nanos::from_millis(40);
 /// Pages of the ring: a record of a switch has 24 bytes.
 const PAGES: usize = 4;
 
+/// Attempts on a machine that others use.
+const ATTEMPTS: usize = 3;
+
+/// Measures wake-ups on the CPU `cpu`, woken from another one of `cpus`. `None` where there is no other, where the
+/// thread's switches cannot be recorded, or where too few wake-ups were undisturbed.
+pub fn wakeups_on(cpu: u32, cpus: &[u32]) -> Option<Wakeups> {
+    let other = cpus.iter().copied().find(|other| *other != cpu)?;
+    (0..ATTEMPTS).find_map(|_| wakeups(cpu, other).ok())
+}
+
 /// Wakes a thread bound to `cpu` from the CPU `other`, and by its own timer. Takes some 10 ms, 120 at most.
 ///
 /// # Errors
 /// The system's answer where the thread's switches cannot be recorded, or where too few wake-ups were undisturbed.
-pub fn wakeups(cpu: u32, other: u32) -> io::Result<Wakeups> {
+fn wakeups(cpu: u32, other: u32) -> io::Result<Wakeups> {
     Ok(Wakeups { by_cpu: cost(cpu, Some(other))?, by_timer: cost(cpu, None)? })
 }
 
