@@ -265,7 +265,7 @@ impl<'a> Weaver<'a> {
 
     /// Each group of the rest once: an instance, or its trials in turn.
     fn run_block(&mut self, number: u32, rest: &Rest, observer: &mut WovenObserver) -> Result<ControlFlow<()>, StudyError> {
-        let (mut position, mut works, mut last_failure, mut by_chance) = (0, false, None, false);
+        let (mut position, mut works, mut last_failure, mut by_chance) = (0, false, None, self.worked);
         for group in woven::order(self.plan.seed, u32::MAX, number, self.groups.len()) {
             if rest.has(group, number) {
                 // Whether anything works is not asked of half a block.
@@ -275,10 +275,11 @@ impl<'a> Weaver<'a> {
             let place = place_of(number, group);
             let exchange = exchange(self.plan.seed, place, self.groups[group].members.len());
             let at = At { group, number, place, swapped: exchange.swapped };
-            let (slices, mut records) = match self.groups[group].in_turn {
+            let Instance { slices, mut records, lacks_slices } = match self.groups[group].in_turn {
                 None => self.run_instance(at, &exchange.pairs)?,
-                Some(_) => (Vec::new(), self.run_in_turn(at)?),
+                Some(_) => Instance { slices: Vec::new(), records: self.run_in_turn(at)?, lacks_slices: false },
             };
+            by_chance |= lacks_slices;
             if !slices.is_empty() {
                 observer.push_slices(group, number, &slices);
                 if self.tell(&Event::Slices { group, instance: number, slices: &slices })?.is_break() {
@@ -287,10 +288,7 @@ impl<'a> Weaver<'a> {
             }
             for record in &mut records {
                 match &record.outcome {
-                    Outcome::Failed { error, .. } => {
-                        by_chance |= error == NO_SLICE;
-                        last_failure = Some(error.clone());
-                    }
+                    Outcome::Failed { error, .. } => last_failure = Some(error.clone()),
                     Outcome::Measured(_) | Outcome::Skipped { .. } => works = true,
                 }
                 record.position = position;
@@ -305,8 +303,8 @@ impl<'a> Weaver<'a> {
             (self.empty, self.worked) = (0, self.worked || works);
             return Ok(ControlFlow::Continue(()));
         };
-        // A busy machine may keep an instance from any whole slice, also where another member is left out for good: the
-        // next begins at another time.
+        // A busy machine may keep an instance from any whole slice, also where another member is left out for good, and a
+        // program from stopping in time: the next instance begins at another time.
         self.empty += 1;
         match by_chance && self.empty < MOST_EMPTY {
             true => Ok(ControlFlow::Continue(())),
@@ -314,10 +312,11 @@ impl<'a> Weaver<'a> {
         }
     }
 
-    /// Carries out an instance of a group; returns its slices, and the trial of each member.
-    fn run_instance(&mut self, at: At, pairs: &[usize]) -> Result<(Vec<Slice>, Vec<TrialRecord>), StudyError> {
+    /// Carries out an instance of a group.
+    fn run_instance(&mut self, at: At, pairs: &[usize]) -> Result<Instance, StudyError> {
         let (started_ms, group) = (now_ms(), self.groups[at.group].clone());
-        let (mut outcomes, mut slices, mut all_taken, mut torn_apart) = (Vec::new(), Vec::new(), Vec::new(), false);
+        let (mut outcomes, mut slices, mut all_taken) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut torn_apart, mut lacks_slices) = (false, false);
         match self.prepare(&group, pairs, at.swapped) {
             Ok(arms) => {
                 let woven = self.weave(at, &arms)?;
@@ -342,10 +341,9 @@ impl<'a> Weaver<'a> {
             let as_run = self.as_run(*member);
             let outcome = outcome.and_then(|mut done| {
                 let its = slices.iter().filter(|slice| slice.arm as usize == place);
-                match done.measured.measure_slices(&as_run, its, length) {
-                    true => Ok(done),
-                    false => Err(NO_SLICE.to_owned()),
-                }
+                let is_measured = done.measured.measure_slices(&as_run, its, length);
+                lacks_slices |= !is_measured;
+                if is_measured { Ok(done) } else { Err(NO_SLICE.to_owned()) }
             });
             let taken = all_taken.get_mut(place).map(std::mem::take).unwrap_or_default();
             records.push(TrialRecord { started_ms, ..self.record(at, *member, *pair, outcome, taken) });
@@ -353,7 +351,7 @@ impl<'a> Weaver<'a> {
         // A member that was not as it was to be gives no verdict. An instance that died gives what it has.
         let measured = |slice: &Slice| matches!(records.get(slice.arm as usize).map(|one| &one.outcome), Some(Outcome::Measured(_)));
         slices.retain(|slice| torn_apart || measured(slice));
-        Ok((slices, records))
+        Ok(Instance { slices, records, lacks_slices })
     }
 
     /// Carries out a trial of each member, one after the other.
@@ -488,6 +486,15 @@ impl<'a> Weaver<'a> {
     fn tell(&mut self, event: &Event) -> Result<ControlFlow<()>, StudyError> {
         self.listener.hear(event).map_err(StudyError::Listener)
     }
+}
+
+/// The outcome of an instance of a group.
+struct Instance {
+    slices: Vec<Slice>,
+    /// The trial of each member.
+    records: Vec<TrialRecord>,
+    /// A member had no slice that counts.
+    lacks_slices: bool,
 }
 
 /// Failures of a cell after which it is not tried again.
