@@ -8,7 +8,7 @@ use model::sorting::Gather;
 use serde::Serialize;
 use stats::estimate::Estimate;
 
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::ends::MOST_BEHIND;
 use crate::figures::Figures;
 use crate::latency::Latency;
@@ -101,10 +101,10 @@ impl CellResult {
     }
 
     /// The results of a cell's trials.
-    pub(crate) fn from_trials(trials: &CellTrials, claim: Claim, seed: u64) -> Self {
+    pub(crate) fn from_trials(trials: &CellTrials, confidence: Confidence, seed: u64) -> Self {
         let of = |values: &[f64], error: Option<f64>| -> Option<Estimate> {
             // Without the trials that lost or left the most, the rest would look too good.
-            let mut estimate = claim.estimate(values).filter(|_| values.iter().all(|value| value.is_finite()))?;
+            let mut estimate = confidence.estimate(values).filter(|_| values.iter().all(|value| value.is_finite()))?;
             if let Some(error) = error {
                 estimate.interval = estimate.interval.map(|interval| {
                     let wide = interval.widened(estimate.value, error);
@@ -131,10 +131,10 @@ impl CellResult {
             trials: trials.figures.len(),
             metrics,
             sender_per_delivered,
-            latency: trials.round_trips.finish(claim, seed),
-            uncorrected: trials.uncorrected.finish(claim, seed),
-            lateness: trials.lateness.finish(claim, seed),
-            beyond_least: trials.beyond_least.finish(claim, seed),
+            latency: trials.round_trips.finish(confidence, seed),
+            uncorrected: trials.uncorrected.finish(confidence, seed),
+            lateness: trials.lateness.finish(confidence, seed),
+            beyond_least: trials.beyond_least.finish(confidence, seed),
             limit,
         }
     }

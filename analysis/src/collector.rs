@@ -10,7 +10,7 @@ use model::{Refusal, Run, TrialRecord, Warning};
 use stats::bootstrap::Batches;
 
 use crate::cells::CellResult;
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::ends::IrqPool;
 use crate::findings::{Disturbed, Findings};
 use crate::metric::Metric;
@@ -147,10 +147,10 @@ impl Collector {
     pub fn finish_with_table(mut self) -> (Analysis, TrialTable) {
         self.table.pool_irq();
         let (plan, table) = (&self.run.plan, self.table);
-        let claim = Claim::new(&plan.blocks);
+        let confidence = Confidence::new(&plan.blocks);
         let batches = Batches::from_blocks(table.measured_blocks().iter().copied());
         let paths = Paths::new(&self.run, &self.hosts);
-        let cells: Vec<CellResult> = table.arm(0).iter().map(|cell| CellResult::from_trials(cell, claim, plan.seed)).collect();
+        let cells: Vec<CellResult> = table.arm(0).iter().map(|cell| CellResult::from_trials(cell, confidence, plan.seed)).collect();
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
         let mut analysis = Analysis {
             format: ANALYSIS_FORMAT,
@@ -166,7 +166,7 @@ impl Collector {
             timeline: self.timeline.finish(),
             studies: Vec::new(),
         };
-        self.studies.finish(&mut analysis, &table, claim, &batches, &paths);
+        self.studies.finish(&mut analysis, &table, confidence, &batches, &paths);
         (analysis, table)
     }
 }

@@ -2,7 +2,8 @@
 
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan};
+use model::plan::{LinkKind, PlanEnd, ReceiptPlan};
+use model::silence::LEAST_BETWEEN_MACHINES;
 use model::{Cell, Nanos, Plan, Test};
 
 /// The least `SO_SNDBUF` that Linux gives, as a program reads it (`SOCK_MIN_SNDBUF`).
@@ -94,5 +95,5 @@ fn sampling(plan: &Plan, length: Nanos) -> Nanos {
 pub fn silences(plan: &Plan) -> Nanos {
     let streams = plan.cells.iter().filter(|cell| cell.test == Test::UdpStream).count() as u64;
     let trials = if plan.hosts.is_empty() { 0 } else { streams * u64::from(plan.blocks.most) };
-    Nanos::new(LEAST_SILENCE.get().saturating_mul(trials))
+    Nanos::new(LEAST_BETWEEN_MACHINES.get().saturating_mul(trials))
 }

@@ -1,7 +1,7 @@
 //! One metric over many runs of a study: where its level changed, and whether for the worse.
 //!
 //! A value is the median of a run's trials in a cell. Each cell's series is looked at by
-//! [`stats::levels`]; Holm's procedure over the cells decides which of them changed at all,
+//! [`stats::level_changes`]; Holm's procedure over the cells decides which of them changed at all,
 //! so that the share of histories with a false change stays below [`LEVEL`] however many
 //! cells there are.
 
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use model::Cell;
 use model::sorting::Order;
 use serde::Serialize;
-use stats::levels::{LEAST, Levels, Limits, levels};
+use stats::level_changes::{LEAST, Levels, Limits, levels};
 use stats::{holm, median};
 
 use crate::metric::Direction;

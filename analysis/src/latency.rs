@@ -11,7 +11,7 @@ use model::Test;
 use model::trial::Measured;
 use serde::Serialize;
 
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::ends;
 use stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
 use stats::estimate::Estimate;
@@ -326,14 +326,14 @@ impl HistogramSet {
 
     /// The percentiles of all times together, each with its bootstrap interval
     /// over batches; `None` without any times.
-    pub fn finish(&self, claim: Claim, seed: u64) -> Option<Latency> {
+    pub fn finish(&self, confidence: Confidence, seed: u64) -> Option<Latency> {
         let all = self.all();
         let Spread { count, min_ns, max_ns, missing, .. } = all.spread()?;
         let drawn = self.resample(seed);
         let percentiles = PERCENTS.into_iter().zip(all.percentiles(&PERCENTS)).enumerate().map(|(place, (percent, reached))| {
             let beyond = count as f64 * (1.0 - percent / 100.0);
             let values: Vec<f64> = drawn.iter().filter_map(|percentiles| percentiles.get(place).copied()).collect();
-            let interval = claim.bootstrapped(reached.ns, &values, self.batches.len());
+            let interval = confidence.bootstrapped(reached.ns, &values, self.batches.len());
             // A draw without a value has one of the missing there: no end is known.
             let interval = interval.filter(|_| beyond >= LEAST_BEYOND && !reached.at_least && values.len() == drawn.len());
             Percentile { percent, estimate: Estimate { value: reached.ns, interval, n: self.blocks.len() }, at_least: reached.at_least }
@@ -375,7 +375,7 @@ impl HistogramSet {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, HistogramSet, MOST_BATCHES, RoundTrips};
+    use super::{Confidence, HistogramSet, MOST_BATCHES, RoundTrips};
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::Histogram;
@@ -383,8 +383,8 @@ mod tests {
     use model::plan::Blocks;
     use proptest::prelude::{prop, prop_assert_eq, proptest};
 
-    fn claim() -> Claim {
-        Claim::new(&Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 })
+    fn confidence() -> Confidence {
+        Confidence::new(&Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 })
     }
 
     fn histogram(times: &[u64]) -> Histogram<u64> {
@@ -414,7 +414,7 @@ mod tests {
             gathered.push(block, &RoundTrips::decode(&encoded(&histogram(&times))).unwrap());
         }
         assert!(gathered.batches.len() > MOST_BATCHES / 2 - 1 && gathered.batches.len() <= MOST_BATCHES);
-        let latency = gathered.finish(claim(), 1).unwrap();
+        let latency = gathered.finish(confidence(), 1).unwrap();
         assert_eq!(latency.transactions, 20_000);
         assert_eq!(latency.percentiles.len(), 4);
         // As far as ten lie beyond: the tail of 20,000 ends at 99.95 %.
@@ -435,7 +435,7 @@ mod tests {
         for block in 0..9 {
             gathered.push(block, &RoundTrips::decode(&encoded(&histogram(&[1000; 100]))).unwrap());
         }
-        let latency = gathered.finish(claim(), 1).unwrap();
+        let latency = gathered.finish(confidence(), 1).unwrap();
         assert!(latency.percentiles[1].estimate.interval.is_some());
         assert!(latency.percentiles[3].estimate.interval.is_none());
     }

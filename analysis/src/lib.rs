@@ -35,8 +35,8 @@ pub mod verdict;
 pub mod workload;
 
 mod cells;
-mod claim;
 mod collector;
+mod confidence;
 mod ends;
 mod figures;
 mod findings;

@@ -3,7 +3,7 @@
 //! Looking at an interval after every block and stopping when it is narrow
 //! spoils its coverage: one that is narrow by luck ends the study. So there are
 //! few looks ([`looks`]), and where a plan allows more than one, each asks for
-//! a higher confidence than the plan's ([`Claim`]). What coverage
+//! a higher confidence than the plan's ([`Confidence`]). What coverage
 //! remains is simulated in the tests of this file and stands in
 //! `docs/statistics.md`.
 
@@ -15,7 +15,7 @@ use model::plan::Blocks;
 use model::{Cell, Plan, TrialRecord};
 
 pub use self::woven::WovenObserver;
-pub use crate::claim::{Claim, looks};
+pub use crate::confidence::{Confidence, looks};
 use crate::metric::time_per_message;
 use stats::estimate::Estimate;
 
@@ -49,7 +49,7 @@ pub struct Look {
 #[derive(Debug, Clone)]
 pub struct Observer {
     blocks: Blocks,
-    claim: Claim,
+    confidence: Confidence,
     looks: Vec<u32>,
     /// Time per message of each clean trial, by cell and arm.
     times: HashMap<(Cell, Option<String>), Vec<f64>>,
@@ -63,7 +63,7 @@ impl Observer {
             false => plan.arms.iter().map(|arm| Some(arm.name.clone())).collect(),
         };
         let times = plan.cells.iter().flat_map(|cell| arms.iter().map(|arm| ((cell.clone(), arm.clone()), Vec::new()))).collect();
-        Self { blocks: plan.blocks, claim: Claim::new(&plan.blocks), looks: looks(&plan.blocks), times }
+        Self { blocks: plan.blocks, confidence: Confidence::new(&plan.blocks), looks: looks(&plan.blocks), times }
     }
 
     /// Sees a trial; one that failed or is of no cell of the plan changes nothing.
@@ -100,7 +100,7 @@ impl Observer {
     pub fn widest(&self) -> Option<f64> {
         // A cell that never could be measured would keep the study waiting to no end.
         let measured = self.times.values().filter(|times| !times.is_empty());
-        let widths = measured.map(|times| self.claim.estimate(times).as_ref().and_then(Estimate::half_width));
+        let widths = measured.map(|times| self.confidence.estimate(times).as_ref().and_then(Estimate::half_width));
         widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
     }
 
@@ -108,7 +108,8 @@ impl Observer {
     /// measured. `None` while none has enough trials for an interval. For showing progress.
     pub fn within(&self) -> Option<(usize, usize)> {
         let measured = self.times.values().filter(|times| !times.is_empty());
-        let widths: Vec<Option<f64>> = measured.map(|times| self.claim.estimate(times).as_ref().and_then(Estimate::half_width)).collect();
+        let widths: Vec<Option<f64>> =
+            measured.map(|times| self.confidence.estimate(times).as_ref().and_then(Estimate::half_width)).collect();
         let met = widths.iter().flatten().filter(|width| **width <= self.blocks.interval).count();
         widths.iter().any(Option::is_some).then_some((met, widths.len()))
     }
@@ -120,7 +121,7 @@ impl Observer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, Decision, Observer, looks};
+    use super::{Confidence, Decision, Observer, looks};
     use crate::testing::{Noise, cell, generator, measured, record, run};
     use model::plan::Blocks;
     use model::{Nanos, Plan, Test};
@@ -144,13 +145,13 @@ mod tests {
 
     #[test]
     fn one_look_asks_for_no_more_than_the_plan() {
-        assert_eq!(Claim::new(&blocks(9, 9)).found_at(), 0.95);
-        assert!((Claim::new(&blocks(9, 14)).found_at() - 0.98).abs() < 1e-12);
+        assert_eq!(Confidence::new(&blocks(9, 9)).found_at(), 0.95);
+        assert!((Confidence::new(&blocks(9, 14)).found_at() - 0.98).abs() < 1e-12);
         let nine = [1., 2., 3., 4., 5., 6., 7., 8., 9.];
-        let fixed = Claim::new(&blocks(9, 9)).estimate(&nine).unwrap().interval.unwrap();
+        let fixed = Confidence::new(&blocks(9, 9)).estimate(&nine).unwrap().interval.unwrap();
         assert_eq!((fixed.low, fixed.high), (2.0, 8.0));
         assert!((fixed.confidence - 0.9609).abs() < 1e-4);
-        let looked = Claim::new(&blocks(9, 100)).estimate(&nine).unwrap().interval.unwrap();
+        let looked = Confidence::new(&blocks(9, 100)).estimate(&nine).unwrap().interval.unwrap();
         assert_eq!((looked.low, looked.high, looked.confidence), (1.0, 9.0, 0.95));
     }
 
@@ -209,7 +210,7 @@ mod tests {
             let mut times = Vec::new();
             for look in &looks {
                 times.resize_with(*look as usize, || noise.draw(spread, &mut random));
-                let seen = Claim::new(&plan).estimate(&times).unwrap();
+                let seen = Confidence::new(&plan).estimate(&times).unwrap();
                 if seen.half_width().unwrap() <= plan.interval || *look == most {
                     let interval = seen.interval.unwrap();
                     held += u32::from(interval.low <= truth && truth <= interval.high);

@@ -5,7 +5,7 @@ mod cross_traffic;
 pub(crate) mod crowd;
 mod join;
 mod network;
-mod pair;
+mod own_link;
 mod setting;
 pub(crate) mod turn;
 
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use model::control::{CpuPlace, FlowHost, FromHost, ToHost};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
-use model::plan::{ApprovedPlan, HOST_NAMES, LEAST_SILENCE};
+use model::plan::{ApprovedPlan, HOST_NAMES};
+use model::silence::between_machines;
 use model::trial::{ClockOffset, ControlPath};
 use model::wakeups::WakeupCost;
 use model::warning::Warning;
@@ -33,14 +34,8 @@ use crowd::Crowd;
 pub use cross_traffic::{Flows, Pair};
 pub(crate) use join::{JoinFailure, KnownHost};
 pub(crate) use network::device_towards;
-pub(crate) use pair::Bare;
+pub(crate) use own_link::Bare;
 pub use setting::Setting;
-
-/// Time that a receiver waits for more after the sender's end, and a requester
-/// for an answer, between machines: no less than [`LEAST_SILENCE`], and as many
-/// round trips of the control connection. Retransmission does not matter to
-/// datagrams; a queue of a few round trips does.
-const ROUNDS_OF_SILENCE: u32 = 4;
 
 /// Time that a relay may take to deliver what is in flight at the end of a trial.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
@@ -208,7 +203,7 @@ impl Session {
         listener: &mut dyn Listener,
     ) -> Result<Self, TrialError> {
         let found = match plan.hosts.is_empty() {
-            true => pair::make(&plan.link, plan.seed, pairs)?,
+            true => own_link::make(&plan.link, plan.seed, pairs)?,
             false => network::reach(names, plan, credentials, listener)?,
         };
         let Found { hosts, wire, pairs, ways, isolated, apart, warnings } = found;
@@ -418,9 +413,8 @@ impl Session {
     /// Returns how far the hosts are from here; `None` where this machine made both.
     pub fn control_path(&self) -> Option<ControlPath> {
         self.hosts.iter().any(|host| host.agent().is_some()).then(|| {
-            let rtt = self.hosts[0].rtt().max(self.hosts[1].rtt());
-            let silence = Duration::from(LEAST_SILENCE).max(rtt * ROUNDS_OF_SILENCE);
-            ControlPath { rtt: Nanos::from(rtt), silence: Nanos::from(silence) }
+            let rtt = Nanos::from(self.hosts[0].rtt().max(self.hosts[1].rtt()));
+            ControlPath { rtt, silence: between_machines(rtt) }
         })
     }
 

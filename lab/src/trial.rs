@@ -20,6 +20,7 @@ use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Se
 use model::end::EndReport;
 use model::kernel::{HostCounters, WireCounters};
 use model::plan::{ApprovedPlan, TrialEnd};
+use model::silence;
 use model::trial::{ClockOffset, Measured, Windows};
 use model::warning::Warning;
 use model::woven::Seat;
@@ -39,13 +40,6 @@ pub(crate) use talk::Both;
 use talk::STEP_LIMIT;
 use together::Together;
 
-/// Time that a receiver waits for more after the sender's end: on one machine
-/// whatever was sent has arrived by then.
-const SILENCE: Nanos = Nanos::from_millis(20);
-/// The same in a woven trial: the end of its last slice was waited for, until nothing came any more.
-const WOVEN_SILENCE: Nanos = Nanos::from_millis(5);
-/// Time that a requester waits for an answer on one machine.
-const ANSWER_LIMIT: Nanos = Nanos::from_millis(100);
 /// Time that a trial of a number of messages may take.
 const COUNT_LIMIT: Duration = Duration::from_secs(3_600);
 /// Questions to each agent for its time before a trial, all at once: what was known before is kept.
@@ -445,8 +439,9 @@ impl Trial<'_> {
             limits: Limits { time: Some(Nanos::from(self.limit)), bytes: None },
             end: self.spec.end,
             warmup: self.spec.warmup(),
-            silence: control.map_or(if self.spec.woven.is_some() { WOVEN_SILENCE } else { SILENCE }, |path| path.silence) + wait,
-            answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + wait,
+            silence: control.map_or(if self.spec.woven.is_some() { silence::WOVEN } else { silence::ON_ONE_MACHINE }, |path| path.silence)
+                + wait,
+            answer_limit: control.map_or(silence::ANSWER, |path| path.silence) + wait,
             irq_time_subtracted: place.irq_time_subtracted,
             program: self.spec.cell.external(role),
             seed: self.spec.seed,

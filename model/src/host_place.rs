@@ -8,7 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::address::{HostAddress, HostAddressError, is_name};
+use crate::agent_address::{HostAddress, HostAddressError, is_name};
 use crate::choice::stored_as_text;
 
 /// The longest command, in bytes.

@@ -7,7 +7,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod addresses;
+pub mod address_list;
 pub mod api;
 pub mod over;
 pub mod program;
@@ -19,8 +19,8 @@ pub mod tos;
 pub mod traffic;
 pub mod ways;
 
-pub mod address;
 pub mod adjust;
+pub mod agent_address;
 pub mod arm;
 pub mod cell;
 pub mod condition;
@@ -30,6 +30,7 @@ pub mod mix;
 pub mod pass;
 pub mod plan;
 pub mod schedule;
+pub mod silence;
 
 pub mod control;
 pub mod frame;
@@ -71,7 +72,7 @@ const fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-pub use addresses::Addresses;
+pub use address_list::Addresses;
 pub use api::Api;
 pub use arm::Arm;
 pub use cell::Cell;

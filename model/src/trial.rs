@@ -218,7 +218,7 @@ pub struct ControlPath {
     /// Least round-trip time to the host farther away.
     pub rtt: Nanos,
     /// Time for which a receiver waited for more after the sender's end was announced,
-    /// and a requester for an answer: 4 round trips, at least 200 ms.
+    /// and a requester for an answer: that of [`between_machines`](crate::silence::between_machines).
     pub silence: Nanos,
 }
 

@@ -1,7 +1,7 @@
 //! A plan in the light of earlier runs: how they scatter, the cheapest split of the plan
 //! into blocks and trial lengths, and what its arms, or several such runs, would show.
 
-use analysis::stopping::Claim;
+use analysis::stopping::Confidence;
 use analysis::variance::{Components, LengthLaw};
 use analysis::verdict::Options;
 use model::plan::{LOOKS, PlanEnd};
@@ -53,7 +53,7 @@ fn scatter(found: &Components) -> String {
 /// What the wanted interval takes as planned, and what it takes at the least.
 fn split(plan: &Plan, found: &Components) -> Option<String> {
     let PlanEnd::Length(length) = plan.end else { return None };
-    let (wanted, at) = (plan.blocks.interval, Claim::new(&plan.blocks).found_at());
+    let (wanted, at) = (plan.blocks.interval, Confidence::new(&plan.blocks).found_at());
     let trials = plan.shape().trials() as f64;
     let overhead = plan.warmup.as_secs_f64() + plan.overheads().as_secs_f64() / plan.trials().max(1) as f64;
     let seconds = |blocks: u32, times: f64| f64::from(blocks) * trials * (overhead + length.as_secs_f64() * times);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use analysis::answer::notation::verb;
 use analysis::duration::{PlanDuration, silences};
-use analysis::stopping::Claim;
+use analysis::stopping::Confidence;
 use analysis::variance::{Components, LengthLaw, half_width};
 use analysis::verdict::Options;
 use analysis::woven::{Smallest, WOVEN_TIME};
@@ -296,7 +296,7 @@ fn expected_after(plan: &Plan) -> Vec<u32> {
 /// Half-widths to expect, each with the scatter between trials.
 fn expected_widths(plan: &Plan, blocks: u32) -> Vec<(f64, f64)> {
     // Looking more than once costs width.
-    let found_at = Claim::new(&plan.blocks).found_at();
+    let found_at = Confidence::new(&plan.blocks).found_at();
     NOISE.iter().filter_map(|&noise| Some((noise, half_width(blocks, found_at, noise)?))).collect()
 }
 

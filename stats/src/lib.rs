@@ -15,7 +15,7 @@ pub mod fleet;
 pub mod holm;
 pub mod instances;
 pub mod knee;
-pub mod levels;
+pub mod level_changes;
 pub mod looks;
 pub mod median;
 pub mod noise;

@@ -73,7 +73,7 @@ fn fit_points(sizes: &Sizes, points: &[Point], form: &Form, coefficients: &[Vec<
     let all = points.iter().zip(by_size).zip(bytes).zip(sizes.times());
     all.map(|(((point, coefficients), size), times)| {
         let fitted = robust::predict(point, &form.terms, coefficients)?;
-        Some(FitPoint { size, measured: context.claim.estimate(&times)?, fitted, residual: (point.time - fitted) / fitted })
+        Some(FitPoint { size, measured: context.confidence.estimate(&times)?, fitted, residual: (point.time - fitted) / fitted })
     })
     .collect()
 }
@@ -150,7 +150,7 @@ impl Pieces<'_> {
         let estimate = |piece: usize, place: usize, factor: f64| {
             let of_draw = |fit: &Option<Vec<Vec<f64>>>| fit.as_ref().map_or(f64::NAN, |fit| fit[piece][place] * factor);
             let values: Vec<f64> = drawn.iter().map(of_draw).collect();
-            context.claim.drawn(coefficients[piece][place] * factor, &values, context.batches)
+            context.confidence.drawn(coefficients[piece][place] * factor, &values, context.batches)
         };
         let bytes = self.sizes.bytes();
         let piece = |(index, within): (usize, Range<usize>)| {

@@ -24,7 +24,7 @@ use sizes::Sizes;
 
 pub use fit::{Breakpoint, CostModel, Fit, FitOutcome, FitPoint, Piece, Quantity, TermEstimate};
 
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use stats::bootstrap::{self, Batches};
 use stats::cost::{LEAST_SIZES, Term};
 use stats::median;
@@ -40,8 +40,8 @@ const MOST_LOST: f64 = 0.01;
 /// The conditions that hold for all models of a run.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
-    /// The intervals that its figures may claim.
-    pub claim: Claim,
+    /// The confidence of its intervals.
+    pub confidence: Confidence,
     /// The batches by which its blocks are resampled.
     pub batches: &'a Batches,
     /// Facts about the links.
@@ -157,7 +157,7 @@ fn frames_count(cell: &Cell, context: &Context) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Context, Quantity, optional};
-    use crate::claim::Claim;
+    use crate::confidence::Confidence;
     use crate::paths::Paths;
     use crate::table::CellTrials;
     use crate::testing::{cell, figures, measured, record, run};
@@ -173,8 +173,8 @@ mod tests {
             record.warnings.extend((block < disturbed).then_some(Warning::Contended { role: Role::Sender, share: 0.5 }));
             figures(&record)
         }));
-        let claim = Claim::new(&run(Vec::new(), 9).plan.blocks);
-        let context = Context { claim, batches: &Batches::from_blocks(0..10), paths: &Paths::default(), seed: 1 };
+        let confidence = Confidence::new(&run(Vec::new(), 9).plan.blocks);
+        let context = Context { confidence, batches: &Batches::from_blocks(0..10), paths: &Paths::default(), seed: 1 };
         optional(&[&trials], quantity, &context)
     }
 

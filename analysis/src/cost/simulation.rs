@@ -11,7 +11,7 @@ use stats::noise::{generator, normal};
 
 use super::sizes::Sizes;
 use super::{Context, Fit, FitOutcome, assemble};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::paths::Paths;
 
 /// The sizes of the preset `quick` on a link with an MTU of 1,500 bytes.
@@ -86,7 +86,8 @@ impl Study {
         };
         let sizes = Sizes::from_times(self.sizes.iter().map(|size| (Bytes::new(*size), times(*size))));
         let blocks = Blocks { least: BLOCKS, most: BLOCKS, interval: 0.05, confidence: 0.95 };
-        let context = Context { claim: Claim::new(&blocks), batches: &Batches::from_blocks(0..BLOCKS), paths: &Paths::default(), seed };
+        let context =
+            Context { confidence: Confidence::new(&blocks), batches: &Batches::from_blocks(0..BLOCKS), paths: &Paths::default(), seed };
         match assemble::fit(&sizes, &Cell::plain(Test::UdpStream, Bytes::new(1)), &[], &context) {
             FitOutcome::Fitted(fit) => Some(fit),
             FitOutcome::NotALine { .. } => None,

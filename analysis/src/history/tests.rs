@@ -1,5 +1,5 @@
 use model::{Nanos, Test};
-use stats::levels::Limits;
+use stats::level_changes::Limits;
 
 use super::{History, HistoryCollector, HistoryRun, Turn};
 use crate::result::Metric;

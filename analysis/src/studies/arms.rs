@@ -35,7 +35,7 @@ impl Study for Arms {
             let trials = context.table.arm(arm);
             ArmResult {
                 name: plan.arms[arm].name.clone(),
-                cells: trials.iter().map(|cell| CellResult::from_trials(cell, context.claim, plan.seed)).collect(),
+                cells: trials.iter().map(|cell| CellResult::from_trials(cell, context.confidence, plan.seed)).collect(),
                 models: cost::models(trials, &context.cost()),
             }
         };

@@ -26,7 +26,7 @@ use serde::ser::SerializeMap;
 use stats::bootstrap::Batches;
 
 use crate::cells::CellResult;
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::conservation::{Balance, Ledger};
 use crate::cost::{self, CostModel};
 use crate::findings::{Disturbed, Finding};
@@ -76,8 +76,8 @@ pub(crate) struct Context<'a> {
     pub analysis: &'a Analysis,
     /// The trials of the run.
     pub table: &'a TrialTable,
-    /// The intervals that its figures may claim.
-    pub claim: Claim,
+    /// The confidence of its intervals.
+    pub confidence: Confidence,
     /// The batches by which its blocks are resampled.
     pub batches: &'a Batches,
     /// Facts about its links.
@@ -92,7 +92,7 @@ impl<'a> Context<'a> {
 
     /// The context of cost models.
     pub const fn cost(&self) -> cost::Context<'a> {
-        cost::Context { claim: self.claim, batches: self.batches, paths: self.paths, seed: self.plan().seed }
+        cost::Context { confidence: self.confidence, batches: self.batches, paths: self.paths, seed: self.plan().seed }
     }
 }
 
@@ -214,9 +214,9 @@ macro_rules! studies {
             }
 
             /// Adds the results to an analysis, each study knowing those before it.
-            pub fn finish(self, analysis: &mut Analysis, table: &TrialTable, claim: Claim, batches: &Batches, paths: &Paths) {
+            pub fn finish(self, analysis: &mut Analysis, table: &TrialTable, confidence: Confidence, batches: &Batches, paths: &Paths) {
                 $(
-                    let context = Context { analysis, table, claim, batches, paths };
+                    let context = Context { analysis, table, confidence, batches, paths };
                     let result = self.$key.and_then(|study| study.finish(&context));
                     analysis.studies.extend(result.map(StudyResult::$variant));
                 )*

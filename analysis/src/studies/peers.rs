@@ -102,8 +102,8 @@ impl Study for Peers {
     fn finish(self, context: &Context) -> Option<Vec<CellPeers>> {
         let host = |(host, part): (String, Part)| PeerFigures {
             host,
-            goodput_bit_per_s: context.claim.estimate(&part.goodput),
-            cpu_per_message_ns: context.claim.estimate(&part.cpu),
+            goodput_bit_per_s: context.confidence.estimate(&part.goodput),
+            cpu_per_message_ns: context.confidence.estimate(&part.cpu),
             sent: part.sent,
             lost: part.lost,
             trials: part.trials,

@@ -272,16 +272,20 @@ fn compare(
     mixes: Option<(&CellTrials, &StreamTrials)>,
 ) -> Option<FigureRow> {
     let drawn = at.mean_over(mix, mean)?;
-    let predicted = sizes.claim.drawn(drawn.value, &drawn.draws, &sizes.batches);
+    let predicted = sizes.confidence.drawn(drawn.value, &drawn.draws, &sizes.batches);
     let found = mixes.and_then(|(trials, gathered)| {
         let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(quantity.metric())).collect();
-        Some((gathered.claim.estimate(&values)?, Drawn::from_mix(trials, quantity, gathered, std::ptr::eq(gathered, sizes))?, gathered))
+        Some((
+            gathered.confidence.estimate(&values)?,
+            Drawn::from_mix(trials, quantity, gathered, std::ptr::eq(gathered, sizes))?,
+            gathered,
+        ))
     });
     let ratio = found.as_ref().filter(|_| drawn.value > 0.0).map(|(measured, of_mix, gathered)| {
         let value = measured.value / drawn.value;
         let draws: Vec<f64> = of_mix.draws.iter().zip(&drawn.draws).map(|(measured, predicted)| measured / predicted).collect();
         let batches = gathered.batches.len().min(sizes.batches.len());
-        let interval = sizes.claim.bootstrapped(value, &draws, batches);
+        let interval = sizes.confidence.bootstrapped(value, &draws, batches);
         Estimate { value, interval, n: gathered.batches.blocks().min(predicted.n) }
     });
     Some(FigureRow { quantity, source: at.source, predicted, measured: found.map(|(measured, ..)| measured), ratio })

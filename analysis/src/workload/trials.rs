@@ -7,7 +7,7 @@ use model::sorting::Order;
 use model::{Cell, Protocol};
 use stats::bootstrap::Batches;
 
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::grouping::group_by;
 use crate::table::{CellTrials, TrialTable};
 
@@ -16,8 +16,8 @@ use crate::table::{CellTrials, TrialTable};
 #[derive(Debug)]
 pub struct StreamTrials {
     table: TrialTable,
-    /// The intervals that figures may claim.
-    pub(super) claim: Claim,
+    /// The confidence of the intervals of figures.
+    pub(super) confidence: Confidence,
     /// The batches by which blocks are resampled.
     pub(super) batches: Batches,
     /// Seed of the resampling.
@@ -28,8 +28,8 @@ impl StreamTrials {
     /// Those of a run's trials.
     pub fn from_table(table: TrialTable) -> Self {
         let blocks = cells(&table).flat_map(|cell| cell.figures.iter().map(|trial| trial.block));
-        let (claim, batches, seed) = (Claim::new(&table.plan().blocks), Batches::from_blocks(blocks), table.plan().seed);
-        Self { table, claim, batches, seed }
+        let (confidence, batches, seed) = (Confidence::new(&table.plan().blocks), Batches::from_blocks(blocks), table.plan().seed);
+        Self { table, confidence, batches, seed }
     }
 
     /// Every series that a mix can be predicted from: cells without a mix or an

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address::host_side;
+use crate::agent_address::host_side;
 use crate::cell::{Factor, Level};
 use crate::choice::UnknownChoice;
 use crate::host_place::{HostPlace, HostPlaceError};

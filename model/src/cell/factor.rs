@@ -9,7 +9,7 @@
 
 use super::Cell;
 use super::level::{LevelType, Value};
-use crate::addresses::Addresses;
+use crate::address_list::Addresses;
 use crate::api::Api;
 use crate::choice::choice;
 use crate::condition::{LinkLoad, PerEnd, Placement, Priority};

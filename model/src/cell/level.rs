@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::addresses::Addresses;
+use crate::address_list::Addresses;
 use crate::api::Api;
 use crate::condition::{EndLevel, LinkLoad, PerEnd, Placement};
 use crate::link::LinkKind;

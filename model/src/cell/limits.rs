@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::{Cell, Factor, LevelError, STAMP};
-use crate::addresses::Addresses;
+use crate::address_list::Addresses;
 use crate::api::{Api, MOST_BATCH};
 use crate::condition::{MOST_BULK, MOST_PAIRS, MOST_UNITS};
 use crate::over::Over;

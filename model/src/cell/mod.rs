@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::addresses::Addresses;
+use crate::address_list::Addresses;
 use crate::api::Api;
 use crate::condition::Conditions;
 use crate::link::Offload;

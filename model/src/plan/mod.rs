@@ -30,7 +30,7 @@ use crate::schedule::{Roles, Shape};
 use crate::sorting::Order;
 use crate::woven::{self, SliceTimes};
 
-pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss, host_side};
+pub use crate::agent_address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss, host_side};
 pub use crate::cell::{Factor, Level, LevelError};
 pub use crate::host_place::{CommandHost, HostPlace, HostPlaceError, Transport};
 pub use crate::link::{Link, LinkKind, Offload};
@@ -43,7 +43,7 @@ pub use fleet::{FleetHost, FleetPlan, MOST_HOSTS, MOST_ROUNDS, RETRY_ROUNDS, is_
 pub use groups::{Group, Member};
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
-pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, Shortened, TRIAL_OVERHEAD, check_stored, resolve};
+pub use resolve::{LOAD_OVERHEAD, Shortened, TRIAL_OVERHEAD, check_stored, resolve};
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::FleetPlan;
 use super::cells::{Levels, Override, tests};
 use super::error::PlanError;
-use crate::address::{OnLoss, host_side};
+use crate::agent_address::{OnLoss, host_side};
 use crate::cell::{Factor, Level, LevelError};
 use crate::host_place::HostPlace;
 use crate::link::{LinkKind, Offload};

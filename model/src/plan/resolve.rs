@@ -18,9 +18,6 @@ use crate::traffic::Family;
 pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(35);
 /// Further time of a trial under a host load: its units are started and ended.
 pub const LOAD_OVERHEAD: Nanos = Nanos::from_millis(60);
-/// The least time that a receiver of datagrams waits for more between machines,
-/// unless it has all that were sent.
-pub const LEAST_SILENCE: Nanos = Nanos::from_millis(200);
 
 /// Characters that a plan has to say what it is about.
 const LONGEST_DESCRIPTION: usize = 1_000;

@@ -83,7 +83,7 @@ pub(super) fn map(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSa
         notches,
         tested,
         autotuned: autotuned.and_then(|trials| autotuned_next_to(&trials, to_use, context)),
-        beyond_ns: context.claim.estimate(&beyond),
+        beyond_ns: context.confidence.estimate(&beyond),
         cells: made,
     })
 }
@@ -104,7 +104,7 @@ fn one(
     Some(BufferCell {
         sender: places[0],
         receiver: places[1],
-        goodput_bit_per_s: context.claim.estimate(&trials.iter().map(|trial| trial.goodput).collect::<Vec<f64>>())?,
+        goodput_bit_per_s: context.confidence.estimate(&trials.iter().map(|trial| trial.goodput).collect::<Vec<f64>>())?,
         limit_share,
         // The limit is the rate less what payload is wrapped in.
         wire_bit_per_s: limit_share.zip(link.rate()).map(|(share, rate)| share * rate.get() as f64),
@@ -112,7 +112,7 @@ fn one(
         segments_per_ack: of(|trial| trial.per_ack),
         resent: trials.iter().map(|trial| trial.resent).sum(),
         predicted: median(&predicted.iter().map(|(model, _)| *model).collect::<Vec<f64>>())
-            .zip(context.claim.estimate(&ratios))
+            .zip(context.confidence.estimate(&ratios))
             .map(|(bit_per_s, ratio)| Prediction { bit_per_s, ratio }),
     })
 }
@@ -163,8 +163,8 @@ fn autotuned_next_to(trials: &[TrialSample], to_use: Option<&[TrialSample]>, con
     let ratios: Vec<f64> = to_use.into_iter().flatten().filter_map(|trial| Some(trial.goodput / of_block(trial.block)?)).collect();
     let most = |end: usize| trials.iter().filter_map(|trial| trial.got[end]).max();
     Some(Autotuned {
-        goodput_bit_per_s: context.claim.estimate(&goodputs)?,
-        buffer_over_it: context.claim.estimate(&ratios),
+        goodput_bit_per_s: context.confidence.estimate(&goodputs)?,
+        buffer_over_it: context.confidence.estimate(&ratios),
         got: [most(0), most(1)],
     })
 }

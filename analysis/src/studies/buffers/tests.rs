@@ -5,7 +5,7 @@ use model::{Bytes, Cell, Test};
 
 use super::sample::TrialSample;
 use super::{BufferMap, Line, map};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::cost::Context;
 use crate::paths::{Path, Paths};
 use crate::testing::{cell, generator, normal};
@@ -17,7 +17,7 @@ const BLOCKS: u32 = 4;
 
 fn context<'a>(seed: u64, batches: &'a Batches, paths: &'a Paths) -> Context<'a> {
     let blocks = Blocks { least: BLOCKS, most: BLOCKS, interval: 0.05, confidence: 0.85 };
-    Context { claim: Claim::new(&blocks), batches, seed, paths }
+    Context { confidence: Confidence::new(&blocks), batches, seed, paths }
 }
 
 fn kept(block: u32, goodput: f64, in_flight: u32) -> TrialSample {

@@ -28,7 +28,7 @@ use model::sorting::Order;
 use model::{Bytes, Cell, Plan};
 
 use super::{Context, Study};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::figures::Figures;
 use crate::grouping::{but_for, group_by};
 use crate::metric::Metric;
@@ -74,15 +74,15 @@ impl Study for Levels {
     }
 
     fn finish(self, context: &Context) -> Option<LevelStudy> {
-        self.study(context.table, context.claim)
+        self.study(context.table, context.confidence)
     }
 }
 
 impl Levels {
     /// The comparisons; `None` where nothing stands next to a base.
-    fn study(&self, table: &TrialTable, claim: Claim) -> Option<LevelStudy> {
+    fn study(&self, table: &TrialTable, confidence: Confidence) -> Option<LevelStudy> {
         let factor = |factor: &Factor| {
-            let series: Vec<_> = self.series(*factor, table).iter().map(|series| series.result(&self.link, claim)).collect();
+            let series: Vec<_> = self.series(*factor, table).iter().map(|series| series.result(&self.link, confidence)).collect();
             (!series.is_empty()).then_some(FactorLevels { factor: *factor, series })
         };
         let factors: Vec<FactorLevels> = axis::AXES.iter().filter_map(factor).collect();

@@ -10,7 +10,7 @@ use model::{Bytes, Cell, Test};
 use super::axis::{self, Ladder};
 use super::usage;
 use super::{BothLoaded, CellUsage, Curve, Level, LevelFigure, LevelMetric, SeriesLevels, SizeFigure, Standing, Step, figure};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::figures::Figures;
 use crate::table::CellTrials;
 use crate::verdict::{Direction, Options, Values, compare};
@@ -46,35 +46,36 @@ pub struct LevelSeries<'a> {
 
 impl LevelSeries<'_> {
     /// The comparisons of its levels.
-    pub fn result(&self, plan: &LinkKind, claim: Claim) -> SeriesLevels {
-        let levels = (0..self.levels.len()).map(|place| self.level(place, plan, claim)).collect();
+    pub fn result(&self, plan: &LinkKind, confidence: Confidence) -> SeriesLevels {
+        let levels = (0..self.levels.len()).map(|place| self.level(place, plan, confidence)).collect();
         SeriesLevels {
             series: self.name.clone(),
             test: self.test,
             sizes: self.sizes.clone(),
             levels,
-            steps: self.steps(claim),
-            both: self.both(claim),
+            steps: self.steps(confidence),
+            both: self.both(confidence),
         }
     }
 
-    fn level(&self, place: usize, plan: &LinkKind, claim: Claim) -> Level {
+    fn level(&self, place: usize, plan: &LinkKind, confidence: Confidence) -> Level {
         let level = &self.levels[place];
-        let figures = LevelMetric::ALL.iter().filter_map(|compared| Some((*compared, self.figure(place, *compared, claim)?))).collect();
+        let figures =
+            LevelMetric::ALL.iter().filter_map(|compared| Some((*compared, self.figure(place, *compared, confidence)?))).collect();
         let used = || level.cells.iter().flatten().filter_map(|cell| cell.usage);
         let mut notes = usage::Notes::default();
         used().for_each(|usage| notes.merge(&usage.notes));
         Level {
             name: axis::name(self.factor, &level.cell, plan),
             cells: level.cells.iter().map(|cell| cell.map(|cell| cell.place)).collect(),
-            took: usage::took(used().flat_map(|usage| &usage.trials), &notes, claim),
+            took: usage::took(used().flat_map(|usage| &usage.trials), &notes, confidence),
             figures,
-            curve: self.curve(place, claim),
+            curve: self.curve(place, confidence),
         }
     }
 
     /// `None` of a figure that the level does not have.
-    fn figure(&self, place: usize, compared: LevelMetric, claim: Claim) -> Option<LevelFigure> {
+    fn figure(&self, place: usize, compared: LevelMetric, confidence: Confidence) -> Option<LevelFigure> {
         let own = self.levels[place].values(compared);
         if own.iter().all(BTreeMap::is_empty) {
             return None;
@@ -82,18 +83,18 @@ impl LevelSeries<'_> {
         let base = self.levels[0].values(compared);
         let (against, mean) = match (place, compared.is_difference()) {
             (0, _) => (vec![None; own.len()], None),
-            (_, true) => differences(&base, &own, claim),
-            (_, false) => ratios(base, own.clone(), claim),
+            (_, true) => differences(&base, &own, confidence),
+            (_, false) => ratios(base, own.clone(), confidence),
         };
         let by_size = own.iter().zip(against).map(|(own, against_base)| {
             let values: Vec<f64> = own.values().copied().collect();
-            SizeFigure { value: claim.estimate(&values), against_base }
+            SizeFigure { value: confidence.estimate(&values), against_base }
         });
         Some(LevelFigure { by_size: by_size.collect(), mean })
     }
 
     /// The curve of a stream that has both the smallest and the largest size.
-    fn curve(&self, place: usize, claim: Claim) -> Option<Curve> {
+    fn curve(&self, place: usize, confidence: Confidence) -> Option<Curve> {
         if self.sizes.len() < 2 || !self.test.is_stream() {
             return None;
         }
@@ -104,15 +105,15 @@ impl LevelSeries<'_> {
             Some(small.iter().filter_map(|(block, small)| Some((*block, large.get(block)? / small))).collect())
         };
         let own = rise(place)?;
-        let value = claim.estimate(&own.values().copied().collect::<Vec<_>>())?;
-        let against_base = (place > 0).then(|| ratios(vec![rise(0)?], vec![own], claim).0[0]).flatten();
+        let value = confidence.estimate(&own.values().copied().collect::<Vec<_>>())?;
+        let against_base = (place > 0).then(|| ratios(vec![rise(0)?], vec![own], confidence).0[0]).flatten();
         Some(Curve { rise: value, against_base, flatter: side(against_base.as_ref(), |ratio| ratio < 1.0, |ratio| ratio > 1.0) })
     }
 
     /// The throughput at one level over that at another, all sizes together.
-    fn throughput(&self, before: usize, after: usize, claim: Claim) -> Option<Estimate> {
+    fn throughput(&self, before: usize, after: usize, confidence: Confidence) -> Option<Estimate> {
         let of = |place: usize| self.levels[place].values(LevelMetric::Throughput);
-        ratios(of(before), of(after), claim).1
+        ratios(of(before), of(after), confidence).1
     }
 
     /// The levels by ladder and units.
@@ -126,7 +127,7 @@ impl LevelSeries<'_> {
         ladders
     }
 
-    fn steps(&self, claim: Claim) -> Vec<Step> {
+    fn steps(&self, confidence: Confidence) -> Vec<Step> {
         let mut steps = Vec::new();
         for (ladder, rungs) in self.ladders() {
             let rungs: Vec<(u32, usize)> = rungs.into_iter().collect();
@@ -134,13 +135,13 @@ impl LevelSeries<'_> {
                 at: ladder.name().to_owned(),
                 from: pair[0].0,
                 to: pair[1].0,
-                ratio: self.throughput(pair[0].1, pair[1].1, claim),
+                ratio: self.throughput(pair[0].1, pair[1].1, confidence),
             }));
         }
         steps
     }
 
-    fn both(&self, claim: Claim) -> Vec<BothLoaded> {
+    fn both(&self, confidence: Confidence) -> Vec<BothLoaded> {
         if self.factor != Factor::Load {
             return Vec::new();
         }
@@ -149,10 +150,10 @@ impl LevelSeries<'_> {
         let one = |units: u32, place: usize| {
             let end = |ladder: Ladder| {
                 let alone = *ladders.get(&ladder)?.get(&units)?;
-                Some((ladder.name().to_owned(), alone, self.throughput(0, alone, claim)?.value))
+                Some((ladder.name().to_owned(), alone, self.throughput(0, alone, confidence)?.value))
             };
             let (one, alone, _) = [Ladder::Sender, Ladder::Receiver].into_iter().filter_map(end).min_by(|a, b| a.2.total_cmp(&b.2))?;
-            let ratio = self.throughput(alone, place, claim);
+            let ratio = self.throughput(alone, place, confidence);
             let near = side(ratio.as_ref(), |ratio| ratio > 1.0 / NEAR && ratio < NEAR, |_| false);
             // Beyond either bound, the whole of it.
             let far =
@@ -177,8 +178,12 @@ fn side(estimate: Option<&Estimate>, holds: fn(f64) -> bool, fails: fn(f64) -> b
 }
 
 /// Ratios by size, and their geometric mean; each with its own interval.
-fn ratios(base: Vec<BTreeMap<u32, f64>>, own: Vec<BTreeMap<u32, f64>>, claim: Claim) -> (Vec<Option<Estimate>>, Option<Estimate>) {
-    let options = Options { confidence: claim.found_at(), ..Options::default() };
+fn ratios(
+    base: Vec<BTreeMap<u32, f64>>,
+    own: Vec<BTreeMap<u32, f64>>,
+    confidence: Confidence,
+) -> (Vec<Option<Estimate>>, Option<Estimate>) {
+    let options = Options { confidence: confidence.found_at(), ..Options::default() };
     let values: Vec<Values> = base.into_iter().zip(own).map(|(baseline, candidate)| Values { baseline, candidate }).collect();
     // Which way is better changes verdicts alone.
     let comparison = compare(&values, Direction::HigherIsBetter, &options);
@@ -186,9 +191,13 @@ fn ratios(base: Vec<BTreeMap<u32, f64>>, own: Vec<BTreeMap<u32, f64>>, claim: Cl
 }
 
 /// Differences by size, and their mean over sizes.
-fn differences(base: &[BTreeMap<u32, f64>], own: &[BTreeMap<u32, f64>], claim: Claim) -> (Vec<Option<Estimate>>, Option<Estimate>) {
+fn differences(
+    base: &[BTreeMap<u32, f64>],
+    own: &[BTreeMap<u32, f64>],
+    confidence: Confidence,
+) -> (Vec<Option<Estimate>>, Option<Estimate>) {
     let mut nulls = Nulls::default();
-    let mut estimate = |values: Vec<f64>| Some(nulls.paired(&values)?.estimate(claim.found_at(), values.len()));
+    let mut estimate = |values: Vec<f64>| Some(nulls.paired(&values)?.estimate(confidence.found_at(), values.len()));
     let pairs = |base: &BTreeMap<u32, f64>, own: &BTreeMap<u32, f64>| -> BTreeMap<u32, f64> {
         own.iter().filter_map(|(block, own)| Some((*block, own - base.get(block)?))).collect()
     };

@@ -6,7 +6,7 @@ use model::{Bytes, Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use super::{LevelMetric, LevelStudy, Levels, SeriesLevels, Standing};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::studies::Study;
 use crate::testing::{cell, fed, generator, measured, normal, record, run};
 
@@ -52,7 +52,7 @@ fn study(cells: &[Cell], blocks: u32, noise: f64, seed: u64, truth: impl Fn(&Cel
         }
     }
     let (levels, table) = fed::<Levels>(&run.plan, records);
-    levels.unwrap().study(&table, Claim::new(&run.plan.blocks)).unwrap()
+    levels.unwrap().study(&table, Confidence::new(&run.plan.blocks)).unwrap()
 }
 
 /// Units that take 97 % of a CPU each, one of whose jobs is replaced.

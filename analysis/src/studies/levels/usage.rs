@@ -7,7 +7,7 @@ use model::plan::LinkKind;
 use model::trial::Measured;
 
 use super::LevelUsage;
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::metric::bounds;
 use linksim::limit;
 
@@ -107,12 +107,12 @@ fn per_second(bytes: u64, traffic: &TrafficTotals) -> Option<f64> {
 }
 
 /// The medians over the trials of a level; `None` where none took anything.
-pub fn took<'a>(trials: impl Iterator<Item = &'a TrialUsage>, notes: &Notes, claim: Claim) -> Option<LevelUsage> {
+pub fn took<'a>(trials: impl Iterator<Item = &'a TrialUsage>, notes: &Notes, confidence: Confidence) -> Option<LevelUsage> {
     let trials: Vec<&TrialUsage> = trials.collect();
     if trials.is_empty() {
         return None;
     }
-    let median = |of: fn(&TrialUsage) -> Option<f64>| claim.estimate(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>());
+    let median = |of: fn(&TrialUsage) -> Option<f64>| confidence.estimate(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>());
     let took = LevelUsage {
         sender_cpus: median(|trial| trial.sender_cpus),
         receiver_cpus: median(|trial| trial.receiver_cpus),

@@ -20,7 +20,7 @@ use model::{Cell, Plan};
 use stats::bootstrap::Batches;
 
 use super::{Context, Study};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::ends;
 use crate::grouping::{but_for, group_by};
 use crate::table::Trial;
@@ -57,7 +57,7 @@ struct CountSeries<'a> {
     /// By rising count: the count, and the total time of each block.
     counts: Vec<(u64, &'a BTreeMap<u32, f64>)>,
     batches: &'a Batches,
-    claim: Claim,
+    confidence: Confidence,
     seed: u64,
 }
 
@@ -87,17 +87,17 @@ impl Study for Repetitions {
     }
 
     fn finish(self, context: &Context) -> Option<RepetitionStudy> {
-        Some(self.study(context.plan(), context.batches, context.claim))
+        Some(self.study(context.plan(), context.batches, context.confidence))
     }
 }
 
 impl Repetitions {
-    fn study(&self, plan: &Plan, batches: &Batches, claim: Claim) -> RepetitionStudy {
-        let one = |(key, places): &(Cell, Vec<usize>)| self.one(key, places, plan, batches, claim);
+    fn study(&self, plan: &Plan, batches: &Batches, confidence: Confidence) -> RepetitionStudy {
+        let one = |(key, places): &(Cell, Vec<usize>)| self.one(key, places, plan, batches, confidence);
         RepetitionStudy { precision: PRECISION, runs: RUNS, series: self.series.iter().map(one).collect() }
     }
 
-    fn one(&self, key: &Cell, places: &[usize], plan: &Plan, batches: &Batches, claim: Claim) -> RepetitionSeries {
+    fn one(&self, key: &Cell, places: &[usize], plan: &Plan, batches: &Batches, confidence: Confidence) -> RepetitionSeries {
         let count = |place: &usize| match plan.end.of(&plan.cells[*place]) {
             TrialEnd::Messages(count) => count,
             TrialEnd::Length(_) => 0,
@@ -105,14 +105,14 @@ impl Repetitions {
         let mut places = places.to_vec();
         places.order_by_key(count);
         let counts: Vec<(u64, &BTreeMap<u32, f64>)> = places.iter().map(|place| (count(place), &self.cells[place].whole)).collect();
-        let series = CountSeries { counts, batches, claim, seed: plan.seed };
+        let series = CountSeries { counts, batches, confidence, seed: plan.seed };
         let results = series.counts.iter().zip(&places).map(|((count, totals), place)| {
             let totals: Vec<f64> = totals.values().copied().collect();
             CountResult {
                 count: *count,
                 cell: *place,
-                total_ns: claim.estimate(&totals),
-                spread: spread::spread(&totals, claim),
+                total_ns: confidence.estimate(&totals),
+                spread: spread::spread(&totals, confidence),
                 short: self.cells[place].short,
             }
         });

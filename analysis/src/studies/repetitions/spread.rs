@@ -20,7 +20,7 @@ use stats::ranks::Nulls;
 use stats::{bootstrap, median};
 
 use super::{Advice, CountLine, CountResult, CountSeries, PRECISION, RUNS, SpreadLaw, Trend};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 
 /// From a median absolute deviation to a standard deviation of normal data.
 const NORMAL: f64 = 1.4826;
@@ -51,8 +51,8 @@ fn deviations(totals: &[f64]) -> Vec<f64> {
 }
 
 /// The spread of these times.
-pub fn spread(totals: &[f64], claim: Claim) -> Option<Estimate> {
-    Some(claim.estimate(&deviations(totals))?.map(|deviation| deviation * NORMAL))
+pub fn spread(totals: &[f64], confidence: Confidence) -> Option<Estimate> {
+    Some(confidence.estimate(&deviations(totals))?.map(|deviation| deviation * NORMAL))
 }
 
 /// The spread that the mean of the runs must have for the precision.
@@ -104,7 +104,7 @@ impl CountSeries<'_> {
         let draws: Vec<[f64; 2]> = bootstrap::draws(self.batches.len(), self.seed).map(draw).collect();
         let estimate = |place: usize| {
             let values: Vec<f64> = draws.iter().map(|draw| draw[place]).collect();
-            self.claim.drawn(found[place], &values, self.batches)
+            self.confidence.drawn(found[place], &values, self.batches)
         };
         Some(Law { law: SpreadLaw { exponent: estimate(1), at_thousand: estimate(0) }, draws })
     }
@@ -121,7 +121,7 @@ impl CountSeries<'_> {
             Some(if shifts.value() > 0.0 { shifts.p(0.0) } else { 1.0 })
         });
         let adjusted = holm(&p.collect::<Option<Vec<f64>>>()?);
-        let larger = adjusted.iter().rposition(|p| *p <= 1.0 - self.claim.found_at());
+        let larger = adjusted.iter().rposition(|p| *p <= 1.0 - self.confidence.found_at());
         Some(self.counts[larger.map_or(0, |place| place + 1)].0)
     }
 
@@ -147,7 +147,7 @@ impl CountSeries<'_> {
             return Advice::MoreRuns { spread: last, trend, runs: runs(last) };
         }
         let drawn: Vec<f64> = law.draws.iter().map(|draw| if draw[1] > 0.0 { count(*draw) } else { f64::NAN }).collect();
-        Advice::Count { count: self.claim.drawn(needed, &drawn, self.batches), beyond: needed > most.count as f64 }
+        Advice::Count { count: self.confidence.drawn(needed, &drawn, self.batches), beyond: needed > most.count as f64 }
     }
 }
 /// Medians within 0.5 % of the line are on it.
@@ -181,7 +181,7 @@ impl CountSeries<'_> {
             bootstrap::draws(self.batches.len(), self.seed).map(|times| robust::fit(&points(Some(&times)), LINE, NOISE)).collect();
         let estimate = |place: usize| {
             let values: Vec<f64> = drawn.iter().map(|fit| fit.as_ref().map_or(f64::NAN, |fit| fit[place])).collect();
-            self.claim.drawn(found[place], &values, self.batches)
+            self.confidence.drawn(found[place], &values, self.batches)
         };
         let miss = |point: &Point| (point.time / (found[0] + found[1] * point.size) - 1.0).abs();
         let worst = measured.iter().map(miss).fold(0.0, f64::max);

@@ -5,7 +5,7 @@ use model::{Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, proptest};
 
 use super::{Advice, CountLine, RepetitionSeries, RepetitionStudy, Repetitions, SpreadLaw, Trend, spread};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::studies::Study;
 use crate::testing::{cell, fed, generator, measured, normal, record, run};
 use stats::bootstrap::Batches;
@@ -40,7 +40,7 @@ fn study(counts: &[u64], blocks: u32, seed: u64, [fixed, each]: [f64; 2], spread
         }
     }
     let repetitions = fed::<Repetitions>(&run.plan, records).0.unwrap();
-    repetitions.study(&run.plan, &Batches::from_blocks(0..blocks), Claim::new(&run.plan.blocks))
+    repetitions.study(&run.plan, &Batches::from_blocks(0..blocks), Confidence::new(&run.plan.blocks))
 }
 
 fn only(study: &RepetitionStudy) -> &RepetitionSeries {
@@ -147,7 +147,7 @@ fn trials_that_were_not_whole_are_left_out_and_said() {
         })
     });
     let repetitions = fed::<Repetitions>(&run.plan, records).0.unwrap();
-    let study = repetitions.study(&run.plan, &Batches::from_blocks(0..9), Claim::new(&run.plan.blocks));
+    let study = repetitions.study(&run.plan, &Batches::from_blocks(0..9), Confidence::new(&run.plan.blocks));
     let series = only(&study);
     assert!(series.counts.iter().all(|count| count.short == 5 && count.total_ns.unwrap().n == 4));
     assert!(matches!(&series.line, CountLine::None { reason } if reason.contains("not all messages arrived")));
@@ -168,13 +168,13 @@ fn cells_of_one_count_are_no_study() {
 #[test]
 fn the_interval_of_the_spread_covers() {
     const STUDIES: u32 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
-    let claim = Claim::new(&run(Vec::new(), 9).plan.blocks);
+    let confidence = Confidence::new(&run(Vec::new(), 9).plan.blocks);
     let mut random = generator(5);
     for n in [9, 20] {
         let mut held = 0;
         for _ in 0..STUDIES {
             let totals: Vec<f64> = (0..n).map(|_| 1_000.0 * (1.0 + 0.05 * normal(&mut random))).collect();
-            let ends = spread::spread(&totals, claim).unwrap().interval.unwrap();
+            let ends = spread::spread(&totals, confidence).unwrap().interval.unwrap();
             held += u32::from(ends.low <= 0.05 && 0.05 <= ends.high);
         }
         let share = f64::from(held) / f64::from(STUDIES);

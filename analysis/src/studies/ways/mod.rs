@@ -35,7 +35,7 @@ use stats::instances::Instances;
 
 use self::lines::Gap;
 use super::{Context, Study};
-use crate::claim::Claim;
+use crate::confidence::Confidence;
 use crate::figures::Figures;
 use crate::grouping::group_by;
 use crate::metric::Metric;
@@ -69,8 +69,9 @@ impl Study for Ways {
 
     fn finish(self, context: &Context) -> Option<WayStudy> {
         let series = |(name, ways): (String, Vec<Members>)| {
-            let costs = Costs::new(&ways, context.table, context.batches, context.claim).paired(&ways, context.table, self.woven.as_ref());
-            costs.series(name, context.claim, context.plan().seed)
+            let costs =
+                Costs::new(&ways, context.table, context.batches, context.confidence).paired(&ways, context.table, self.woven.as_ref());
+            costs.series(name, context.confidence, context.plan().seed)
         };
         let several = groups(context.table.cells().iter().enumerate()).into_iter().filter(|(_, ways)| ways.len() > 1);
         let series: Vec<WaySeries> = several.map(series).filter(|series| !series.sizes.is_empty()).collect();
@@ -131,13 +132,13 @@ struct Waits {
 }
 
 impl Waits {
-    fn of(cell: &Cell, trials: &[Figures], claim: Claim) -> Self {
+    fn of(cell: &Cell, trials: &[Figures], confidence: Confidence) -> Self {
         let each = |metric| trials.iter().filter_map(|trial| trial.get(metric)).collect::<Vec<f64>>();
         let others = f64::from(cell.batch.saturating_sub(1));
         let fills: Vec<f64> = each(Metric::TimePerMessageNs).into_iter().map(|time| time * others).collect();
         Self {
-            wakeups: claim.estimate(&each(Metric::ReceiverWakeupsPerMessage)),
-            batch_fills_ns: if cell.batch > 1 { claim.estimate(&fills) } else { None },
+            wakeups: confidence.estimate(&each(Metric::ReceiverWakeupsPerMessage)),
+            batch_fills_ns: if cell.batch > 1 { confidence.estimate(&fills) } else { None },
         }
     }
 }
@@ -158,7 +159,7 @@ fn cost(figures: &Figures) -> Option<f64> {
 }
 
 impl<'a> Costs<'a> {
-    fn new(ways: &[Members<'a>], table: &TrialTable, batches: &'a Batches, claim: Claim) -> Self {
+    fn new(ways: &[Members<'a>], table: &TrialTable, batches: &'a Batches, confidence: Confidence) -> Self {
         let figures = |place: usize| table.arm(0).get(place).map_or(&[][..], |cell| &cell.figures);
         let of_cell = |place: usize| {
             // A base that is woven has trials next to ways that are not as well.
@@ -183,7 +184,7 @@ impl<'a> Costs<'a> {
         let trials = measured.iter().map(of_way).collect();
         let waits_of = |members: &Members<'a>, size: &Bytes| {
             let found = members.iter().find(|(_, cell)| cell.size == *size);
-            found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), claim))
+            found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), confidence))
         };
         let waits = ways.iter().map(|members| sizes.iter().map(|size| waits_of(members, size)).collect()).collect();
         Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, shifts: None, doubts: Vec::new(), batches }
@@ -258,10 +259,10 @@ impl<'a> Costs<'a> {
         self.trials[way][size].iter().flatten().map(|(batch, _)| batch).into_set().len()
     }
 
-    fn series(&self, name: String, claim: Claim, seed: u64) -> WaySeries {
+    fn series(&self, name: String, confidence: Confidence, seed: u64) -> WaySeries {
         let found = self.by_size(None);
         let draws: Vec<Vec<Vec<f64>>> = bootstrap::draws(self.batches.len(), seed).map(|times| self.by_size(Some(&times))).collect();
-        let known = CostDraws { costs: self, found: &found, draws: &draws, claim };
+        let known = CostDraws { costs: self, found: &found, draws: &draws, confidence };
         let pairs = (0..self.ways.len()).flat_map(|one| (one + 1..self.ways.len()).map(move |other| [one, other]));
         let gaps: BTreeMap<[usize; 2], Vec<Gap>> = pairs.map(|pair| (pair, known.gaps(pair))).into_map();
         let way = |(place, cell): (usize, &&Cell)| {
@@ -297,7 +298,7 @@ struct CostDraws<'a> {
     costs: &'a Costs<'a>,
     found: &'a [Vec<f64>],
     draws: &'a [Vec<Vec<f64>>],
-    claim: Claim,
+    confidence: Confidence,
 }
 
 impl CostDraws<'_> {
@@ -305,14 +306,14 @@ impl CostDraws<'_> {
     fn estimate(&self, of: &dyn Fn(&[Vec<f64>]) -> f64) -> Option<Estimate> {
         let value = Some(of(self.found)).filter(|value| value.is_finite())?;
         let drawn: Vec<f64> = self.draws.iter().map(|costs| of(costs)).collect();
-        Some(self.claim.drawn(value, &drawn, self.costs.batches))
+        Some(self.confidence.drawn(value, &drawn, self.costs.batches))
     }
 
     /// The cost of a way at a size over that of the base.
     fn of_base(&self, way: usize, size: usize) -> Option<Estimate> {
         let ratios = self.costs.log_ratios([way, 0], size).filter(|_| way > 0).and_then(|ratios| Instances::new(&ratios));
         let unpaired = || self.estimate(&|costs| costs[way][size] / costs[0][size]);
-        ratios.map_or_else(unpaired, |ratios| Some(ratios.estimate(self.claim.found_at()).map(f64::exp)))
+        ratios.map_or_else(unpaired, |ratios| Some(ratios.estimate(self.confidence.found_at()).map(f64::exp)))
     }
 
     /// The line of a way next to that of the base; `None` where either is none.
@@ -336,7 +337,7 @@ impl CostDraws<'_> {
     fn gaps(&self, pair: [usize; 2]) -> Vec<Gap> {
         let ratio = |costs: &[Vec<f64>], size: usize| (costs[pair[0]][size] / costs[pair[1]][size]).ln();
         let common: Vec<usize> = (0..self.costs.sizes.len()).filter(|size| ratio(self.found, *size).is_finite()).collect();
-        let confidence = self.claim.of_each(common.len());
+        let confidence = self.confidence.of_each(common.len());
         let gap = |size: &usize| {
             if let Some(ratios) = self.costs.log_ratios(pair, *size) {
                 let found = Instances::new(&ratios).filter(|found| found.n() >= LEAST_BLOCKS && found.deviation() > 0.0);

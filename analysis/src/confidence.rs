@@ -37,13 +37,13 @@ pub fn looks(blocks: &Blocks) -> Vec<u32> {
 /// there are several they claim the plan's and no more, because looking spends
 /// the rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Claim {
+pub struct Confidence {
     found_at: f64,
     planned: f64,
 }
 
-impl Claim {
-    /// The claim of a study under `blocks`.
+impl Confidence {
+    /// The confidence of a study under `blocks`.
     pub fn new(blocks: &Blocks) -> Self {
         let planned = blocks.confidence;
         match looks(blocks).len() {
