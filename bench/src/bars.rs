@@ -58,6 +58,11 @@ impl Row {
         (self.bar, self.clears) = (bar.into(), Some(clears));
         self
     }
+
+    /// With a bar, where there are enough runs for it.
+    pub fn against_if(self, enough: bool, bar: impl Into<String>, clears: bool) -> Self {
+        if enough { self.against(bar, clears) } else { self }
+    }
 }
 
 impl Results {

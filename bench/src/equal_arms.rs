@@ -69,8 +69,7 @@ pub fn measure(nettoll: &Path, studies: u32) -> anyhow::Result<Vec<Row>> {
     }
     let n = studies as usize;
     let row = Row::printed("a against a: studies with a false better or worse", false_studies as f64, "", n);
-    let mut rows =
-        vec![if studies >= FULL { row.against(format!("<= {BAR} of {FULL}"), false_studies * FULL as usize <= BAR * n) } else { row }];
+    let mut rows = vec![row.against_if(studies >= FULL, format!("<= {BAR} of {FULL}"), false_studies * FULL as usize <= BAR * n)];
     rows.extend(conclusions.iter().map(|(word, count)| Row::printed(format!("  studies that end {word}"), *count as f64, "", n)));
     rows.extend(by_metric.iter().flat_map(|(metric, counts)| counts.rows(metric)));
     let noise = stats::median::median(&noises).unwrap_or(f64::NAN);

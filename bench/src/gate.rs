@@ -74,7 +74,8 @@ pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
         let slowed = repeat(runs, || tools.gate([&base, &slower], test, size))?;
         let what = format!("{test}, {size} B, a filter of {wanted:.0} ns");
         let found = ended(&slowed, 3);
-        rows.push(bar(Row::printed(format!("{what}: runs that exit 3"), found as f64, "", slowed.len()), ">= 9 of 10", runs, found >= 9));
+        let row = Row::printed(format!("{what}: runs that exit 3"), found as f64, "", slowed.len());
+        rows.push(row.against_if(runs == FULL, ">= 9 of 10", found >= 9));
         rows.push(Row::printed(
             format!("{what}: change found, in the median run"),
             median(&changes(&slowed)).map_or(f64::NAN, |change| 1.0 + change),
@@ -86,15 +87,10 @@ pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
     }
     let (worse, passed) = (ended(&equal, 3), ended(&equal, 0));
     let row = |what: &str, count: usize| Row::printed(format!("equal sides: {what}"), count as f64, "", equal.len());
-    rows.push(bar(row("runs that exit 3", worse), "<= 1 of 20", runs, worse <= 1));
-    rows.push(bar(row("runs that exit 0", passed), ">= 10 of 20", runs, passed >= 10));
+    rows.push(row("runs that exit 3", worse).against_if(runs == FULL, "<= 1 of 20", worse <= 1));
+    rows.push(row("runs that exit 0", passed).against_if(runs == FULL, ">= 10 of 20", passed >= 10));
     rows.push(duration("equal sides", &equal));
     Ok(rows)
-}
-
-/// A row with its bar, where there are as many runs as it is of.
-fn bar(row: Row, words: &str, runs: u32, clears: bool) -> Row {
-    if runs == FULL { row.against(words, clears) } else { row }
 }
 
 fn duration(what: &str, runs: &[Run]) -> Row {
