@@ -29,6 +29,7 @@ mod ours;
 mod own_sender;
 mod pairs;
 mod proof;
+mod questions;
 mod repeated;
 mod report_speed;
 mod siege;
@@ -204,8 +205,10 @@ struct Benchmark {
 const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
+/// What woven arms answer.
+const QUESTIONS: &str = "questions";
 
-const BENCHMARKS: [Benchmark; 30] = [
+const BENCHMARKS: [Benchmark; 33] = [
     usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -274,6 +277,15 @@ const BENCHMARKS: [Benchmark; 30] = [
         "half-widths <= 1.5 to 4 %, hand-over <= 50 us, <= 1 % late",
         |on| woven::measure(&on.nettoll, on.share(5, 1)),
     ),
+    questions("answers", "five A/B questions, woven and in turn", "<= 15 s each, >= 4 of 5 verdicts, all intervals overlap", |on| {
+        questions::measure(&on.nettoll, on.share(1, 1))
+    }),
+    questions("difference", "684 ns of work more at a UDP sender, woven", "held by >= 8 of 10 intervals, half-width <= 3 %", |on| {
+        known_difference::woven(&on.nettoll, on.share(10, 1))
+    }),
+    questions("neighbour", "equal arms next to a busy neighbour on each CPU", "woven no wider than in turn", |on| {
+        woven::busy(&on.nettoll, on.share(3, 1))
+    }),
     alone("known", "1,000 ns of work before each datagram", "found within 10 %, within 60 ns either way", |on| {
         known_difference::measure(&on.nettoll, on.share(20, 10))
     }),
@@ -305,6 +317,10 @@ const fn alone(name: &'static str, how: &'static str, bar: &'static str, measure
 
 const fn endure(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
     Benchmark { name, set: ENDURE, how, bar, measure }
+}
+
+const fn questions(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
+    Benchmark { name, set: QUESTIONS, how, bar, measure }
 }
 
 /// Programs and effort of this run.

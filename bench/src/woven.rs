@@ -1,23 +1,25 @@
 //! Equal arms, woven and in turn within the same minutes: how narrow their intervals are after ten seconds and how often
-//! these hold 1, and how exactly slices take turns.
+//! these hold 1, and how exactly slices take turns; and the same next to a busy neighbour.
 
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
 
 use analysis::result::hand_over::LATE;
 use analysis::woven::WOVEN_TIME;
 use anyhow::Context;
+use lab::proof::Neighbours;
 use model::woven::{OVERHEAD, SliceTimes};
 use model::{Bytes, Cell, Test};
-use serde_json::Value;
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
 use stats::median::median;
 
 use crate::bars::Row;
+use crate::ours::{Answer, Arms, BOTH_ENDS, Pair};
 use crate::pairs;
 
-/// Runs of each kind for which the bars hold.
-const FULL: u32 = 5;
+/// Runs of each kind for which the bars hold, and next to a busy neighbour.
+const FULL: usize = 5;
+const FULL_BUSY: usize = 3;
 /// Blocks of two trials of `study size`, which take as long in turn.
 const BLOCKS: u64 = 32;
 /// Largest median of hand-overs.
@@ -29,20 +31,19 @@ const COVERAGE: [usize; 3] = [40, 36, 4];
 
 /// Traffic and its bars.
 struct Traffic {
-    name: &'static str,
-    test: Test,
-    size: u64,
-    flags: &'static [&'static str],
+    arms: Arms,
     /// Largest half-width, in percent.
     half_width: f64,
     /// Largest share of the half-width in turn.
     of_in_turn: Option<f64>,
+    /// It is measured next to a busy neighbour as well.
+    busy: bool,
 }
 
 const TRAFFIC: [Traffic; 6] = [
-    traffic("UDP 1 KiB", (Test::UdpStream, 1_024), &[], 1.5, Some(1.0 / 3.0)),
+    Traffic { busy: true, ..traffic("UDP 1 KiB", (Test::UdpStream, 1_024), &[], 1.5, Some(1.0 / 3.0)) },
     traffic("UDP GSO 1,448 B x 32", (Test::UdpStream, 1_448), &["--api", "gso", "--batch", "32"], 2.0, None),
-    traffic("TCP_RR 64 B", (Test::TcpRr, 64), &[], 2.0, Some(1.0 / 2.0)),
+    Traffic { busy: true, ..traffic("TCP_RR 64 B", (Test::TcpRr, 64), &[], 2.0, Some(1.0 / 2.0)) },
     traffic("UDP_RR 64 B", (Test::UdpRr, 64), &[], 2.0, Some(1.0 / 3.0)),
     traffic("TCP 1,448 B", (Test::TcpStream, 1_448), &[], 3.0, None),
     traffic("TCP 16 KiB", (Test::TcpStream, 16 << 10), &[], 4.0, None),
@@ -50,145 +51,151 @@ const TRAFFIC: [Traffic; 6] = [
 
 const fn traffic(
     name: &'static str,
-    (test, size): (Test, u64),
+    cell: (Test, u64),
     flags: &'static [&'static str],
     half_width: f64,
     of_in_turn: Option<f64>,
 ) -> Traffic {
-    Traffic { name, test, size, flags, half_width, of_in_turn }
+    Traffic { arms: Arms { name, cell, arms: ["a", "a"], flags, metric: BOTH_ENDS }, half_width, of_in_turn, busy: false }
 }
-
-/// The answer of a run about CPU time of both ends.
-#[derive(Debug, Clone, Copy)]
-struct Answer {
-    /// Half-width of the interval of the ratio, in percent of it.
-    half_width: f64,
-    holds_one: bool,
-    /// Better or worse: of equal arms, false.
-    shown: bool,
-    /// Of woven arms the median and the 99th percentile of hand-overs, in ns, and the share of late slices.
-    turns: Option<[f64; 3]>,
-}
-
-/// A pair of runs, woven and in turn: `None` where one failed.
-type Pair = (Option<Answer>, Option<Answer>);
 
 /// Measures each traffic so often, each way.
 pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for traffic in &TRAFFIC {
-        let pairs = pairs::run(runs, || traffic.woven(nettoll), || traffic.in_turn(nettoll))?;
+        let pairs = traffic.pairs(nettoll, runs)?;
         rows.extend(traffic.rows(&pairs));
         all.extend(pairs);
     }
     let (woven, in_turn): (Vec<Option<Answer>>, Vec<Option<Answer>>) = all.into_iter().unzip();
-    rows.extend(coverage("woven", &woven, runs >= FULL));
+    rows.extend(coverage("woven", &woven, runs as usize >= FULL));
     rows.extend(coverage("in turn", &in_turn, false));
     Ok(rows)
 }
 
-impl Traffic {
-    fn woven(&self, nettoll: &Path) -> anyhow::Result<Option<Answer>> {
-        let cell = Cell::plain(self.test, Bytes::new(self.size));
-        let times = SliceTimes::of(&cell, 2).ok().context("slices of this traffic are too short")?;
-        let instances = WOVEN_TIME.get() / (times.instance_length(&cell, 2) + OVERHEAD).get();
-        Ok(self.run(nettoll, instances, "--woven", "woven"))
+/// Measures some of it next to a busy neighbour on each CPU: 8 ms on, 12 ms off.
+pub fn busy(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).context("read the CPUs of this program")?;
+    let cpus: Vec<u32> = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect();
+    let _neighbours = Neighbours::start(&cpus).context("keep the CPUs busy")?;
+    let mut rows = Vec::new();
+    for traffic in TRAFFIC.iter().filter(|traffic| traffic.busy) {
+        rows.extend(traffic.busy_rows(&traffic.pairs(nettoll, runs)?));
     }
-
-    fn in_turn(&self, nettoll: &Path) -> anyhow::Result<Option<Answer>> {
-        Ok(self.run(nettoll, BLOCKS, "--in-turn", "paired"))
-    }
-
-    /// Compares equal arms once. A run that failed is named; the others take minutes together and are not lost with it.
-    fn run(&self, nettoll: &Path, blocks: u64, way: &str, design: &str) -> Option<Answer> {
-        let begun = Instant::now();
-        let answer = self.compare(nettoll, blocks, way, design);
-        let words = match &answer {
-            Ok(answer) => format!("±{:.1} %", answer.half_width),
-            Err(error) => format!("failed: {error:#}"),
-        };
-        eprintln!("{}, {design}: {words} in {:.1} s", self.name, begun.elapsed().as_secs_f64());
-        answer.ok()
-    }
-
-    fn compare(&self, nettoll: &Path, blocks: u64, way: &str, design: &str) -> anyhow::Result<Answer> {
-        let runs = tempfile::tempdir().context("make a directory for the run")?;
-        let [test, size, blocks] = [self.test.to_string(), self.size.to_string(), blocks.to_string()];
-        let mut command = Command::new(nettoll);
-        command.args(["study", "size", "-J", "--arm", "a", "--arm", "a", "--test", &test, "--size", &size, "--blocks", &blocks]);
-        command.args(self.flags).arg(way).arg("--runs").arg(runs.path());
-        let output = command.output().context("start nettoll; build it first")?;
-        let answer = serde_json::from_slice(&output.stdout).ok().and_then(|analysis| Answer::of(&analysis, design));
-        answer.with_context(|| format!("no interval ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()))
-    }
-
-    /// Medians over runs, woven and in turn.
-    fn rows(&self, pairs: &[Pair]) -> Vec<Row> {
-        let barred = |row: Row, words: String, clears: bool| if pairs.len() >= FULL as usize { row.against(words, clears) } else { row };
-        let of = |what: &str, unit, figure: &dyn Fn(&Pair) -> Option<f64>| {
-            let figures: Vec<f64> = pairs.iter().filter_map(figure).collect();
-            Row::printed(format!("{}: {what}", self.name), median(&figures).unwrap_or(f64::NAN), unit, figures.len())
-        };
-        let width = |answer: Option<Answer>| answer.map(|answer| answer.half_width);
-        let turns = |what: &str, unit, place: usize, scale: f64| {
-            of(what, unit, &|(woven, _)| woven.and_then(|woven| woven.turns).map(|turns| turns[place] * scale))
-        };
-        let woven = of("half-width, woven", "%", &|(woven, _)| width(*woven));
-        let share = of("half-width, woven / in turn", "x", &|(woven, in_turn)| Some(width(*woven)? / width(*in_turn)?));
-        let half = turns("hand-over, median of slices", "us", 0, 1e-3);
-        let late = turns(&format!("slices over {LATE} late"), "%", 2, 100.0);
-        let failed = pairs.iter().map(|(woven, in_turn)| usize::from(woven.is_none()) + usize::from(in_turn.is_none())).sum::<usize>();
-        let [narrow, short, punctual] = [woven.value <= self.half_width, half.value <= HAND_OVER_US, late.value <= LATE_SHARE * 100.0];
-        vec![
-            barred(woven, format!("<= {} %", self.half_width), narrow),
-            of("half-width, in turn", "%", &|(_, in_turn)| width(*in_turn)),
-            match self.of_in_turn {
-                Some(bar) => {
-                    let clears = share.value <= bar;
-                    barred(share, format!("<= {bar:.2}"), clears)
-                }
-                None => share,
-            },
-            barred(half, format!("<= {HAND_OVER_US} us"), short),
-            turns("hand-over, 99 in 100 slices", "us", 1, 1e-3),
-            barred(late, "<= 1 %".to_owned(), punctual),
-            barred(
-                Row::printed(format!("{}: runs that failed", self.name), failed as f64, "", 2 * pairs.len()),
-                "0".to_owned(),
-                failed == 0,
-            ),
-        ]
-    }
+    Ok(rows)
 }
 
-impl Answer {
-    /// `None` without an interval, and of arms compared by another design.
-    fn of(analysis: &Value, design: &str) -> Option<Self> {
-        let metrics = analysis["verdicts"][0]["metrics"].as_array()?;
-        let comparison = &metrics.iter().find(|metric| metric["metric"] == "cpu_per_message_ns")?["comparison"];
-        let (cell, turns) = (&comparison["cells"][0], &analysis["hand_over"]);
-        let (value, interval) = (cell["ratio"]["value"].as_f64()?, &cell["ratio"]["interval"]);
-        let (low, high) = (interval["low"].as_f64()?, interval["high"].as_f64()?);
-        let turns = || Some([turns["p50_ns"].as_f64()?, turns["p99_ns"].as_f64()?, turns["late_share"].as_f64()?]);
-        (comparison["design"] == design).then(|| Self {
-            half_width: (high - low) / 2.0 / value * 100.0,
-            holds_one: (low..=high).contains(&1.0),
-            shown: matches!(cell["verdict"].as_str(), Some("better" | "worse")),
-            turns: turns(),
-        })
+impl Traffic {
+    fn pairs(&self, nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Pair>> {
+        let (test, size) = self.arms.cell;
+        let cell = Cell::plain(test, Bytes::new(size));
+        let times = SliceTimes::of(&cell, 2).ok().context("slices of this traffic are too short")?;
+        let instances = WOVEN_TIME.get() / (times.instance_length(&cell, 2) + OVERHEAD).get();
+        let [instances, blocks] = [instances, BLOCKS].map(|blocks| blocks.to_string());
+        let woven = || Ok(self.arms.compare(nettoll, &["--woven", "--blocks", &instances], "woven"));
+        pairs::run(runs, woven, || Ok(self.arms.compare(nettoll, &["--in-turn", "--blocks", &blocks], "paired")))
+    }
+
+    /// The median over pairs of runs.
+    fn median(&self, pairs: &[Pair], what: &str, unit: &'static str, figure: &dyn Fn(&Pair) -> Option<f64>) -> Row {
+        let figures: Vec<f64> = pairs.iter().filter_map(figure).collect();
+        Row::printed(format!("{}: {what}", self.arms.name), median(&figures).unwrap_or(f64::NAN), unit, figures.len())
+    }
+
+    /// Half-widths woven and in turn, and their ratio.
+    fn widths(&self, pairs: &[Pair], next_to: &str) -> [Row; 3] {
+        let width = |answer: Option<Answer>| answer.map(|answer| answer.half_width());
+        [
+            self.median(pairs, &format!("half-width{next_to}, woven"), "%", &|(woven, _)| width(*woven)),
+            self.median(pairs, &format!("half-width{next_to}, in turn"), "%", &|(_, in_turn)| width(*in_turn)),
+            self.median(pairs, &format!("half-width{next_to}, woven / in turn"), "x", &|(woven, in_turn)| {
+                Some(width(*woven)? / width(*in_turn)?)
+            }),
+        ]
+    }
+
+    fn failed(&self, pairs: &[Pair], next_to: &str, enough: bool) -> Row {
+        let failed = pairs.iter().map(|(woven, in_turn)| usize::from(woven.is_none()) + usize::from(in_turn.is_none())).sum::<usize>();
+        Row::printed(format!("{}: runs{next_to} that failed", self.arms.name), failed as f64, "", 2 * pairs.len()).against_if(
+            enough,
+            "0",
+            failed == 0,
+        )
+    }
+
+    fn rows(&self, pairs: &[Pair]) -> Vec<Row> {
+        let enough = pairs.len() >= FULL;
+        let turns = |what: &str, unit, place: usize, scale: f64| {
+            self.median(pairs, what, unit, &|(woven, _)| woven.and_then(|woven| woven.turns).map(|turns| turns[place] * scale))
+        };
+        let [woven, in_turn, share] = self.widths(pairs, "");
+        let half = turns("hand-over, median of slices", "us", 0, 1e-3);
+        let late = turns(&format!("slices over {LATE} late"), "%", 2, 100.0);
+        let [narrow, short, punctual] = [woven.value <= self.half_width, half.value <= HAND_OVER_US, late.value <= LATE_SHARE * 100.0];
+        let of_in_turn = self.of_in_turn.unwrap_or(f64::INFINITY);
+        let narrower = share.value <= of_in_turn;
+        vec![
+            woven.against_if(enough, format!("<= {} %", self.half_width), narrow),
+            in_turn,
+            share.against_if(enough && self.of_in_turn.is_some(), format!("<= {of_in_turn:.2}"), narrower),
+            half.against_if(enough, format!("<= {HAND_OVER_US} us"), short),
+            turns("hand-over, 99 in 100 slices", "us", 1, 1e-3),
+            late.against_if(enough, "<= 1 %", punctual),
+            self.failed(pairs, "", enough),
+        ]
+    }
+
+    fn busy_rows(&self, pairs: &[Pair]) -> [Row; 4] {
+        let (enough, next_to) = (pairs.len() >= FULL_BUSY, " next to a busy neighbour");
+        let [woven, in_turn, share] = self.widths(pairs, next_to);
+        let no_wider = share.value <= 1.0;
+        [woven, in_turn, share.against_if(enough, "<= 1", no_wider), self.failed(pairs, next_to, enough)]
     }
 }
 
 /// Intervals of equal arms that hold 1, and false verdicts.
-fn coverage(way: &str, answers: &[Option<Answer>], barred: bool) -> [Row; 2] {
+fn coverage(way: &str, answers: &[Option<Answer>], enough: bool) -> [Row; 2] {
     let [full, holding, shown] = COVERAGE;
     let n = answers.iter().flatten().count();
-    let [held, wrong] = [|answer: &&Answer| answer.holds_one, |answer: &&Answer| answer.shown]
-        .map(|counts| answers.iter().flatten().filter(counts).count());
+    let held = answers.iter().flatten().filter(|answer| answer.holds(1.0)).count();
+    let wrong = answers.iter().flatten().filter(|answer| matches!(answer.verdict, Some("better" | "worse"))).count();
     let row = |what: &str, count: usize| Row::printed(format!("equal arms, {way}: {what}"), count as f64, "", n);
-    let against = |row: Row, words: String, clears: bool| if barred { row.against(words, clears) } else { row };
     [
-        against(row("intervals that hold 1", held), format!(">= {holding} of {full}"), n > 0 && held * full >= holding * n),
-        against(row("false verdicts", wrong), format!("<= {shown} of {full}"), n > 0 && wrong * full <= shown * n),
+        row("intervals that hold 1", held).against_if(enough, format!(">= {holding} of {full}"), n > 0 && held * full >= holding * n),
+        row("false verdicts", wrong).against_if(enough, format!("<= {shown} of {full}"), n > 0 && wrong * full <= shown * n),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FULL_BUSY, TRAFFIC, coverage};
+    use crate::ours::Pair;
+    use crate::ours::tests::answer;
+
+    fn pair(woven: f64, in_turn: f64) -> Pair {
+        (Some(answer(1.0, [1.0 - woven, 1.0 + woven], None)), Some(answer(1.0, [1.0 - in_turn, 1.0 + in_turn], None)))
+    }
+
+    #[test]
+    fn next_to_a_neighbour_woven_arms_are_no_wider_in_the_median() {
+        let clears = |pairs: &[Pair]| TRAFFIC[0].busy_rows(pairs).map(|row| row.clears);
+        let (narrow, wide) = (pair(0.02, 0.04), pair(0.05, 0.04));
+        assert_eq!(clears(&[wide, narrow, narrow]), [None, None, Some(true), Some(true)]);
+        assert_eq!(clears(&[wide, narrow, wide]), [None, None, Some(false), Some(true)]);
+        assert_eq!(clears(&[(None, narrow.1), narrow, narrow]), [None, None, Some(true), Some(false)]);
+        assert_eq!(clears(&[(None, None); FULL_BUSY]), [None, None, Some(false), Some(false)]);
+        assert_eq!(clears(&[wide]), [None; 4], "too few for a bar");
+    }
+
+    #[test]
+    fn intervals_without_1_and_false_verdicts_are_counted() {
+        let (good, off, wrong) =
+            (answer(1.0, [0.99, 1.01], None), answer(1.1, [1.05, 1.15], None), answer(1.1, [1.05, 1.15], Some("worse")));
+        let of = |bad, n| -> Vec<_> { (0..40).map(|place| Some(if place < n { bad } else { good })).collect() };
+        let clears = |answers: &[_]| coverage("woven", answers, true).map(|row| row.clears);
+        assert_eq!(clears(&of(off, 4)), [Some(true); 2]);
+        assert_eq!(clears(&of(off, 5)), [Some(false), Some(true)]);
+        assert_eq!(clears(&of(wrong, 5)), [Some(false); 2]);
+        assert_eq!(clears(&[None]), [Some(false); 2]);
+    }
 }

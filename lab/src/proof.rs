@@ -313,14 +313,19 @@ fn end(plan: &ApprovedPlan, cell: &Cell, case: Option<&Case>, pass: Pass) -> Tri
     }
 }
 
-/// Threads that use CPUs, until they are dropped.
-struct Neighbours {
+/// Threads that use CPUs for 8 ms of 20 each, until they are dropped.
+#[derive(Debug)]
+pub struct Neighbours {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Neighbours {
-    fn start(cpus: &[u32]) -> io::Result<Self> {
+    /// One thread on each CPU.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn start(cpus: &[u32]) -> io::Result<Self> {
         const ON: Duration = Duration::from_millis(8);
         const OFF: Duration = Duration::from_millis(12);
         let mut started = Self { stop: Arc::default(), threads: Vec::new() };
