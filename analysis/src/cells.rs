@@ -81,18 +81,10 @@ impl CellResult {
         [of(Metric::CpuPerMessageNs), sender, of(Metric::ReceiverCpuPerMessageNs)]
     }
 
-    /// The share of both ends' CPU time per delivered message that the clock billed before they ran; of an end of which
-    /// it is not known none is counted. `None` if it is known for neither.
+    /// The share of both ends' CPU time that was billed before they ran; of an end of which it is not known none is counted.
     pub fn billed_share(&self) -> Option<f64> {
         let value = |metric: Metric| self.metrics.get(&metric).map(|found| found.value);
-        let [both, sender, receiver] = self.cpu_per_delivered().map(|found| found.map(|found| found.value));
-        let part = |billed: Metric, cpu: Metric, delivered: Option<f64>| Some(value(billed)? / value(cpu)? * delivered?);
-        let ends = [
-            part(Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs, sender),
-            part(Metric::ReceiverBilledPerMessageNs, Metric::ReceiverCpuPerMessageNs, receiver),
-        ];
-        let known = ends.into_iter().flatten().reduce(|sum, end| sum + end)?;
-        Some(known / both?).filter(|share| share.is_finite())
+        Some(value(Metric::BilledPerMessageNs)? / value(Metric::CpuPerMessageNs)?).filter(|share| share.is_finite())
     }
 
     /// Returns whether datagrams were lost that those that came have paid for: from 1 % on.

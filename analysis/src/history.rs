@@ -82,6 +82,9 @@ pub struct CellHistory {
     pub runs: Vec<usize>,
     /// The values, in the metric's unit.
     pub values: Vec<f64>,
+    /// Of CPU time, the part of each that was billed before the ends ran.
+    #[serde(skip)]
+    pub billed: Vec<Option<f64>>,
     /// Its levels, the earliest first; one of a cell that did not change.
     pub levels: Vec<Level>,
     /// Probability of a change as clear by chance, over all cells (Holm); `None` of too few
@@ -101,6 +104,9 @@ pub struct Level {
     pub first: usize,
     /// Its median.
     pub value: f64,
+    /// Of CPU time, the median of the part that was billed before the ends ran, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub billed: Option<f64>,
     /// Relative change from the level before; `None` of the first.
     pub change: Option<f64>,
     /// Probability of a change as clear between its neighbours by chance; `None` of the first.
@@ -145,11 +151,14 @@ impl HistoryCollector {
         for (arm, name) in trials.arm_names().into_iter().enumerate() {
             // Under the plan's cell: what an arm changes there is the arm's.
             for (cell, trials) in trials.cells().iter().zip(trials.arm(arm)) {
-                let values: Vec<f64> = trials.figures.iter().filter_map(|figures| figures.get(self.metric)).collect();
-                let Some(value) = median::median(&values) else { continue };
+                let middle =
+                    |metric: Metric| median::median(&trials.figures.iter().filter_map(|figures| figures.get(metric)).collect::<Vec<_>>());
+                let Some(value) = middle(self.metric) else { continue };
+                let billed = self.metric.billed().and_then(middle);
                 let series = self.series(name, cell);
                 series.runs.push(place);
                 series.values.push(value);
+                series.billed.push(billed);
             }
         }
     }
@@ -159,8 +168,9 @@ impl HistoryCollector {
         let place = *self.places.entry((arm.clone(), cell.clone())).or_insert(self.cells.len());
         if place == self.cells.len() {
             let name = arm.as_ref().map_or_else(|| cell.to_string(), |arm| format!("{cell} in {arm}"));
-            let (runs, values, levels) = (Vec::new(), Vec::new(), Vec::new());
-            self.cells.push(CellHistory { arm, name, cell: cell.clone(), runs, values, levels, p: None, alike: false, newest: Turn::None });
+            let (runs, values, billed, levels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let cell = cell.clone();
+            self.cells.push(CellHistory { arm, name, cell, runs, values, billed, levels, p: None, alike: false, newest: Turn::None });
         }
         &mut self.cells[place]
     }
@@ -207,8 +217,11 @@ fn of_cell(cell: &CellHistory, found: Option<&Levels>, metric: Metric) -> Vec<Le
     let Some(first) = cell.runs.first() else { return Vec::new() };
     let whole = median::median(&cell.values).unwrap_or_default();
     let value = changes.first().map_or(whole, |change| change.levels[0]);
-    let mut all = vec![Level { first: *first, value, change: None, p: None, turn: Turn::None }];
-    all.extend(changes.iter().map(|change| {
+    let billed = |from: usize, to: usize| median::median(&cell.billed.get(from..to)?.iter().flatten().copied().collect::<Vec<_>>());
+    let ends = || changes.iter().map(|change| change.before).chain([cell.runs.len()]);
+    let of_first = billed(0, ends().next().unwrap_or_default());
+    let mut all = vec![Level { first: *first, value, billed: of_first, change: None, p: None, turn: Turn::None }];
+    all.extend(changes.iter().zip(ends().skip(1)).map(|(change, end)| {
         let [before, after] = change.levels;
         let turn = match metric.better() {
             None => Turn::Other,
@@ -217,7 +230,8 @@ fn of_cell(cell: &CellHistory, found: Option<&Levels>, metric: Metric) -> Vec<Le
             Some(_) => Turn::Better,
         };
         let moved = (before != 0.0).then(|| after / before - 1.0);
-        Level { first: cell.runs[change.before], value: after, change: moved, p: Some(change.p), turn }
+        let billed = billed(change.before, end);
+        Level { first: cell.runs[change.before], value: after, billed, change: moved, p: Some(change.p), turn }
     }));
     all
 }

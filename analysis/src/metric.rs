@@ -5,6 +5,7 @@ pub mod bounds;
 
 use std::fmt;
 
+use model::condition::Placement;
 use model::end::{Counts, EndReport, FlowReport};
 use model::plan::LinkKind;
 use model::trial::Measured;
@@ -192,7 +193,8 @@ metrics! {
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
     /// The part of the sender's CPU time per message that the kernel bills before the sender runs. It is an
-    /// estimate: a probe's time for one wake-up times the sender's wake-ups.
+    /// estimate: a probe's time for one wake-up times the sender's wake-ups. Absent for streams, and on CPUs that others
+    /// use.
     SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
         title: "Sender's CPU time that was billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
         value: |trial| billed(trial, Role::Sender, trial.sent()) }
@@ -200,6 +202,10 @@ metrics! {
     ReceiverBilledPerMessageNs { name: "receiver_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWays,
         title: "Receiver's CPU time that was billed before it ran", head: "Receiver billed/message", column: ["billed", "receiver"],
         value: |trial| billed(trial, Role::Receiver, trial.received()) }
+    /// The same part of the CPU time of both ends, per delivered message.
+    BilledPerMessageNs { name: "billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
+        title: "CPU time of both ends that was billed before they ran", head: "Billed/message, both ends", column: ["billed", "both ends"],
+        value: billed_of_both_ends }
     /// Service demand of the sender per KiB that it sent.
     SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
@@ -332,6 +338,13 @@ metrics! {
         value: bounds::of_the_link }
 }
 
+/// CPU times per message, each with the part of it that was billed before the ends ran.
+const BILLED: [[Metric; 2]; 3] = [
+    [Metric::CpuPerMessageNs, Metric::BilledPerMessageNs],
+    [Metric::SenderCpuPerMessageNs, Metric::SenderBilledPerMessageNs],
+    [Metric::ReceiverCpuPerMessageNs, Metric::ReceiverBilledPerMessageNs],
+];
+
 impl Metric {
     /// The name in JSON and CSV.
     pub const fn name(self) -> &'static str {
@@ -369,6 +382,16 @@ impl Metric {
     /// The same in two short lines, for a narrow column.
     pub const fn column(self) -> [&'static str; 2] {
         self.row().column
+    }
+
+    /// The part of a CPU time per message that was billed before the ends ran.
+    pub fn billed(self) -> Option<Self> {
+        BILLED.iter().find(|[cpu, _]| *cpu == self).map(|[_, billed]| *billed)
+    }
+
+    /// The CPU time per message that this is the billed part of.
+    pub fn billed_of(self) -> Option<Self> {
+        BILLED.iter().find(|[_, billed]| *billed == self).map(|[cpu, _]| *cpu)
     }
 
     /// The bound that its figures keep.
@@ -429,11 +452,24 @@ fn rate(end: &EndReport, count: f64) -> Option<f64> {
     Some(count / seconds(end)?)
 }
 
-/// What an end's wake-ups are billed before it runs, per message: no more than its CPU time.
+/// What an end's wake-ups are billed before it runs, per message: no more than its CPU time. The probe wakes a thread
+/// on an idle CPU: it says nothing of streams, whose ends sleep too shortly, nor of a CPU that others use.
 fn billed(trial: &Source, role: Role, messages: f64) -> Option<f64> {
+    let Cell { test, conditions, .. } = trial.cell;
+    if test.is_stream() || *conditions.load.of(role) > 0 || conditions.placement == Placement::SameCore {
+        return None;
+    }
     let end = if role == Role::Sender { &trial.measured.sender } else { &trial.measured.receiver };
     let cost = trial.measured.wakeups[role as usize]?.steady()?.get() as f64;
     per((end.switches.voluntary as f64 * cost).min(cpu(end)), messages)
+}
+
+/// The same of both ends per delivered message; an end of which it is not known counts for nothing.
+fn billed_of_both_ends(trial: &Source) -> Option<f64> {
+    let ends = [Metric::SenderBilledPerMessageNs, Metric::ReceiverBilledPerMessageNs].map(|end| end.value(trial));
+    let sent = sent_per_delivered(trial.measured, trial.cell.test).filter(|_| ends.iter().any(Option::is_some))?;
+    let [sender, receiver] = ends.map(Option::unwrap_or_default);
+    Some(of_both_ends(sender, receiver, sent))
 }
 
 fn per_kib(end: &EndReport) -> Option<f64> {
@@ -562,8 +598,12 @@ fn limit(trial: &Source) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{Metric, Source, Unit};
+    use crate::testing::{cell, measured};
+    use model::condition::{PerEnd, Placement};
     use model::end::{Counts, Window};
-    use model::{Bytes, Cell, Role, Test};
+    use model::trial::Measured;
+    use model::wakeups::WakeupCost;
+    use model::{Bytes, Cell, Conditions, Nanos, Role, Test};
     use testkit::made;
 
     /// TCP's counters say nothing of what another protocol, another stack or a pipe carries.
@@ -595,6 +635,31 @@ mod tests {
         };
         assert_eq!((lost(10, 5), lost(10, 10), lost(10, 11), lost(10, 0)), (Some(2.0), Some(1.0), Some(1.0), None));
         assert_eq!(super::of_both_ends(600.0, 300.0, 2.0), 1_500.0);
+    }
+
+    /// A probe wakes a thread on an idle CPU: two wake-ups of 4 µs a message at the sender, one at the receiver.
+    #[test]
+    fn wake_ups_like_those_of_the_probe_are_billed() {
+        let cost = WakeupCost { low: Nanos::new(3_900), median: Nanos::new(4_000), high: Nanos::new(4_100) };
+        let mut trial = measured(Test::UdpRr, 64);
+        (trial.sender.switches.voluntary, trial.receiver.switches.voluntary) = (100_000, 50_000);
+        trial.wakeups = [Some(cost); 2];
+        for end in [&mut trial.sender, &mut trial.receiver] {
+            end.cpu_time.process = Nanos::from_millis(1_000);
+        }
+        let billed = |trial: &Measured, cell: &Cell| {
+            [Metric::BilledPerMessageNs, Metric::SenderBilledPerMessageNs, Metric::ReceiverBilledPerMessageNs]
+                .map(|metric| metric.value(&Source { measured: trial, cell, link: None, round_trips: None }))
+        };
+        let plain = cell(Test::UdpRr, 64);
+        assert_eq!(billed(&trial, &plain), [Some(12_000.0), Some(8_000.0), Some(4_000.0)]);
+        let on = |conditions: Conditions| billed(&trial, &Cell { conditions, ..plain.clone() });
+        let load = PerEnd { sender: 1, receiver: 0 };
+        assert_eq!(on(Conditions { load, ..Conditions::USUAL }), [Some(4_000.0), None, Some(4_000.0)]);
+        assert_eq!(on(Conditions { placement: Placement::SameCore, ..Conditions::USUAL }), [None; 3]);
+        assert_eq!(billed(&trial, &cell(Test::UdpStream, 64)), [None; 3]);
+        trial.wakeups = [None; 2];
+        assert_eq!(billed(&trial, &plain), [None; 3]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use analysis::answer::notation;
 use analysis::group_by;
 use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Percentile, Quantity, Term};
 use model::Test;
@@ -94,17 +95,29 @@ pub fn lost_any(group: &Group) -> bool {
     group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
 }
 
-/// The least share of an end's CPU time that is shown as billed before it ran.
-pub const LEAST_BILLED: f64 = 0.02;
+/// The least share of CPU time that is shown as billed before an end ran.
+const LEAST_BILLED: f64 = 0.02;
 
-/// The share of both ends' CPU time of a cell that was billed before they ran, if it is at least 2 %.
-pub fn billed(cell: &CellResult) -> Option<f64> {
-    cell.billed_share().filter(|share| *share >= LEAST_BILLED)
+/// Returns whether a share of CPU time that was billed before an end ran is shown.
+pub fn shows_billed(share: f64) -> bool {
+    share >= LEAST_BILLED
 }
 
-/// Tells if any cell of the group has a figure of this metric.
+/// Such shares of several CPU times, in a sentence; `None` where none of them is shown.
+pub fn billed_words(shares: impl IntoIterator<Item = f64>, of: &str) -> Option<String> {
+    let [least, most] = shares.into_iter().fold([f64::INFINITY, 0.0], |[least, most], share| [share.min(least), share.max(most)]);
+    let [low, high] = [least, most].map(notation::amount);
+    let range = if low == high { high } else { format!("{low} to {high}") };
+    shows_billed(most).then(|| format!("The clock bills {range} % of {of} for wake-ups, before the ends run."))
+}
+
+/// Tells if any cell of the group has a figure of this metric; of what was billed, one that is shown.
 pub fn has(group: &Group, name: Metric) -> bool {
-    group.cells.iter().any(|cell| metric(cell, name).is_some())
+    let is_shown = |cell: &CellResult, found: &Estimate| match name.billed_of() {
+        Some(cpu) => metric(cell, cpu).is_some_and(|cpu| shows_billed(found.value / cpu.value)),
+        None => true,
+    };
+    group.cells.iter().any(|cell| metric(cell, name).is_some_and(|found| is_shown(cell, found)))
 }
 
 /// Times of a cell that are not round trips, each with what they are called.

@@ -80,6 +80,20 @@ fn a_change_for_the_worse_that_was_taken_back_is_past() {
     assert!(!history.worse && history.cells[1].newest == Turn::None);
 }
 
+/// A level of CPU time has the part that was billed in its own runs.
+#[test]
+fn a_level_has_the_part_that_was_billed_in_it() {
+    let mut values = noise(40, 1);
+    values.iter_mut().skip(25).for_each(|value| *value *= 1.2);
+    let mut collector = made(Metric::CpuPerMessageNs, &[values]);
+    collector.cells[0].billed = (0..40).map(|place| (place != 3).then_some(if place < 25 { 30.0 } else { 50.0 })).collect();
+    let history = collector.finish("size".to_owned(), "one machine".to_owned());
+    let levels: Vec<_> = history.cells[0].levels.iter().map(|level| (level.first, level.billed)).collect();
+    assert_eq!(levels, [(0, Some(30.0)), (25, Some(50.0))]);
+    let json = serde_json::to_string(&history.cells[0]).unwrap();
+    assert_eq!(json.matches("billed").count(), 2, "{json}");
+}
+
 #[test]
 fn of_few_runs_nothing_is_said() {
     let history = history(Metric::TimePerMessageNs, &[noise(History::LEAST_RUNS - 1, 4)]);

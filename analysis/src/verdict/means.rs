@@ -11,9 +11,16 @@ use stats::estimate::Estimate;
 use stats::median;
 use stats::ranks::Nulls;
 
-/// The means that are compared: the wake-ups of a blocking receiver,
-/// and the frames of a message on the link.
-pub const MEANS: [Metric; 3] = [Metric::ReceiverWakeupsPerMessage, Metric::SenderWakeupsPerMessage, Metric::FramesPerMessage];
+/// The means that are compared: the wake-ups of a blocking receiver, the frames of a message on the link, and the part
+/// of CPU times that is billed before the ends run.
+pub const MEANS: [Metric; 6] = [
+    Metric::ReceiverWakeupsPerMessage,
+    Metric::SenderWakeupsPerMessage,
+    Metric::FramesPerMessage,
+    Metric::BilledPerMessageNs,
+    Metric::SenderBilledPerMessageNs,
+    Metric::ReceiverBilledPerMessageNs,
+];
 
 /// One cell in both arms.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -10,8 +10,8 @@ use model::sorting::Gather;
 use serde::Serialize;
 
 use super::{
-    BlockPoints, Coefficients, Comparison, Conclusion, Design, Direction, Doubt, Form, MEANS, Means, Options, Question, SelfTest, Side,
-    Values, coefficients, compare_all, conclude, doubts, means,
+    BlockPoints, Coefficients, Comparison, Conclusion, Design, Direction, Doubt, Form, MEANS, Means, Options, Question, SelfTest, Shift,
+    Side, Values, coefficients, compare_all, conclude, doubts, means,
 };
 use crate::cost::fit::in_words;
 use crate::cost::{CostModel, FitOutcome, Quantity};
@@ -128,6 +128,12 @@ pub struct SideComparison {
 }
 
 impl SideComparison {
+    /// The part of a CPU time in a cell that was billed before the ends ran.
+    pub fn billed(&self, metric: Metric, cell: usize) -> Option<&Shift> {
+        let billed = metric.billed()?;
+        self.means.iter().find(|means| means.metric == billed)?.cells.get(cell)?.as_ref()
+    }
+
     /// The conclusion without cells that both sides run alike: what is open there says nothing of the two.
     pub(crate) fn without(&self, alike: &[usize]) -> Conclusion {
         let gate = self.metrics.iter().filter(|metric| metric.gate);

@@ -8,18 +8,14 @@ use model::trial::Measured;
 
 use super::summary_parts::{is_paced, lost, per_second};
 use crate::number;
-use crate::series::LEAST_BILLED;
+use crate::series::shows_billed;
 use crate::studies::checks;
+use crate::studies::receipt::figure::BILLED;
 use crate::words::plural;
 
 /// Names and their values: both ends, round trips, a schedule that was not kept, datagrams.
 pub fn facts(record: &TrialRecord, measured: &Measured, figures: &TrialFigures) -> Vec<(&'static str, String)> {
-    // An end of a stream sleeps now and then, too shortly for the probe's price of a wake-up to hold: -V estimates it.
-    let billed = |metric: Metric| (!record.cell.test.is_stream()).then_some(metric);
-    let metrics = [
-        (Metric::SenderCpuPerMessageNs, billed(Metric::SenderBilledPerMessageNs), Metric::SenderBusyShare),
-        (Metric::ReceiverCpuPerMessageNs, billed(Metric::ReceiverBilledPerMessageNs), Metric::ReceiverBusyShare),
-    ];
+    let metrics = [(Metric::SenderCpuPerMessageNs, Metric::SenderBusyShare), (Metric::ReceiverCpuPerMessageNs, Metric::ReceiverBusyShare)];
     let ends = [("sent", &measured.sender), ("received", &measured.receiver)];
     let mut facts: Vec<(&str, String)> =
         ends.into_iter().zip(metrics).map(|((name, end), metrics)| (name, self::end(name == "sent", end, metrics, figures))).collect();
@@ -40,20 +36,17 @@ pub fn facts(record: &TrialRecord, measured: &Measured, figures: &TrialFigures) 
     facts
 }
 
-/// CPU time per message, what of it was billed before the end ran, busy share.
-type EndMetrics = (Metric, Option<Metric>, Metric);
-
-/// Payload, rate, messages, CPU of an end.
-fn end(sent: bool, end: &EndReport, (cpu, billed, busy): EndMetrics, figures: &TrialFigures) -> String {
+/// Payload, rate, messages, CPU and busy share of an end.
+fn end(sent: bool, end: &EndReport, (cpu, busy): (Metric, Metric), figures: &TrialFigures) -> String {
     let figure = |metric: Metric| figures.metrics.get(&metric).copied();
     let mut parts = vec![number::bytes(end.counts.bytes as f64)];
     if end.window.is_resolved() {
         let moved = end.counts.in_window();
         parts.extend(per_second(end, figures, moved.bytes).map(|bytes| number::bits(bytes * 8.0)));
         parts.extend(per_second(end, figures, moved.messages).map(|rate| format!("{} messages/s", number::count(rate))));
-        let of_it = |cpu: f64| billed.and_then(figure).filter(|billed| *billed >= LEAST_BILLED * cpu);
-        let of_it = |cpu: f64| of_it(cpu).map_or_else(String::new, |billed| format!(" ({} billed before it ran)", number::time(billed)));
-        parts.extend(figure(cpu).map(|cpu| format!("CPU {} each{}", number::time(cpu), of_it(cpu))));
+        let part = |whole: f64| cpu.billed().and_then(figure).filter(|part| shows_billed(part / whole));
+        let part = |whole: f64| part(whole).map_or_else(String::new, |part| format!(" ({} {BILLED})", number::time(part)));
+        parts.extend(figure(cpu).map(|whole| format!("CPU {} each{}", number::time(whole), part(whole))));
         parts.extend(figure(busy).map(|busy| format!("{} busy", number::percent(busy))));
     } else {
         let length = number::time(end.window.length().get() as f64);

@@ -11,6 +11,7 @@ use super::summary_parts::{doubts, flows, is_paced, lateness, options, per_secon
 use super::{Row, TrialFacts, brief};
 use crate::document::{Block, Document, Rows, Tone};
 use crate::number::{self, NOTHING};
+use crate::series::shows_billed;
 use crate::words::{plural, writer};
 
 /// The summary of a trial.
@@ -92,18 +93,10 @@ fn ends(setting: &TrialFacts, measured: &Measured, figures: &TrialFigures) -> [B
         Line("  both ends, delivered", figure(Metric::CpuPerMessageNs), String::new()),
     ]);
     // Of ends that sleep: a share that is worth a line.
-    let worth = |billed: Metric, cpu: Metric| {
-        figures
-            .metrics
-            .get(&billed)
-            .zip(figures.metrics.get(&cpu))
-            .is_some_and(|(billed, cpu)| *billed >= crate::series::LEAST_BILLED * cpu)
-    };
-    if worth(Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs)
-        || worth(Metric::ReceiverBilledPerMessageNs, Metric::ReceiverCpuPerMessageNs)
-    {
-        lines.push(pair("  billed before it ran", Metric::SenderBilledPerMessageNs, Metric::ReceiverBilledPerMessageNs));
-    }
+    let value = |metric: Metric| figures.metrics.get(&metric).copied();
+    let is_shown = |part: Metric| value(part).zip(part.billed_of().and_then(value)).is_some_and(|(part, cpu)| shows_billed(part / cpu));
+    let parts = [Metric::SenderBilledPerMessageNs, Metric::ReceiverBilledPerMessageNs];
+    lines.extend(parts.into_iter().any(is_shown).then(|| pair("  billed before it ran", parts[0], parts[1])));
     lines.extend([
         pair("CPU/KiB", Metric::SenderCpuPerKibNs, Metric::ReceiverCpuPerKibNs),
         pair("CPU busy", Metric::SenderBusyShare, Metric::ReceiverBusyShare),

@@ -9,13 +9,13 @@ use model::Test;
 use model::sorting::Order;
 
 use super::glance::{MOST_ROWS, NAME, figure, places, unit};
-use super::verdict::{answered, is_series, is_time, p, subjects};
-use super::ways::signs;
+use super::verdict::{BILLED_CHANGE, answered, billed_change, is_series, is_time, p, subjects};
+use super::ways::{billed, signs};
 use super::{levels, open_loop, receipt, repetitions};
 use crate::document::{Block, Cell, Column, Head, Kind, Level, Section, Table};
 use crate::interval;
 use crate::number::NOTHING;
-use crate::series::{Group, billed, metric, percentile};
+use crate::series::{Group, metric, percentile, shows_billed};
 use crate::words::plural;
 
 /// Letters of a name in the head of a column.
@@ -30,12 +30,12 @@ const MOST_SIZES: usize = 3;
 /// The section that stands below the headline: what it is of, then what to know of its figures.
 pub fn section(analysis: &Analysis, answer: &Answer, groups: &[Group]) -> Section {
     let studied = open_loop::round_trips_at_a_glance(analysis)
-        .or_else(|| analysis.levels().map(levels::at_a_glance))
+        .or_else(|| analysis.levels().map(|study| levels::at_a_glance(study, analysis)))
         .or_else(|| analysis.repetitions().map(repetitions::at_a_glance))
         .or_else(|| analysis.receipt().map(|study| receipt::at_a_glance(study, analysis.run.proof.as_deref())));
     let mut blocks = match () {
         () if !analysis.verdicts().is_empty() => arms(analysis),
-        () if analysis.ways().is_some() => analysis.ways().map_or_else(Vec::new, |study| of_ways(&study.series)),
+        () if analysis.ways().is_some() => analysis.ways().map_or_else(Vec::new, |study| of_ways(&study.series, analysis)),
         // The map is the answer.
         () if !analysis.buffers().is_empty() => Vec::new(),
         () => studied.unwrap_or_else(|| sweep(groups)),
@@ -83,6 +83,8 @@ struct Compared<'a> {
     place: String,
     metric: &'a MetricComparison,
     cell: usize,
+    /// The part of its change that was billed before the ends ran.
+    billed: Option<Estimate>,
 }
 
 /// Arms against the first: the metric of the gate, then the time, size by size.
@@ -98,6 +100,7 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
             place: names.get(cell).cloned().unwrap_or_default(),
             metric: found,
             cell,
+            billed: billed_change(&verdict.compared, found, cell),
         }));
     }
     if rows.is_empty() {
@@ -127,6 +130,7 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
                 ratio.map_or_else(|| NOTHING.to_owned(), |ratio| digits(baseline * ratio.value)),
                 ratio.map_or_else(|| NOTHING.to_owned(), |ratio| notation::change(ratio.value - 1.0)),
                 ends.map_or_else(|| NOTHING.to_owned(), |[low, high]| format!("{} to {}", notation::signed(low), notation::signed(high))),
+                row.billed.map_or_else(|| NOTHING.to_owned(), |part| notation::change(part.value)),
                 judged.p_adjusted.filter(|_| is_usable).map_or_else(|| NOTHING.to_owned(), p),
                 if is_usable { missed } else { NOTHING.to_owned() },
                 if is_usable { mark(&judged.verdict) } else { "do not use" }.to_owned(),
@@ -149,18 +153,23 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
         (head(&candidate), 5),
         ("change".to_owned(), 8),
         (format!("{} % interval", notation::amount(confidence)), 7),
+        ("billed".to_owned(), 6),
         ("p".to_owned(), 2),
         ("misses below".to_owned(), 3),
         (String::new(), 20),
     ];
     let mut heads: Vec<Head> = heads.into_iter().map(|(head, rank)| Head::ranked(head, rank)).collect();
-    heads[7].short = ["misses", "below"].map(str::to_owned);
+    heads[8].short = ["misses", "below"].map(str::to_owned);
     let mut table = Table::of_verdicts("", heads, cells).labelled("Arms against the first", "");
     table.columns[1].kind = if series { Kind::Figures } else { Kind::Words };
-    table.columns[6..8].iter_mut().for_each(|column| column.level = Level::Usual);
+    table.columns[7..9].iter_mut().for_each(|column| column.level = Level::Usual);
     let verdicts = || rows.iter().map(|row| &row.metric.comparison.cells[row.cell].verdict);
     if !verdicts().any(|verdict| matches!(verdict, Verdict::Inconclusive { .. })) {
-        table.columns.remove(7);
+        table.columns.remove(8);
+    }
+    let has_billed = rows.iter().any(|row| row.billed.is_some());
+    if !has_billed {
+        table.columns.remove(6);
     }
     table.columns.iter_mut().take(2).filter(|column| column.kind == Kind::Words).for_each(|column| column.cut = Some(NAME));
     let marks: Vec<&str> = verdicts().map(mark).collect();
@@ -172,7 +181,8 @@ fn arms(analysis: &Analysis) -> Vec<Block> {
         plural(blocks as u64, "block")
     );
     let legend = first.and_then(|comparison| legend(&marks, comparison.threshold));
-    std::iter::once(table.into()).chain(legend).chain([Block::Aside(how.into())]).collect()
+    let billed = has_billed.then(|| Block::Aside(BILLED_CHANGE.into()));
+    std::iter::once(table.into()).chain(legend).chain(billed).chain([Block::Aside(how.into())]).collect()
 }
 
 /// What rows are of: the metric, or of several arms the arm.
@@ -292,7 +302,7 @@ fn is_alone(group: &Group, all: &[&Group]) -> bool {
 
 /// Of ends that sleep between messages, the share of the CPU time next to it that was billed before the ends ran, if it is at least 2 % in any row.
 fn billed_column(rows: &[&CellResult]) -> Option<Column> {
-    let shares: Vec<Option<f64>> = rows.iter().map(|cell| billed(cell)).collect();
+    let shares: Vec<Option<f64>> = rows.iter().map(|cell| cell.billed_share().filter(|share| shows_billed(*share))).collect();
     let written = |share: &Option<f64>| share.map_or_else(|| NOTHING.to_owned(), |share| format!("{} %", notation::amount(share)));
     let cells = shares.iter().map(|share| written(share).into()).collect();
     let column = || Column { cells, ..Column::new(("billed", 4, ["", "billed"]), Kind::Figures) };
@@ -322,12 +332,12 @@ fn trip_table(trips: &[&Group]) -> Option<Block> {
 }
 
 /// The cheapest ways at some sizes, the cheapest first.
-fn of_ways(all: &[WaySeries]) -> Vec<Block> {
+fn of_ways(all: &[WaySeries], analysis: &Analysis) -> Vec<Block> {
     let room = MOST_ROWS / all.len().max(1);
-    all.iter().filter_map(|series| ways_table(series, room.max(3))).collect()
+    all.iter().filter_map(|series| ways_table(series, room.max(3), &billed(series, analysis))).collect()
 }
 
-fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
+fn ways_table(series: &WaySeries, most: usize, billed: &str) -> Option<Block> {
     let last = series.sizes.len().checked_sub(1)?;
     let base = series.ways.first()?;
     let shown = places(series.sizes.len(), MOST_SIZES);
@@ -346,7 +356,7 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
     let (factor, unit) = unit(&sorted.iter().flat_map(|way| way.cost_ns.iter().flatten()).map(|found| found.value).collect::<Vec<_>>());
     let more = if left > 0 { format!("; {}", plural(left as u64, "more way")) } else { String::new() };
     if series.woven {
-        return Some(woven_ways(series, &sorted, &shown, &more));
+        return Some(woven_ways(series, &sorted, &shown, &format!("{more}.{billed}")));
     }
     let row = |way: &&Way| -> Vec<Cell> {
         let costs = shown.iter().map(|place| figure(way.cost_ns.get(*place).and_then(Option::as_ref), factor).into());
@@ -366,7 +376,7 @@ fn ways_table(series: &WaySeries, most: usize) -> Option<Block> {
     let (base, size) = (base.name(), size(series.sizes[last]));
     let signs = signs(series, "; ");
     let legend = format!(
-        "CPU of both ends, median (95 % interval), and in % of what {base} costs at {size}. ? not shown to differ from {base}{signs}{more}."
+        "CPU of both ends, median (95 % interval), and in % of what {base} costs at {size}. ? not shown to differ from {base}{signs}{more}.{billed}"
     );
     table.columns[0].cut = Some(NAME);
     let table = table.labelled("CPU time of both ends by way", "");
@@ -395,6 +405,6 @@ fn woven_ways(series: &WaySeries, ways: &[&Way], shown: &[usize], more: &str) ->
     let table = table.labelled("CPU time of both ends by way", "");
     let base = base.name();
     let signs = signs(series, "; ");
-    let legend = format!("CPU of both ends in % of what {base} costs (95 % interval). ? not shown to differ from {base}{signs}{more}.");
+    let legend = format!("CPU of both ends in % of what {base} costs (95 % interval). ? not shown to differ from {base}{signs}{more}");
     Block::At(Level::Answer, String::new(), vec![table.into(), Block::Aside(legend.into())])
 }

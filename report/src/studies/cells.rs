@@ -5,7 +5,7 @@ use model::{Cell as Conditions, Pacing};
 
 use crate::document::{Block, Cell, Cut, Head, Keeps, Kind, Level, Rows, Section, Shown, Table};
 use crate::number;
-use crate::series::{Group, LEAST_BILLED, OTHER_TIMES, Times, counts_wakeups, groups, has, limit, lost_any, metric, percentile, variants};
+use crate::series::{Group, OTHER_TIMES, Times, counts_wakeups, groups, has, limit, lost_any, metric, percentile, variants};
 use crate::words::{self, capital, writer};
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
@@ -121,12 +121,6 @@ fn stream(group: &Group) -> Table {
     // Of both ways there is no CPU per message; a column of dashes says nothing.
     let has_cpu = has(group, Metric::ReceiverCpuPerMessageNs) || !has(group, Metric::BackGoodputBitPerS);
     let cpu = |name: Metric| has_cpu.then_some((9, name, Shown::Margin));
-    // Ends that hardly sleep have a column of zeros.
-    let share = |cell: &CellResult, part, whole| Some(metric(cell, part)?.value / metric(cell, whole)?.value);
-    let billed = |rank: u8, part: Metric, whole: Metric| {
-        let worth = group.cells.iter().filter_map(|cell| share(cell, part, whole)).any(|share| share >= LEAST_BILLED);
-        worth.then_some((rank, part, Shown::Margin))
-    };
     let columns = [
         Some((9, Metric::MessagesPerS, Shown::Margin)),
         // The receiver's figure is the result; where they differ, the sender's stands next to it.
@@ -145,8 +139,6 @@ fn stream(group: &Group) -> Table {
         known(7, Metric::CpuPerMessageNs, Shown::Margin),
         // A figure that a cost model is made of has to be seen.
         known(if counts_wakeups(group) { 8 } else { 5 }, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
-        billed(4, Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs),
-        billed(4, Metric::ReceiverBilledPerMessageNs, Metric::ReceiverCpuPerMessageNs),
         known(4, Metric::FramesPerMessage, Shown::Margin),
         known(3, Metric::HostCpuPerMessageNs, Shown::Margin),
         known(2, Metric::Retransmits, Shown::Margin),

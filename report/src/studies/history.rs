@@ -8,9 +8,11 @@ use analysis::history::{CellHistory, History, HistoryRun, Level, Turn};
 use model::sorting::Order;
 
 use crate::document::figure::{Panel, SizeAxis, Trace};
-use crate::document::{Block, Document, Figure, Masthead, Rows, Section};
+use crate::document::{Block, Document, Figure, Kind, Masthead, Rows, Section};
 use crate::number;
+use crate::series::shows_billed;
 use crate::studies::AT_TOP;
+use crate::studies::receipt::figure::BILLED;
 use crate::{clock, json, words};
 
 /// What names a run.
@@ -102,9 +104,17 @@ fn changes(history: &History, cell: &CellHistory, by: Axis) -> Block {
         };
         let moved = to.change.map_or_else(String::new, |change| format!(" ({})", number::change(change)));
         let p = to.p.map_or_else(String::new, |p| format!(", p {}", number::significant(p, 2)));
-        Some(format!("{turn} from {}: {} -> {}{moved}{p}", boundary(before, run, by), write(from.value), write(to.value)))
+        let is_shown = [from, to].iter().filter_map(billed).any(shows_billed);
+        let part = |level: Level| level.billed.map_or_else(|| number::NOTHING.to_owned(), write);
+        let billed = if is_shown { format!("; {BILLED}: {} -> {}", part(from), part(to)) } else { String::new() };
+        Some(format!("{turn} from {}: {} -> {}{moved}{p}{billed}", boundary(before, run, by), write(from.value), write(to.value)))
     });
     Block::piece(cell.name.clone(), Block::sentences(sentences))
+}
+
+/// The share of a level of CPU time that was billed before the ends ran.
+fn billed(level: &Level) -> Option<f64> {
+    Some(level.billed? / level.value)
 }
 
 /// Where a change lies: the run, and what else changed there.
@@ -138,10 +148,13 @@ fn newest(history: &History, by: Axis) -> crate::document::Table {
         let first = last(cell).filter(|level| level.change.is_some()).and_then(|level| history.runs.get(level.first));
         first.map_or_else(|| "the first run".to_owned(), |run| named(run, by))
     };
+    let part = |cell: &CellHistory| last(cell).as_ref().and_then(billed).filter(|share| shows_billed(*share));
+    let has_billed = history.cells.iter().any(|cell| part(cell).is_some());
     Rows::of(&history.cells)
         .words(("Cell", 9, ["", "cell"]), |cell| cell.name.as_str())
         .figures(("Runs", 5, ["", "runs"]), |cell| cell.values.len().to_string())
         .figures(("Level", 8, ["", "level"]), |cell| last(cell).map(|level| write(level.value)))
+        .column_if(has_billed, ("Billed", 4, ["", "billed"]), Kind::Figures, |cell| part(cell).map(number::percent))
         .figures(("Change", 7, ["", "change"]), |cell| last(cell).and_then(|level: Level| level.change).map(number::change))
         .words(("Since", 6, ["", "since"]), since)
         .table()

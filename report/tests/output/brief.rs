@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use analysis::answer::Grade;
 use analysis::attached::Attached;
-use analysis::result::{Analysis, Metric};
+use analysis::result::{Analysis, CellResult, Metric};
 use model::Test;
 use report::oneshot::{Intervals, header, summary};
 use report::terminal::Style;
@@ -146,20 +146,39 @@ fn a_disturbed_study_says_which_figures_are_of_a_busy_machine() {
     assert!(flat.contains("is enough; shared CPUs do not touch it"), "{text}");
 }
 
+/// Has such a share of its CPU time billed before its ends ran.
+fn bill(cell: &mut CellResult, share: f64) {
+    let found = cell.metrics[&Metric::CpuPerMessageNs];
+    cell.metrics.insert(Metric::BilledPerMessageNs, found.map(|ns| ns * share));
+}
+
+/// CPU times of levels and of ways that were billed in part say so, from 2 % on.
+#[test]
+fn levels_and_ways_say_how_much_was_billed() {
+    let levels = || studies::host_load(&studies::few_levels(), &[1, 1_024, 16_384], &[1]);
+    for (mut analysis, of) in [(levels(), "the base's CPU time"), (studies::ways(), "the CPU time")] {
+        assert!(!brief(&analysis).contains("bills"));
+        let shares = [0.25, 0.004, 0.1];
+        analysis
+            .cells
+            .iter_mut()
+            .filter(|cell| cell.cell.conditions.load.is_usual())
+            .zip(shares.into_iter().cycle())
+            .for_each(|(cell, share)| bill(cell, share));
+        let text = within(27, brief(&analysis)).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&format!("The clock bills 0.4 to 25 % of {of} for wake-ups, before the ends run.")), "{text}");
+        analysis.cells.iter_mut().for_each(|cell| bill(cell, 0.019));
+        assert!(!brief(&analysis).contains("bills"));
+    }
+}
+
 /// Ends that sleep: what the clock bills before they run stands next to their CPU time, and only where there is any.
 #[test]
 fn billed_time_stands_next_to_the_cpu_time_of_ends_that_sleep() {
     let mut analysis = quick(sample());
     assert!(!brief(&analysis).contains("billed"));
     for cell in analysis.cells.iter_mut().filter(|cell| cell.cell.test == Test::UdpRr) {
-        for (billed, cpu) in [
-            (Metric::SenderBilledPerMessageNs, Metric::SenderCpuPerMessageNs),
-            (Metric::ReceiverBilledPerMessageNs, Metric::ReceiverCpuPerMessageNs),
-        ] {
-            let mut found = cell.metrics[&cpu];
-            found.value *= 0.25;
-            cell.metrics.insert(billed, found);
-        }
+        bill(cell, 0.25);
     }
     let text = within(27, brief(&analysis));
     let line = |of: &str| text.lines().find(|line| line.starts_with(of)).unwrap_or_else(|| panic!("{of}: {text}"));

@@ -9,6 +9,7 @@ use analysis::result::{Analysis, Estimate, Interval, Method, Metric, StudyResult
 use analysis::single::{self, single};
 use analysis::verdict::{Conclusion, SideComparison, Verdict};
 use model::{Bytes, Cell, Test};
+use report::terminal::Style;
 
 use crate::support::{attached, buffers, empty, receipts, sample, studies, trials};
 use crate::{microscope, verdicts};
@@ -163,15 +164,19 @@ fn of_runs(open: usize) -> Answer {
     answer::between(&between)
 }
 
-/// So many runs of one cell, whose newest level is of this kind.
 fn history(runs: usize, newest: Turn) -> Answer {
+    answer::history(&of_days(runs, newest))
+}
+
+/// So many runs of one cell, whose newest level is of this kind.
+fn of_days(runs: usize, newest: Turn) -> History {
     let run = |place: usize| HistoryRun {
         id: format!("2026-11-{:02}T20-14-05Z-size-{place:04}", place + 1),
         started_ms: 0,
         kernel: "6.18".to_owned(),
         tool: "0.1.0".to_owned(),
     };
-    let level = |first, value, change, turn| Level { first, value, change, p: change.map(|_| 0.001), turn };
+    let level = |first, value, change, turn| Level { first, value, billed: None, change, p: change.map(|_| 0.001), turn };
     let mut levels = vec![level(0, 3_020.0, None, Turn::None)];
     levels.extend((newest != Turn::None).then(|| level(7, 3_620.0, Some(0.2), newest)));
     let cell = CellHistory {
@@ -180,12 +185,13 @@ fn history(runs: usize, newest: Turn) -> Answer {
         cell: Cell::plain(Test::TcpStream, Bytes::new(64)),
         runs: (0..runs).collect(),
         values: vec![3_020.0; runs],
+        billed: Vec::new(),
         levels,
         p: (runs >= 10).then_some(0.001),
         alike: false,
         newest,
     };
-    answer::history(&History {
+    History {
         format: 1,
         study: "size".to_owned(),
         machine: "one machine".to_owned(),
@@ -195,7 +201,22 @@ fn history(runs: usize, newest: Turn) -> Answer {
         cells: vec![cell],
         level: 0.015,
         worse: newest == Turn::Worse,
-    })
+    }
+}
+
+/// What a change of CPU time does not owe to the stack stands next to it.
+#[test]
+fn a_level_of_cpu_time_says_which_part_of_it_was_billed() {
+    let mut history = of_days(12, Turn::Worse);
+    let text = |history: &History| {
+        report::terminal::document(&report::history::document(history, report::history::Axis::Date, &[], ""), Style::VERBOSE)
+    };
+    assert!(!text(&history).to_lowercase().contains("billed"));
+    for (level, billed) in history.cells[0].levels.iter_mut().zip([30.0, 1_200.0]) {
+        level.billed = Some(billed);
+    }
+    let found = text(&history).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(found.contains("; billed before it ran: 30.0 ns -> 1.20 µs") && found.contains("level billed change since"), "{found}");
 }
 
 fn of_trial() -> Answer {

@@ -9,16 +9,17 @@ use analysis::verdict::{Conclusion, GATE};
 use model::plan::Blocks;
 use model::run::{RUN_FORMAT, Run, Status};
 use model::trial::Outcome;
+use model::wakeups::WakeupCost;
 use model::{Arm, Bytes, Cell, Nanos, Plan, Test, TrialRecord};
 use report::terminal::Style;
 
 const BLOCKS: u32 = 12;
 const SIZES: [u64; 4] = [1, 512, 1_024, 1_472];
 
-/// A run of UDP streams in arms, if any: in the last a message costs 100 ns more,
+/// A run of these tests in arms, if any: in the last a message costs 100 ns more,
 /// a byte what it did, and the receiver is woken half as often.
-fn run(arms: &[&str]) -> (Plan, Vec<TrialRecord>) {
-    let cells: Vec<Cell> = SIZES.iter().map(|size| Cell::plain(Test::UdpStream, Bytes::new(*size))).collect();
+fn run(test: Test, sizes: &[u64], arms: &[&str]) -> (Plan, Vec<TrialRecord>) {
+    let cells: Vec<Cell> = sizes.iter().map(|size| Cell::plain(test, Bytes::new(*size))).collect();
     let one = trials::trial(cells[0].clone(), false);
     let words: Vec<String> = arms.iter().map(|arm| (*arm).to_owned()).collect();
     let arms = if words.is_empty() { Vec::new() } else { Arm::parse_all(&words).expect("arms") };
@@ -58,12 +59,19 @@ fn record(cell: &Cell, block: u32, position: u32, arm: Option<String>, more: f64
         end.cpu_time.process = length;
         end.cpu_time.irq = None;
         end.switches.voluntary = if more > 0.0 { 3_000 } else { 6_000 };
+        if !cell.test.is_stream() {
+            end.switches.voluntary = end.counts.messages / if more > 0.0 { 2 } else { 1 };
+        }
+    }
+    if !cell.test.is_stream() {
+        let [low, median, high] = [390, 400, 410].map(Nanos::new);
+        measured.wakeups = [Some(WakeupCost { low, median, high }); 2];
     }
     record
 }
 
-fn analysed(arms: &[&str]) -> (Analysis, TrialTable) {
-    let (plan, records) = run(arms);
+fn analysed(test: Test, sizes: &[u64], arms: &[&str]) -> (Analysis, TrialTable) {
+    let (plan, records) = run(test, sizes, arms);
     let run = Run {
         format: RUN_FORMAT,
         id: "2026-11-21T20-14-05Z-size-7f3a".into(),
@@ -82,12 +90,12 @@ fn analysed(arms: &[&str]) -> (Analysis, TrialTable) {
 
 /// A run of two arms of which the second is slower.
 pub fn arms() -> Analysis {
-    analysed(&["base", "slower: work=1us"]).0
+    analysed(Test::UdpStream, &SIZES, &["base", "slower: work=1us"]).0
 }
 
 /// A run of two arms that set the same.
 pub fn alike() -> Analysis {
-    analysed(&["a", "a"]).0
+    analysed(Test::UdpStream, &SIZES, &["a", "a"]).0
 }
 
 /// The part of a report that is about verdicts.
@@ -117,8 +125,12 @@ const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &GAT
 
 /// Two runs of which the second is slower.
 pub fn between() -> RunComparison {
-    let (analysis, usual) = analysed(&[]);
-    let (_, all) = run(&["base", "slower: work=1us"]);
+    between_runs(Test::UdpStream, &SIZES)
+}
+
+fn between_runs(test: Test, sizes: &[u64]) -> RunComparison {
+    let (analysis, usual) = analysed(test, sizes, &[]);
+    let (_, all) = run(test, sizes, &["base", "slower: work=1us"]);
     let mut slower = Collector::new(analysis.run.clone(), Vec::new());
     all.into_iter()
         .filter(|record| record.arm.as_deref() == Some("slower"))
@@ -145,4 +157,28 @@ fn separate_runs_in_a_terminal_and_a_page() {
     let start = page.find("<main").expect("a page");
     let end = page.find("</main>").expect("its end");
     insta::assert_snapshot!("runs_in_a_page", page[start..end].replace("><", ">\n<"));
+}
+
+/// Each wake-up of ends that sleep is billed 400 ns: the slower arm, which is woken half as often, saves a fifth of the
+/// baseline's 1,000 ns by that.
+#[test]
+fn a_change_of_cpu_time_says_which_part_of_it_was_billed() {
+    assert!(!report::terminal::render(&arms(), Style::VERBOSE).contains("billed"));
+    for sizes in [&[1][..], &[1, 512]] {
+        let analysis = analysed(Test::UdpRr, sizes, &["base", "slower: work=1us"]).0;
+        let [brief, whole] = [Style::PLAIN, Style::VERBOSE].map(|style| report::terminal::render(&analysis, style));
+        assert!(brief.lines().chain(whole.lines()).all(|line| line.chars().count() <= 80), "{brief}{whole}");
+        let head = brief.lines().find(|line| line.starts_with("µs per message")).unwrap();
+        let row = brief.lines().find(|line| line.starts_with("CPU, both ends")).unwrap();
+        assert!(head.contains("95 % interval  billed") && row.contains("  −20 %"), "{brief}");
+        let row = whole.lines().find(|line| line.contains(", billed ")).unwrap();
+        assert!(row.contains("800ns") && row.contains("400ns") && row.contains("-20%"), "{whole}");
+        let between = between_runs(Test::UdpRr, sizes);
+        let compared = report::verdict::document(&between, "0.1.0");
+        let text = report::terminal::document(&compared, Style::PLAIN);
+        assert!(text.contains(", billed ") && text.contains("Billed: the part of the change"), "{text}");
+        for page in [report::html::document(&compared), report::html::render(&analysis)] {
+            assert!(page.contains("of the CPU time for wake-ups, before the ends run."));
+        }
+    }
 }

@@ -7,13 +7,14 @@ mod words;
 pub use chart::all as charts;
 
 use analysis::result::levels::{Level, LevelMetric, SeriesLevels};
-use analysis::result::{Analysis, LevelStudy};
+use analysis::result::{Analysis, CellResult, LevelStudy};
 use model::plan::Factor;
 use model::sorting::Order;
 
 use crate::document::{Block, Part, Rows, Section, Table, Tone};
 use crate::interval;
 use crate::number::{self, NOTHING};
+use crate::series::billed_words;
 use crate::studies::AT_TOP;
 use crate::studies::glance::{NAME, figure};
 
@@ -26,11 +27,16 @@ const AT_A_GLANCE: [(LevelMetric, &str); 4] = [
 ];
 
 /// What arrives at and from several hosts, and each other level against the base of its series.
-pub fn at_a_glance(study: &LevelStudy) -> Vec<Block> {
+pub fn at_a_glance(study: &LevelStudy, analysis: &Analysis) -> Vec<Block> {
     let mut blocks = hosts::at_a_glance(study);
     if study.factors.iter().any(|factor| !factor.factor.is_of_hosts()) {
         blocks.extend(against_base(study));
     }
+    // A level that keeps CPUs busy changes what wake-ups cost.
+    let bases = study.factors.iter().flat_map(|factor| &factor.series).filter_map(|series| series.levels.first());
+    let bases = bases.flat_map(|level| level.cells.iter().flatten()).filter_map(|place| analysis.cells.get(*place));
+    let billed = billed_words(bases.filter_map(CellResult::billed_share), "the base's CPU time");
+    blocks.extend(billed.map(|words| Block::Aside(words.into())));
     blocks
 }
 

@@ -86,10 +86,12 @@ impl Figures<'_> {
         };
         let mut blocks: Vec<Block> = answer.map(conclusion).into_iter().flatten().collect();
         let (gate, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) = compared.metrics.iter().partition(|metric| metric.gate);
-        let tables = |metrics: &[&MetricComparison]| words::table(metrics, labels, alike, shown).filter(|_| !labels.is_empty());
+        let tables = |metrics: &[&MetricComparison]| words::table(compared, metrics, labels, alike, shown).filter(|_| !labels.is_empty());
         blocks.extend(tables(&gate).map(Block::from));
         let mut usual: Vec<Block> = tables(&others).map(Block::from).into_iter().collect();
-        usual.extend(compared.means.iter().map(|means| words::means(means, labels).into()));
+        // What was billed stands below its CPU time.
+        let explaining = compared.means.iter().filter(|means| means.metric.billed_of().is_none());
+        usual.extend(explaining.map(|means| words::means(means, labels).into()));
         usual.extend(coefficients(&compared.coefficients).into_iter().map(Block::from));
         let mut notes = Vec::new();
         if let Some(first) = compared.metrics.first() {

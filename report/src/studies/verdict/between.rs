@@ -40,6 +40,9 @@ fn one(runs: &RunsCompared, answer: Option<&Answer>) -> Vec<Block> {
     let figures = Figures { names, compared, labels, alike: &[], shown: &[] };
     let mut blocks: Vec<Block> = Block::charts(charts::changes(compared, names, labels, &[]).map(Chart::Forest)).into_iter().collect();
     blocks.extend(figures.blocks(answer));
+    let cells = compared.metrics.iter().flat_map(|metric| (0..labels.len()).map(move |cell| (metric, cell)));
+    let mut billed = cells.filter_map(|(metric, cell)| words::billed_change(compared, metric, cell));
+    blocks.extend(billed.next().map(|_| Block::Aside(words::BILLED_CHANGE.into())));
     let differences = &runs.differences;
     blocks.extend(
         (!differences.is_empty()).then(|| Block::Warnings(vec![format!("Not the same: {}", named(differences, "more difference"))])),

@@ -2,14 +2,14 @@
 
 use analysis::answer::notation;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Interval, Metric};
-use analysis::verdict::{CellVerdict, Comparison, SideComparison, Verdict};
+use analysis::verdict::{CellVerdict, Comparison, MetricComparison, SideComparison, Verdict};
 
 use super::words;
 use crate::document::charts::{Change, Forest, Tint};
 use crate::document::figure::{Panel, SizeAxis, Trace};
 use crate::document::{Chart, Figure};
 use crate::number;
-use crate::series::{Group, metric};
+use crate::series::{Group, billed_words, metric};
 use crate::studies::charts::landmarks;
 use crate::words::{capital, plural, writer};
 
@@ -56,7 +56,12 @@ pub fn changes(compared: &SideComparison, [baseline, candidate]: [&str; 2], cell
     (!rows.is_empty()).then(|| Forest {
         id: format!("change-{slug}-{}", first.metric as usize),
         title,
-        caption: format!("{} Band: ±{}, the threshold.{more}", pairs(&first.comparison), number::percent(first.comparison.threshold)),
+        caption: format!(
+            "{} Band: ±{}, the threshold.{more}{}",
+            pairs(&first.comparison),
+            number::percent(first.comparison.threshold),
+            billed(compared, first)
+        ),
         sides: if only { ["less", "more"] } else { sides(first.metric) },
         axis: if only {
             "change, log scale".to_owned()
@@ -66,6 +71,15 @@ pub fn changes(compared: &SideComparison, [baseline, candidate]: [&str; 2], cell
         threshold: first.comparison.threshold,
         rows,
     })
+}
+
+/// The share of the CPU times of both sides that was billed before the ends ran, as the last sentence of a caption.
+fn billed(compared: &SideComparison, metric: &MetricComparison) -> String {
+    let shares = metric.comparison.cells.iter().enumerate().filter_map(|(place, judged)| {
+        let (billed, cpu) = (compared.billed(metric.metric, place)?.medians, judged.medians?);
+        Some([billed[0] / cpu[0], billed[1] / cpu[1]])
+    });
+    billed_words(shares.flatten(), "the CPU time").map_or_else(String::new, |words| format!(" {words}"))
 }
 
 /// Takes the words off that the labels of all rows begin with, and returns them as the end of a title.

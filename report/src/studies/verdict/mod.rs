@@ -11,8 +11,8 @@ mod words;
 
 pub use arms::section as arms;
 pub(super) use charts::{arms as charts_of_arms, signed};
+pub(super) use words::{BILLED_CHANGE, answered, billed_change, is_time, p};
 pub use words::{agreement, shape};
-pub(super) use words::{answered, is_time, p};
 pub(super) use words::{doubt, is_series, subjects};
 
 use analysis::result::Analysis;

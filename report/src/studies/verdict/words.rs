@@ -3,11 +3,15 @@
 use analysis::agreement::Agreement;
 use analysis::answer::notation;
 pub use analysis::answer::notation::{title, unit};
-use analysis::result::{Analysis, ArmVerdict, CellResult, Metric};
-use analysis::verdict::{CellVerdict, Comparison, Design, Doubt, Means, MetricComparison, RunScatter, Shape, Shift, Side, Verdict};
+use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Metric};
+use analysis::verdict::{
+    CellVerdict, Comparison, Design, Doubt, Means, MetricComparison, RunScatter, Shape, Shift, Side, SideComparison, Verdict,
+};
 use model::sorting::Order;
 
 use crate::document::{Head, Level, RowKind, Table};
+use crate::series::shows_billed;
+use crate::studies::receipt::figure::BILLED_SHORT;
 use crate::words::{capital, plural, verb, writer};
 use crate::{interval, number};
 
@@ -60,8 +64,14 @@ pub fn is_time(metric: Metric) -> bool {
 
 /// The table of some metrics: each with its mean, then cell by cell. Those that changed are the
 /// answer. `labels` are the cells'; `alike` says which need no verdict; of metrics that are `shown` already it has
-/// the mean alone. `None` without a row.
-pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize], shown: &[Metric]) -> Option<Table> {
+/// the mean alone, and what was billed. `None` without a row.
+pub fn table(
+    compared: &SideComparison,
+    metrics: &[&MetricComparison],
+    labels: &[String],
+    alike: &[usize],
+    shown: &[Metric],
+) -> Option<Table> {
     let size = |judged: &CellVerdict| judged.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
     let all = || metrics.iter().flat_map(|metric| &metric.comparison.cells);
     let is_changed = |judged: &CellVerdict| matches!(judged.verdict, Verdict::Better | Verdict::Worse);
@@ -72,23 +82,37 @@ pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize], 
     for metric in metrics {
         let comparison = &metric.comparison;
         let title = capital(title(metric.metric));
-        let mut push = |label: String, judged: &CellVerdict, kind: RowKind, level: Level| {
-            rows.push(row(label, judged, writer(metric.metric), comparison.design));
+        let mut push = |row: Vec<String>, kind: RowKind, level: Level| {
+            rows.push(row);
             row_kinds.push(kind);
             row_levels.push(level);
         };
+        let write = writer(metric.metric);
+        let judged_row = |label: String, judged: &CellVerdict| -> Vec<String> {
+            let change = judged.ratio.map(|ratio| ratio.map(|ratio| ratio - 1.0));
+            let p = judged.p_adjusted.map_or(number::NOTHING.to_owned(), p);
+            row(label, judged.medians, change, write).into_iter().chain([p, verdict(&judged.verdict, comparison.design)]).collect()
+        };
+        let billed_row = |label: &str, place: usize| -> Option<Vec<String>> {
+            let (medians, change) = (compared.billed(metric.metric, place)?.medians, billed_change(compared, metric, place)?);
+            let row = row(format!("{label}, {BILLED_SHORT}"), Some(medians), Some(change), write);
+            Some(row.into_iter().chain([number::NOTHING.to_owned(), String::new()]).collect())
+        };
         let has_cells = !shown.contains(&metric.metric);
         if let [only] = comparison.cells.as_slice() {
-            if has_cells {
-                push(title, only, RowKind::Plain, Level::Answer);
-            }
+            let billed = billed_row(&title, 0);
+            let judged = has_cells.then(|| judged_row(title, only));
+            judged.into_iter().chain(billed).for_each(|row| push(row, RowKind::Plain, Level::Answer));
             continue;
         }
-        push(format!("{title}, mean of {}", comparison.cells.len()), &comparison.overall.mean, RowKind::Plain, Level::Answer);
-        for (place, judged) in comparison.cells.iter().enumerate().filter(|_| has_cells) {
+        let mean = judged_row(format!("{title}, mean of {}", comparison.cells.len()), &comparison.overall.mean);
+        push(mean, RowKind::Plain, Level::Answer);
+        for (place, judged) in comparison.cells.iter().enumerate() {
             let same = if alike.contains(&place) { " (both arms run it alike)" } else { "" };
+            let label = labels.get(place).map_or("", String::as_str);
             let level = if is_changed(judged) && size(judged) >= least { Level::Answer } else { Level::Usual };
-            push(format!("{}{same}", labels.get(place).map_or("", String::as_str)), judged, RowKind::Part, level);
+            let row = has_cells.then(|| judged_row(format!("{label}{same}"), judged));
+            row.into_iter().chain(billed_row(label, place)).for_each(|row| push(row, RowKind::Part, level));
         }
     }
     if rows.is_empty() {
@@ -103,20 +127,30 @@ pub fn table(metrics: &[&MetricComparison], labels: &[String], alike: &[usize], 
     Some(Table { row_kinds, row_levels, ..table }.labelled(&*label, &*label).styled("rows verdicts"))
 }
 
-fn row(label: String, judged: &CellVerdict, write: fn(f64) -> String, design: Design) -> Vec<String> {
-    let median = |place: usize| judged.medians.map_or(String::new(), |medians| number::tight(&write(medians[place])));
-    let change = |ratio: f64| number::tight(&number::change(ratio - 1.0));
-    let ends = judged.ratio.and_then(|ratio| ratio.interval);
-    vec![
+/// A row up to the interval of its change.
+fn row(label: String, medians: Option<[f64; 2]>, change: Option<Estimate>, write: fn(f64) -> String) -> [String; 5] {
+    let median = |place: usize| medians.map_or(String::new(), |medians| number::tight(&write(medians[place])));
+    let share = |share: f64| number::tight(&number::change(share));
+    let ends = change.and_then(|change| change.interval);
+    [
         label,
         median(0),
         median(1),
-        judged.ratio.map_or(number::NOTHING.to_owned(), |ratio| change(ratio.value)),
-        ends.map_or(String::new(), |ends| format!("{} to {}", change(ends.low), change(ends.high))),
-        judged.p_adjusted.map_or(number::NOTHING.to_owned(), p),
-        verdict(&judged.verdict, design),
+        change.map_or(number::NOTHING.to_owned(), |change| share(change.value)),
+        ends.map_or(String::new(), |ends| format!("{} to {}", share(ends.low), share(ends.high))),
     ]
 }
+
+/// The part of the change of a CPU time in a cell that was billed before the ends ran, as a share of the baseline's CPU
+/// time; `None` where it is shown of neither side.
+pub fn billed_change(compared: &SideComparison, metric: &MetricComparison, cell: usize) -> Option<Estimate> {
+    let (billed, cpu) = (compared.billed(metric.metric, cell)?, metric.comparison.cells.get(cell)?.medians?);
+    let is_shown = billed.medians.iter().zip(cpu).any(|(billed, cpu)| shows_billed(billed / cpu));
+    is_shown.then(|| billed.difference.map(|ns| ns / cpu[0]))
+}
+
+/// What a figure of [`billed_change`] means.
+pub const BILLED_CHANGE: &str = "Billed: the part of the change that the clock charges for wake-ups, before the ends run.";
 
 /// The table of what is neither better nor worse.
 pub fn means(means: &Means, labels: &[String]) -> Table {

@@ -45,12 +45,14 @@ struct Caveats {
     barred: BTreeSet<(usize, usize)>,
     /// Share of its datagrams that did not arrive.
     lost: BTreeMap<(usize, usize), f64>,
+    /// Of all of them: what was billed before the ends ran.
+    billed: String,
 }
 
 impl Caveats {
     fn new(series: &WaySeries, analysis: &Analysis) -> Self {
         let invalid = invalid::of(analysis);
-        let mut all = Self { barred: BTreeSet::new(), lost: BTreeMap::new() };
+        let mut all = Self { barred: BTreeSet::new(), lost: BTreeMap::new(), billed: super::billed(series, analysis) };
         let is_of_series = |found: &CellResult| found.cell.without_way().series().to_string() == series.series;
         for (number, found) in analysis.cells.iter().enumerate().filter(|(_, found)| is_of_series(found)) {
             let cell = &found.cell;
@@ -131,10 +133,11 @@ fn ranking(id: String, series: &WaySeries, at: usize, order: &[usize], caveats: 
         id,
         title: format!("Ranking at {} B, {}", number::whole(series.sizes[at].get()), series.series),
         caption: format!(
-            "CPU of both ends a message, against {base}. {} Hollow: not shown to differ from {base}.{}{more}{}",
+            "CPU of both ends a message, against {base}. {} Hollow: not shown to differ from {base}.{}{more}{}{}",
             if are_ranked { "One rank: not shown to differ." } else { "No difference shown between any two: no ranks." },
             if rows.iter().any(|row| row.tint == Tint::Barred) { " Grey and dashed: not to be used." } else { "" },
             super::signs(series, ". "),
+            caveats.billed,
         ),
         sides: ["cheaper", "dearer"],
         axis: format!("against {base}, log scale"),
@@ -198,7 +201,7 @@ fn curves(id: String, series: &WaySeries, order: &[usize], caveats: &Caveats) ->
     Some(Figure {
         id: id.into(),
         title: format!("By size, {}", series.series).into(),
-        caption: "CPU of both ends a message: medians and 95 % intervals.".to_owned(),
+        caption: format!("CPU of both ends a message: medians and 95 % intervals.{}", caveats.billed),
         alt: conclusion(series),
         sizes: Some(SizeAxis::over(series.sizes.first()?.get(), series.sizes.last()?.get())),
         panels: vec![Panel::of("CPU a message", "s").joined(true)],

@@ -16,10 +16,17 @@ pub fn signs(series: &WaySeries, mark: &str) -> String {
     }
 }
 
+/// The shares of the CPU times of a series that were billed before the ends ran, as the last sentence of a text.
+pub fn billed(series: &WaySeries, analysis: &Analysis) -> String {
+    let cells = analysis.cells.iter().filter(|found| found.cell.without_way().series().to_string() == series.series);
+    let words = billed_words(cells.filter_map(CellResult::billed_share), "the CPU time");
+    words.map_or_else(String::new, |words| format!(" {words}"))
+}
+
 use std::collections::BTreeSet;
 
-use analysis::result::WayStudy;
 use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayDoubt, WayLine, WaySeries};
+use analysis::result::{Analysis, CellResult, WayStudy};
 use model::Bytes;
 use model::plan::Unfit;
 use model::sorting::Gather;
@@ -27,6 +34,7 @@ use model::sorting::Gather;
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
 use crate::number;
+use crate::series::billed_words;
 use crate::studies::verdict::shape;
 use crate::words::{list, plural};
 
