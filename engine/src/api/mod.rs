@@ -62,6 +62,12 @@ impl CallOutcome {
         Self::from_call(answer as isize)
     }
 
+    /// The answer of a wait that found nothing: a signal that ended it is no silence.
+    #[cold]
+    pub(crate) fn of_wait(found: libc::c_int) -> Self {
+        if found == 0 { Self::NOTHING } else { Self::from_errno() }
+    }
+
     #[cold]
     fn from_errno() -> Self {
         Self(-(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) as isize))

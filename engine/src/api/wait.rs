@@ -57,18 +57,15 @@ impl Wait {
             Self::Spin(look) => spin(api, limit, *look),
             Self::Select(select) => select.receive(limit, api.has_more(), |limit| api.receive_now(limit)),
             _ if api.has_more() => api.receive_now(limit),
-            Self::Poll(fd, longest) => match polled(*fd, *longest) {
-                true => api.receive_now(limit),
-                false => CallOutcome::NOTHING,
-            },
-            Self::Level(epoll, longest) => match woken(epoll, *longest) {
-                true => api.receive_now(limit),
-                false => CallOutcome::NOTHING,
-            },
+            Self::Poll(fd, longest) => receive_found(polled(*fd, *longest), || api.receive_now(limit)),
+            Self::Level(epoll, longest) => receive_found(woken(epoll, *longest), || api.receive_now(limit)),
             Self::Edge(epoll, longest) => {
                 let moved = api.receive_now(limit);
+                if moved.0 != CallOutcome::NOTHING.0 {
+                    return moved;
+                }
                 // What has come since then is an edge, too.
-                if moved.0 == CallOutcome::NOTHING.0 && woken(epoll, *longest) { api.receive_now(limit) } else { moved }
+                receive_found(woken(epoll, *longest), || api.receive_now(limit))
             }
         }
     }
@@ -104,7 +101,7 @@ impl Select {
                 return moved;
             }
         }
-        if selected(self.fd, self.longest) { self.took(receive_now(limit), limit) } else { CallOutcome::NOTHING }
+        receive_found(selected(self.fd, self.longest), || self.took(receive_now(limit), limit))
     }
 
     #[inline(always)]
@@ -130,29 +127,35 @@ fn spin<A: Api>(api: &mut A, limit: usize, look: Nanos) -> CallOutcome {
     }
 }
 
-/// Waits until something is there; false after `longest` milliseconds, and at a signal.
-fn polled(fd: RawFd, longest: libc::c_int) -> bool {
+/// Receives where a wait has `found` something.
+#[inline(always)]
+fn receive_found(found: libc::c_int, receive: impl FnOnce() -> CallOutcome) -> CallOutcome {
+    if found > 0 { receive() } else { CallOutcome::of_wait(found) }
+}
+
+/// Waits until something is there; 0 after `longest` milliseconds, and less at a signal.
+fn polled(fd: RawFd, longest: libc::c_int) -> libc::c_int {
     let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry, which outlives the call.
-    unsafe { libc::poll(&raw mut entry, 1, longest) > 0 }
+    unsafe { libc::poll(&raw mut entry, 1, longest) }
 }
 
 /// The same by `select(2)`.
-fn selected(fd: RawFd, longest: libc::c_int) -> bool {
+fn selected(fd: RawFd, longest: libc::c_int) -> libc::c_int {
     // SAFETY: a set is a plain array of bits, for which all zeros is the empty one.
     let mut set: libc::fd_set = unsafe { std::mem::zeroed() };
     let mut limit = libc::timeval { tv_sec: (longest / 1_000).into(), tv_usec: (longest % 1_000 * 1_000).into() };
     // SAFETY: the descriptor is below FD_SETSIZE, as `Select::new` has it; set and limit outlive the calls.
     unsafe {
         libc::FD_SET(fd, &raw mut set);
-        libc::select(fd + 1, &raw mut set, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut limit) > 0
+        libc::select(fd + 1, &raw mut set, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut limit)
     }
 }
 
-fn woken(epoll: &Epoll, longest: libc::c_int) -> bool {
+fn woken(epoll: &Epoll, longest: libc::c_int) -> libc::c_int {
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     // SAFETY: room for one event, which outlives the call.
-    unsafe { libc::epoll_wait(epoll.0.as_raw_fd(), &raw mut event, 1, longest) > 0 }
+    unsafe { libc::epoll_wait(epoll.0.as_raw_fd(), &raw mut event, 1, longest) }
 }
 
 #[cfg(test)]

@@ -225,7 +225,7 @@ impl Packet {
     }
 
     /// Waits for the next block.
-    fn wait(&mut self) -> bool {
+    fn wait(&mut self) -> libc::c_int {
         self.calls += 1;
         readable_within(self.socket.as_raw_fd(), self.patience)
     }
@@ -244,8 +244,12 @@ impl Incoming for Packet {
             if self.next != 0 {
                 self.end_block();
             }
-            if !(self.begin_block() || wait && self.wait() && self.begin_block()) {
-                return CallOutcome::NOTHING;
+            if self.begin_block() {
+                continue;
+            }
+            let found = if wait { self.wait() } else { 0 };
+            if found <= 0 || !self.begin_block() {
+                return CallOutcome::of_wait(found.min(0));
             }
         }
     }

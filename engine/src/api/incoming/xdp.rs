@@ -200,7 +200,7 @@ impl<M> ByProgram<M> {
         None
     }
 
-    fn wait(&mut self) -> bool {
+    fn wait(&mut self) -> libc::c_int {
         self.calls += 1;
         readable_within(self.frames.socket.as_raw_fd(), self.patience)
     }
@@ -214,8 +214,9 @@ impl<M> Incoming for ByProgram<M> {
                 self.last = message;
                 return CallOutcome(self.last.len().min(limit) as isize);
             }
-            if !(wait && self.wait()) {
-                return CallOutcome::NOTHING;
+            let found = if wait { self.wait() } else { 0 };
+            if found <= 0 {
+                return CallOutcome::of_wait(found);
             }
         }
     }

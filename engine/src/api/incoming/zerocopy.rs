@@ -104,7 +104,7 @@ impl Incoming for Zerocopy {
             let left = std::mem::take(&mut self.to_copy).min(limit);
             return self.copy(left);
         }
-        if !(is_readable(self.socket) || wait && readable_within(self.socket, self.patience)) {
+        if !(is_readable(self.socket) || wait && readable_within(self.socket, self.patience) > 0) {
             return CallOutcome::NOTHING;
         }
         // Less than a page cannot be mapped.
