@@ -3,7 +3,7 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use model::Nanos;
@@ -11,6 +11,7 @@ use model::end::{Counts, TcpInfo};
 
 use crate::edge::EdgeReader;
 pub use crate::part::Part;
+use crate::wake::Alarm;
 use crate::woven::Seat;
 
 /// The marks that a receiver has read off its messages in its measured part so far.
@@ -54,8 +55,8 @@ pub struct Stage {
 #[derive(Debug)]
 enum Memory {
     Own(#[allow(dead_code, reason = "it is held, and read through the pointer")] Box<Line>),
-    /// A controller changes it as well.
-    Seat(Seat),
+    /// A controller changes it as well, and an alarm of the traffic thread's.
+    Seat(Seat, OnceLock<Alarm>),
 }
 
 #[derive(Debug)]
@@ -84,7 +85,7 @@ impl Stage {
     /// Of an end with a seat in a woven trial, held.
     pub fn at(seat: Seat) -> Self {
         let part = NonNull::from(seat.part());
-        let stage = Self::over(part, Memory::Seat(seat));
+        let stage = Self::over(part, Memory::Seat(seat, OnceLock::new()));
         stage.enter(Part::Held);
         stage
     }
@@ -101,8 +102,11 @@ impl Stage {
 
     /// The calling thread is the one whose stage it is.
     pub fn take(&self) {
-        if let Memory::Seat(seat) = &self.memory {
+        if let Memory::Seat(seat, alarm) = &self.memory {
             seat.take();
+            if let Ok(made) = seat.alarm() {
+                let _ = alarm.set(made);
+            }
         }
     }
 
@@ -111,7 +115,7 @@ impl Stage {
     /// where none asks.
     pub fn answer_mark(&self, edges: &EdgeReader, so_far: impl FnOnce() -> Counts) -> Option<Nanos> {
         match &self.memory {
-            Memory::Seat(seat) if self.is(Part::Marked) => Some(seat.answer(edges, &so_far())),
+            Memory::Seat(seat, alarm) if self.is(Part::Marked) => Some(seat.answer(alarm.get(), edges, &so_far())),
             _ => None,
         }
     }

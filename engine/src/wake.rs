@@ -1,30 +1,47 @@
-//! The signal that gets a traffic thread out of a blocking call.
+//! The signal that gets a traffic thread out of a blocking call, and timers that send it.
 
 use std::io;
 use std::mem;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+use model::Nanos;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+
+use crate::part::Part;
 
 /// A signal that nothing else here uses. It gets a traffic thread out of a
 /// blocking call when a part of the trial ends.
 pub const WAKE_UP: Signal = Signal::SIGUSR1;
 
-extern "C" fn do_nothing(_: libc::c_int) {}
+/// Does nothing, but for a timer that has a part: marks it.
+extern "C" fn mark_part(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel hands over the information on the signal. With one of a timer that is a timer's value: no
+    // address, or that of a part that stays for good.
+    let part = unsafe {
+        match (*info).si_code {
+            libc::SI_TIMER => (*info).si_value().sival_ptr.cast::<AtomicU8>().as_ref(),
+            _ => None,
+        }
+    };
+    if let Some(part) = part {
+        let _ = part.compare_exchange(Part::Measure as u8, Part::Marked as u8, Ordering::SeqCst, Ordering::SeqCst);
+    }
+}
 
-/// Makes the signal harmless: it interrupts calls and does nothing else.
+/// Makes the signal harmless: it interrupts calls, and does nothing else unless it is that of an [`Alarm::of_part`].
 ///
 /// # Errors
 /// A refusal of the system.
 pub fn prepare() -> nix::Result<()> {
     // Without SA_RESTART, so that a blocked call returns EINTR.
-    let action = SigAction::new(SigHandler::Handler(do_nothing), SaFlags::empty(), SigSet::empty());
-    // SAFETY: the handler is an empty function; it is async-signal-safe.
+    let action = SigAction::new(SigHandler::SigAction(mark_part), SaFlags::empty(), SigSet::empty());
+    // SAFETY: the handler changes an atomic at most; it is async-signal-safe.
     unsafe { sigaction(WAKE_UP, &action) }.map(drop)
 }
 
-/// Interrupts the blocking calls of the thread that made it, again and again: the time
-/// limit of calls on descriptors that have none of their own, such as pipes. What it
+/// A timer that interrupts the blocking calls of the thread that made it. What it
 /// interrupts is a wait; a call that moves data is not cut short by a handler that has run
 /// before it.
 #[derive(Debug)]
@@ -34,28 +51,56 @@ pub struct Alarm(libc::timer_t);
 unsafe impl Send for Alarm {}
 
 impl Alarm {
-    /// Wakes the calling thread every `interval`, until it is dropped.
+    /// Wakes the calling thread every `interval`, until it is dropped: the time limit of calls on
+    /// descriptors that have none of their own, such as pipes.
     ///
     /// # Errors
     /// A refusal of the system.
     pub fn every(interval: Duration) -> io::Result<Self> {
+        let alarm = Self::of_this_thread(ptr::null())?;
+        alarm.set(0, interval, interval)?;
+        Ok(alarm)
+    }
+
+    /// Marks a part of the calling thread's, if messages are measured in it then: see [`Self::set_at`].
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn of_part(part: &'static AtomicU8) -> io::Result<Self> {
+        Self::of_this_thread(part)
+    }
+
+    /// Goes off once, at a time of the monotonic clock: at once where that has passed.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn set_at(&self, time: Nanos) -> io::Result<()> {
+        self.set(libc::TIMER_ABSTIME, time.into(), Duration::ZERO)
+    }
+
+    fn of_this_thread(part: *const AtomicU8) -> io::Result<Self> {
         prepare()?;
         // SAFETY: zeros are a valid event, of which the fields that matter are set.
         let mut event: libc::sigevent = unsafe { mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = WAKE_UP as libc::c_int;
         event.sigev_notify_thread_id = nix::unistd::gettid().as_raw();
-        let mut timer: libc::timer_t = std::ptr::null_mut();
+        event.sigev_value.sival_ptr = part.cast_mut().cast();
+        let mut timer: libc::timer_t = ptr::null_mut();
         // SAFETY: both outlive the call, which writes the timer.
-        if unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) } != 0 {
-            return Err(io::Error::last_os_error());
+        match unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) } {
+            0 => Ok(Self(timer)),
+            _ => Err(io::Error::last_os_error()),
         }
-        let alarm = Self(timer);
-        let each = libc::timespec { tv_sec: interval.as_secs() as libc::time_t, tv_nsec: interval.subsec_nanos().into() };
-        let times = libc::itimerspec { it_interval: each, it_value: each };
+    }
+
+    fn set(&self, flags: libc::c_int, first: Duration, interval: Duration) -> io::Result<()> {
+        let [it_value, it_interval] =
+            [first, interval].map(|time| libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec: time.subsec_nanos().into() });
+        let times = libc::itimerspec { it_interval, it_value };
         // SAFETY: the timer exists, and the times outlive the call.
-        match unsafe { libc::timer_settime(alarm.0, 0, &raw const times, std::ptr::null_mut()) } {
-            0 => Ok(alarm),
+        match unsafe { libc::timer_settime(self.0, flags, &raw const times, ptr::null_mut()) } {
+            0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }

@@ -32,6 +32,7 @@ crate::claims!(
     a_woven_run_is_measured_again_and_pooled,
     a_woven_run_that_was_stopped_is_gone_on_with,
     a_pilot_says_what_ten_seconds_show,
+    ends_without_a_right_to_come_first_end_their_slices_themselves,
     names_that_are_dealt_again_give_no_verdict,
     a_killed_controller_of_woven_arms_leaves_nothing,
     a_killed_end_costs_its_instance_alone,
@@ -89,6 +90,45 @@ fn woven_arms_have_figures_of_every_kind() -> Result<(), Skip> {
         assert!(measured.receiver.counts.messages < measured.receiver.total.messages, "{}", record.cell);
     }
     the_run_reads_as_it_was_told(&tool, &found);
+    Ok(())
+}
+
+/// A signal ends each slice: it costs no message, whatever the end waits with.
+fn ends_without_a_right_to_come_first_end_their_slices_themselves() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::of_nobody();
+    let before = traces();
+    let plan = r#"
+name = "woven"
+trial = { length = "50ms", warmup = "5ms" }
+arms = ["a", "b: sndbuf=64K"]
+[[cells]]
+test = ["UDP_STREAM", "TCP_STREAM"]
+size = 1000
+nodelay = true
+[[cells]]
+test = "UDP_RR"
+size = 64
+waiting = ["block", "poll", "select", "epoll"]
+"#;
+    let found = tool.study(plan, &["--woven", "--blocks", "2", "-J"]).judged().json();
+    assert_nothing_left(&tool, &before);
+    let stored = tool.stored();
+    let warnings: Vec<String> = stored.run().warnings.iter().map(|one| format!("{one}. {}", one.remedy())).collect();
+    assert!(warnings.iter().any(|words| words.contains("end their slices themselves")), "{warnings:#?}");
+    assert_eq!(found["datagrams"]["unaccounted"], 0, "{}", found["datagrams"]);
+    let (mut requests, mut lost) = (0, 0);
+    for record in &stored.trials() {
+        // Where other tests keep the CPUs busy, an instance may have no slice that both ends measured.
+        let Some(measured) = record.measured() else { continue };
+        assert!(measured.slices >= 1 && measured.sender.counts.messages > 0, "{}", record.cell);
+        if record.cell.test == model::Test::UdpRr {
+            requests += measured.sender.total.sent;
+            lost += measured.sender.total.lost;
+        }
+    }
+    // A request whose wait is interrupted has not been lost: else it were one of each slice.
+    assert!(requests > 0 && lost <= 2, "{lost} of {requests}");
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use model::woven::{MOST_SEATS, Reading};
 use sys::shared;
 
@@ -22,6 +23,8 @@ pub struct Mark(u32);
 impl Mark {
     /// The mark that an end meets when its measured part begins.
     pub const FIRST: Self = Self(1);
+    /// A mark that was not made: no edge is of it.
+    const NONE: Self = Self(0);
 }
 
 /// Outcome of the attempt to get a thread out of the call that it may be blocked in.
@@ -69,20 +72,43 @@ impl Board {
         seat.line.part.store(Part::Held as u8, Ordering::SeqCst);
         seat.talk.thread.store(0, Ordering::SeqCst);
         seat.talk.answered.store(0, Ordering::SeqCst);
+        seat.talk.end_at.store(0, Ordering::SeqCst);
         seat.talk.mark.store(order.word(Mark::FIRST.0), Ordering::SeqCst);
     }
 
-    /// Asks a seat for an edge, and orders what comes after it. A thread that sleeps is woken.
+    /// Asks a seat for an edge, and orders what comes after it. A thread that sleeps is woken. Within a slice see
+    /// [`Self::mark_in_slice`].
     pub fn mark(&self, number: u32, order: Order) -> Mark {
-        let Some(seat) = self.memory.seat(number) else { return Mark(0) };
+        let Some(seat) = self.memory.seat(number) else { return Mark::NONE };
         let (last, _) = Order::split(seat.talk.mark.load(Ordering::SeqCst));
-        // 30 bits: it begins again after a month of slices, beyond 0, which is no mark.
-        let mark = (last.wrapping_add(1) & (u32::MAX >> 2)).max(1);
-        seat.talk.mark.store(order.word(mark), Ordering::SeqCst);
-        let _ = seat.line.part.compare_exchange(Part::Measure as u8, Part::Marked as u8, Ordering::SeqCst, Ordering::SeqCst);
-        // A traffic thread sleeps after a stop alone; the thread that answers for a program sleeps whenever it waits.
-        shared::futex_wake(&seat.talk.mark);
-        Mark(mark)
+        let word = order.following(last);
+        seat.talk.mark.store(word, Ordering::SeqCst);
+        show(seat, word)
+    }
+
+    /// Has the traffic thread at a seat end its next slice itself at `time`, with this order, unless it is marked with
+    /// such an order before. It sees that with the next mark that lets it go on.
+    pub fn plan_end(&self, number: u32, order: Order, time: Nanos) {
+        let Some(seat) = self.memory.seat(number) else { return };
+        seat.talk.end_order.store(order.word(0), Ordering::SeqCst);
+        seat.talk.end_at.store(time.get(), Ordering::SeqCst);
+    }
+
+    /// The same as [`Self::mark`] for a thread that was let go on and may have ended its slice itself: the mark of that
+    /// end, where `order` ends the slice, and none where it does not.
+    pub fn mark_in_slice(&self, number: u32, order: Order) -> Mark {
+        let Some(seat) = self.memory.seat(number) else { return Mark::NONE };
+        loop {
+            let now = seat.talk.mark.load(Ordering::SeqCst);
+            let (last, ordered) = Order::split(now);
+            if ordered.is_awaited() {
+                return if order.is_awaited() { Mark(last) } else { Mark::NONE };
+            }
+            let word = order.following(last);
+            if seat.talk.mark.compare_exchange(now, word, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return show(seat, word);
+            }
+        }
     }
 
     /// The edge of a mark, if it was written.
@@ -115,6 +141,14 @@ impl Board {
             _ => Interrupted::Gone,
         }
     }
+}
+
+/// Gets the thread at a seat out of its loop, or its sleep, for a mark that was made.
+fn show(seat: &SeatMemory, word: u32) -> Mark {
+    let _ = seat.line.part.compare_exchange(Part::Measure as u8, Part::Marked as u8, Ordering::SeqCst, Ordering::SeqCst);
+    // A traffic thread sleeps after a stop alone; the thread that answers for a program sleeps whenever it waits.
+    shared::futex_wake(&seat.talk.mark);
+    Mark(Order::split(word).0)
 }
 
 fn interrupt(seat: &SeatMemory) -> libc::c_long {

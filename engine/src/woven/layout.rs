@@ -57,6 +57,12 @@ impl Order {
         mark << 2 | self as u32
     }
 
+    /// The word of the mark that follows `last`. 30 bits: it begins again after a month of slices, beyond 0, which is no
+    /// mark.
+    pub(super) fn following(self, last: u32) -> u32 {
+        self.word((last.wrapping_add(1) & (u32::MAX >> 2)).max(1))
+    }
+
     pub(super) const fn is_awaited(self) -> bool {
         !matches!(self, Self::GoOn)
     }
@@ -65,7 +71,8 @@ impl Order {
 /// The talk of the controller with a traffic thread.
 #[repr(C, align(128))]
 pub struct TalkLine {
-    /// The last mark: its number, and its [`Order`] in the last two bits. A futex.
+    /// The last mark: its number, and its [`Order`] in the last two bits. A futex. Of a thread that goes on, both sides
+    /// may change it, by compare-exchange; else the controller alone.
     pub mark: AtomicU32,
     /// Number of the last mark that the thread has answered. A futex.
     pub answered: AtomicU32,
@@ -73,6 +80,10 @@ pub struct TalkLine {
     pub thread: AtomicU32,
     /// Its process.
     pub process: AtomicU32,
+    /// The order with which the thread ends its slice itself.
+    pub end_order: AtomicU32,
+    /// The time at which it does, by the monotonic clock; 0 where the controller ends it.
+    pub end_at: AtomicU64,
 }
 
 /// Room for an edge.
@@ -125,7 +136,8 @@ impl SeatMemory {
 
     /// Forgets all edges.
     pub fn forget_edges(&self) {
-        self.edges.iter().for_each(|room| room.mark.store(0, Ordering::Relaxed));
+        // Of no mark: 0 is asked for as well.
+        self.edges.iter().for_each(|room| room.mark.store(u64::MAX, Ordering::Relaxed));
     }
 }
 

@@ -6,6 +6,7 @@
 //! controller. A [`Seat`] of it holds the part of the trial that its traffic thread looks at once
 //! a message anyway. The controller changes it; the thread comes out of its loop, writes an
 //! edge ([`Reading`](model::woven::Reading)), and goes on or sleeps on a futex until its next turn.
+//! A controller that may be late plans the end of a slice ahead: the thread's own timer changes the part then.
 
 mod board;
 mod layout;

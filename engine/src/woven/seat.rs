@@ -16,6 +16,7 @@ use sys::{clock, shared};
 use super::layout::{Memory, Order, SeatMemory};
 use crate::edge::{EdgeReader, switches};
 use crate::part::Part;
+use crate::wake::Alarm;
 
 /// Longest sleep of a thread that has no turn: then it looks whether its trial goes on.
 const NAP: Duration = Duration::from_millis(100);
@@ -65,15 +66,44 @@ impl Seat {
         talk.thread.store(nix::unistd::gettid().as_raw().cast_unsigned(), Ordering::Release);
     }
 
+    /// The alarm of the calling thread, which sees the end of its slices with it.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn alarm(&self) -> io::Result<Alarm> {
+        // An endpoint has one trial: its board stays for the alarm.
+        let kept: &'static Self = Box::leak(Box::new(self.clone()));
+        Alarm::of_part(kept.part())
+    }
+
+    /// The mark that is to be answered: that of the planned end once its time has come, where no other has ended the slice.
+    fn current_mark(&self) -> u32 {
+        let talk = &self.memory().talk;
+        let word = talk.mark.load(Ordering::SeqCst);
+        let ((last, order), end) = (Order::split(word), talk.end_at.load(Ordering::SeqCst));
+        if order != Order::GoOn || end == 0 || clock::monotonic().get() < end {
+            return word;
+        }
+        let (_, order) = Order::split(talk.end_order.load(Ordering::SeqCst));
+        let ended = order.following(last);
+        talk.mark.compare_exchange(word, ended, Ordering::SeqCst, Ordering::SeqCst).map_or_else(|now| now, |_| ended)
+    }
+
     /// Writes the edge that the last mark asks for and does as it says: goes on, or sleeps until
     /// a later one lets this thread go on. The end of the measured part ends the sleep. Returns how long it slept.
-    pub fn answer(&self, edges: &EdgeReader, so_far: &Counts) -> Nanos {
+    /// A thread that goes on sets its alarm to the planned end of its slice; without one, the controller ends it.
+    pub fn answer(&self, alarm: Option<&Alarm>, edges: &EdgeReader, so_far: &Counts) -> Nanos {
         let (part, talk) = (self.part(), &self.memory().talk);
         let mut slept = Nanos::default();
         let is_marked = || part.load(Ordering::SeqCst) == Part::Marked as u8;
         while is_marked() {
-            let word = talk.mark.load(Ordering::SeqCst);
+            let word = self.current_mark();
             let (mark, order) = Order::split(word);
+            let end = talk.end_at.load(Ordering::SeqCst);
+            if let (Order::GoOn, Some(alarm), 1..) = (order, alarm, end) {
+                // A time is not refused to a timer that exists.
+                let _ = alarm.set_at(Nanos::new(end));
+            }
             if talk.answered.load(Ordering::Relaxed) != mark {
                 self.memory().write(mark, &edge(edges, so_far, order));
                 talk.answered.store(mark, Ordering::Release);
@@ -91,10 +121,10 @@ impl Seat {
             }
             // Another part means that the trial has gone on without the controller.
             let swap = |from: Part, to: Part| part.compare_exchange(from as u8, to as u8, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-            if !swap(Part::Marked, Part::Measure) || talk.mark.load(Ordering::SeqCst) == word {
+            if !swap(Part::Marked, Part::Measure) || self.current_mark() == word {
                 break;
             }
-            // A mark came before the part said so, and its controller found it said already.
+            // A mark or the alarm came before the part said so, and found it said already.
             if !swap(Part::Measure, Part::Marked) {
                 break;
             }

@@ -135,7 +135,6 @@ fn carry_out(
         model::plan::TrialEnd::Messages(_) => begun.opens,
     };
     let until = trials.iter().zip(&begun).map(end).min().unwrap_or_default();
-    let baton = Baton::new(board, &cells, times);
     let mut order = order;
     let is_sampled = trials.first().is_some_and(|trial| trial.spec.pass.samples());
     // The session alone: no listener goes to another thread.
@@ -146,6 +145,7 @@ fn carry_out(
     let (woven, not_first) = std::thread::scope(|scope| {
         let led = scope.spawn(|| {
             let not_first = baton::come_first().err();
+            let baton = Baton::new(board, &cells, times, not_first.is_some());
             (baton.weave(until, &mut order, &mut before, slices), not_first)
         });
         led.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -3,7 +3,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use model::Nanos;
 use model::end::Counts;
+use model::woven::Reading;
+use sys::clock;
 
 use super::{Board, Interrupted, Mark, Order};
 use crate::edge::EdgeReader;
@@ -12,7 +15,7 @@ use crate::stage::{Part, Stage};
 /// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A traffic thread that counts as fast as it can, at the first seat of a board.
+/// A traffic thread that counts messages, at the first seat of a board.
 struct Counter {
     board: Arc<Board>,
     stage: Arc<Stage>,
@@ -22,7 +25,13 @@ struct Counter {
 }
 
 impl Counter {
+    /// It counts as fast as it can.
     fn start(order: Order) -> Self {
+        Self::start_with(order, || true)
+    }
+
+    /// It counts the messages that `moves` returns true of.
+    fn start_with(order: Order, mut moves: impl FnMut() -> bool + Send + 'static) -> Self {
         crate::wake::prepare().unwrap();
         let board = Arc::new(Board::new().unwrap());
         board.clear(0, order);
@@ -36,7 +45,7 @@ impl Counter {
                 let mut messages = 0;
                 while !over.load(Ordering::Relaxed) {
                     while stage.is(Part::Measure) && !over.load(Ordering::Relaxed) {
-                        messages += 1;
+                        messages += u64::from(moves());
                         counted.store(messages, Ordering::Relaxed);
                     }
                     stage.answer_mark(&edges, || Counts { messages, bytes: 7 * messages, ..Counts::default() });
@@ -46,6 +55,18 @@ impl Counter {
         });
         stage.enter(Part::Marked);
         Self { board, stage, over, counted, thread: Some(thread) }
+    }
+
+    /// The edge of a mark, for which it is interrupted, as by its controller.
+    fn answer(&self, mark: Mark) -> Reading {
+        let give_up = clock::monotonic() + PATIENCE.into();
+        loop {
+            if let Some(edge) = self.board.await_edge(0, mark, Duration::from_millis(1)) {
+                return edge;
+            }
+            assert!(clock::monotonic() < give_up, "no edge of {mark:?}");
+            self.board.interrupt(0);
+        }
     }
 
     fn end(&mut self) -> u64 {
@@ -75,7 +96,7 @@ fn an_end_that_is_stopped_stands_still_and_goes_on_when_it_may() {
         assert_eq!(started.messages, before);
         assert_eq!(stopped.bytes, 7 * stopped.messages);
         assert!(stopped.messages > started.messages && stopped.time > started.time && stopped.cpu > started.cpu);
-        assert!(stopped.cpu.since(started.cpu) <= stopped.time.since(started.time) + model::Nanos::new(20_000));
+        assert!(stopped.cpu.since(started.cpu) <= stopped.time.since(started.time) + Nanos::new(20_000));
     }
     assert_eq!(end.end(), end.counted.load(Ordering::Relaxed));
 }
@@ -94,6 +115,85 @@ fn no_mark_is_lost_however_fast_they_come() {
         assert!(edge.messages >= last);
         last = edge.messages;
     }
+    end.end();
+}
+
+/// The controller is held back for ten times as long as a slice lasts.
+#[test]
+fn an_end_stops_at_the_planned_time_without_its_controller() {
+    const SLICE: Duration = Duration::from_millis(20);
+    const SLICES: u32 = 10;
+    let mut end = Counter::start(Order::Stop);
+    end.board.await_edge(0, Mark::FIRST, PATIENCE).unwrap();
+    let mut in_time = 0;
+    for _ in 0..SLICES {
+        let planned = clock::monotonic() + SLICE.into();
+        end.board.plan_end(0, Order::Stop, planned);
+        end.board.mark(0, Order::GoOn);
+        thread::sleep(10 * SLICE);
+        let (back, before) = (clock::monotonic(), end.counted.load(Ordering::Relaxed));
+        let stop = end.board.mark_in_slice(0, Order::Stop);
+        let stopped = end.board.await_edge(0, stop, PATIENCE).unwrap();
+        assert!(stopped.time >= planned);
+        if stopped.time < back {
+            assert_eq!(stopped.messages, before, "it stood still until the controller came");
+        }
+        in_time += u32::from(stopped.time < planned + (4 * SLICE).into());
+        // A mark within the slice is too late: it makes nothing go on.
+        let none = end.board.mark_in_slice(0, Order::GoOn);
+        assert_eq!((none, end.board.edge(0, none)), (Mark::NONE, None));
+        assert_eq!(end.counted.load(Ordering::Relaxed), stopped.messages);
+    }
+    // Where other tests keep the CPUs busy, it may wait for one itself.
+    assert!(in_time > SLICES / 2, "{in_time} of {SLICES}");
+    end.end();
+}
+
+#[test]
+fn an_end_that_waits_for_messages_writes_its_edge_at_the_planned_time() {
+    const SLICES: u32 = 10;
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut end = Counter::start_with(Order::Tell, move || std::io::Read::read(&mut reader, &mut [0]).is_ok());
+    end.board.await_edge(0, Mark::FIRST, PATIENCE).unwrap();
+    let mut by_itself = 0;
+    for _ in 0..SLICES {
+        let planned = clock::monotonic() + Nanos::from_millis(50);
+        end.board.plan_end(0, Order::Tell, planned);
+        end.board.mark(0, Order::GoOn);
+        // It is in its call: a signal gets it out, to see that it goes on.
+        end.board.interrupt(0);
+        thread::sleep(Duration::from_millis(150));
+        by_itself += u32::from(end.board.mark_in_slice(0, Order::GoOn) == Mark::NONE);
+        let edge = end.answer(end.board.mark_in_slice(0, Order::Tell));
+        assert!(edge.time >= planned);
+        // It went on: its controller may ask again.
+        let later = end.board.mark(0, Order::Tell);
+        assert!(end.answer(later).time > edge.time);
+    }
+    // A signal that comes just before the call is lost.
+    assert!(by_itself > SLICES / 2, "{by_itself} of {SLICES}");
+    drop(writer);
+    end.end();
+}
+
+#[test]
+fn a_slice_ends_once_whichever_comes_first() {
+    const SLICES: u64 = 3_000;
+    let mut end = Counter::start(Order::Stop);
+    end.board.await_edge(0, Mark::FIRST, PATIENCE).unwrap();
+    let mut by_itself = 0;
+    for number in 0..SLICES {
+        end.board.plan_end(0, Order::Stop, clock::monotonic() + Nanos::new(number % 40 * 10_000));
+        end.board.mark(0, Order::GoOn);
+        clock::spin_for(Nanos::new(number % 7 * 40_000));
+        let middle = end.board.mark_in_slice(0, Order::GoOn);
+        let stop = end.board.mark_in_slice(0, Order::Stop);
+        let stopped = end.board.await_edge(0, stop, PATIENCE).unwrap_or_else(|| panic!("slice {number} has no end"));
+        by_itself += u64::from(middle == Mark::NONE);
+        assert_eq!(end.board.mark_in_slice(0, Order::Stop), stop, "an end is one mark");
+        assert_eq!(end.counted.load(Ordering::Relaxed), stopped.messages, "slice {number} ended");
+    }
+    assert!((1..SLICES).contains(&by_itself), "{by_itself} of {SLICES} by the end itself");
     end.end();
 }
 

@@ -136,7 +136,12 @@ pub struct Baton<'a> {
     times: SliceTimes,
     /// Bytes of each flow of each arm that were lost by the end of its last slice.
     lost: Vec<Vec<u64>>,
+    /// This thread may come after the ends, which therefore end their slices themselves.
+    may_be_late: bool,
 }
+
+/// Orders at the end of a slice.
+const ENDS: Both<Order> = Both { sender: Order::Stop, receiver: Order::Tell };
 
 /// Puts this thread before those that it leads.
 ///
@@ -151,8 +156,9 @@ pub fn come_first() -> io::Result<()> {
 }
 
 impl<'a> Baton<'a> {
-    pub fn new(board: &'a Board, arms: &'a [WovenCell], times: SliceTimes) -> Self {
-        Self { board, arms, times, lost: arms.iter().map(|arm| vec![0; arm.flows.len()]).collect() }
+    /// Led by a thread that `may_be_late` where it has no right to come first.
+    pub fn new(board: &'a Board, arms: &'a [WovenCell], times: SliceTimes, may_be_late: bool) -> Self {
+        Self { board, arms, times, lost: arms.iter().map(|arm| vec![0; arm.flows.len()]).collect(), may_be_late }
     }
 
     /// Leads them through as many rounds as there is time for `until` the measured part of the first ends. `before` is
@@ -198,7 +204,8 @@ impl<'a> Baton<'a> {
         let arms = self.arms;
         let Some(WovenCell { flows, drain }) = arms.get(arm) else { return Ok(None) };
         let begun = monotonic();
-        for flow in flows.iter().filter(|flow| flow.programs.receiver) {
+        self.plan_ends(flows, begun + self.times.settle + self.times.measured);
+        for flow in flows {
             self.board.mark(flow.seats.receiver, Order::GoOn);
         }
         for flow in flows {
@@ -208,6 +215,7 @@ impl<'a> Baton<'a> {
         let starts = self.mark_all(flows, Both { sender: Order::GoOn, receiver: Order::GoOn });
         let measured = self.await_starts(flows, &starts, begun + self.times.settle);
         let planned = measured + self.times.measured;
+        self.plan_ends(flows, planned);
         sleep_until(measured + Nanos::new(self.times.measured.get() / 2));
         // A second mark would take the place of a first that was not seen yet.
         let middles = if self.edges(flows, &starts).is_some() {
@@ -216,7 +224,7 @@ impl<'a> Baton<'a> {
             Vec::new()
         };
         sleep_until(planned);
-        let ends = self.mark_all(flows, Both { sender: Order::Stop, receiver: Order::Tell });
+        let ends = self.mark_all(flows, ENDS);
         let marked = monotonic();
         let sent = flows.iter().zip(&ends).map(|(flow, end)| self.answer(flow.seats.sender, end.sender, SENDER_SEES));
         let sent = sent.collect::<Result<Vec<Reading>, TrialError>>()?;
@@ -244,10 +252,19 @@ impl<'a> Baton<'a> {
         }))
     }
 
-    /// Marks all threads. Those that receive first: they are to see their mark while messages come.
+    /// Has the threads of flows end their slice themselves at `time`, where this one may be late. Programs cannot, and
+    /// the other end measures as long as they do.
+    fn plan_ends(&self, flows: &[WovenFlow], time: Nanos) {
+        for flow in flows.iter().filter(|flow| self.may_be_late && !flow.programs.sender && !flow.programs.receiver) {
+            self.board.plan_end(flow.seats.sender, ENDS.sender, time);
+            self.board.plan_end(flow.seats.receiver, ENDS.receiver, time);
+        }
+    }
+
+    /// Marks all threads within their slice. Those that receive first: they are to see their mark while messages come.
     fn mark_all(&self, flows: &[WovenFlow], orders: Both<Order>) -> OfFlows<Mark> {
-        let receivers: Vec<Mark> = flows.iter().map(|flow| self.board.mark(flow.seats.receiver, orders.receiver)).collect();
-        let senders = flows.iter().map(|flow| self.board.mark(flow.seats.sender, orders.sender));
+        let receivers: Vec<Mark> = flows.iter().map(|flow| self.board.mark_in_slice(flow.seats.receiver, orders.receiver)).collect();
+        let senders = flows.iter().map(|flow| self.board.mark_in_slice(flow.seats.sender, orders.sender));
         senders.zip(receivers).map(|(sender, receiver)| Both { sender, receiver }).collect()
     }
 
