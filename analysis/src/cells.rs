@@ -81,7 +81,7 @@ impl CellResult {
         [of(Metric::CpuPerMessageNs), sender, of(Metric::ReceiverCpuPerMessageNs)]
     }
 
-    /// The share of both ends' CPU time that was billed before they ran; of an end of which it is not known none is counted.
+    /// The share of both ends' CPU time that was billed before they ran; `None` if it is not known of each.
     pub fn billed_share(&self) -> Option<f64> {
         let value = |metric: Metric| self.metrics.get(&metric).map(|found| found.value);
         Some(value(Metric::BilledPerMessageNs)? / value(Metric::CpuPerMessageNs)?).filter(|share| share.is_finite())

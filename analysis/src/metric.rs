@@ -205,7 +205,10 @@ metrics! {
     /// The same part of the CPU time of both ends, per delivered message.
     BilledPerMessageNs { name: "billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
         title: "CPU time of both ends that was billed before they ran", head: "Billed/message, both ends", column: ["billed", "both ends"],
-        value: billed_of_both_ends }
+        value: |trial| {
+            let [sender, receiver] = [Metric::SenderBilledPerMessageNs, Metric::ReceiverBilledPerMessageNs].map(|end| end.value(trial));
+            Some(of_both_ends(sender?, receiver?, sent_per_delivered(trial.measured, trial.cell.test)?))
+        } }
     /// Service demand of the sender per KiB that it sent.
     SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Exclusion::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
@@ -464,14 +467,6 @@ fn billed(trial: &Source, role: Role, messages: f64) -> Option<f64> {
     per((end.switches.voluntary as f64 * cost).min(cpu(end)), messages)
 }
 
-/// The same of both ends per delivered message; an end of which it is not known counts for nothing.
-fn billed_of_both_ends(trial: &Source) -> Option<f64> {
-    let ends = [Metric::SenderBilledPerMessageNs, Metric::ReceiverBilledPerMessageNs].map(|end| end.value(trial));
-    let sent = sent_per_delivered(trial.measured, trial.cell.test).filter(|_| ends.iter().any(Option::is_some))?;
-    let [sender, receiver] = ends.map(Option::unwrap_or_default);
-    Some(of_both_ends(sender, receiver, sent))
-}
-
 fn per_kib(end: &EndReport) -> Option<f64> {
     per(cpu(end) * 1024.0, end.counts.in_window().bytes as f64)
 }
@@ -655,7 +650,7 @@ mod tests {
         assert_eq!(billed(&trial, &plain), [Some(12_000.0), Some(8_000.0), Some(4_000.0)]);
         let on = |conditions: Conditions| billed(&trial, &Cell { conditions, ..plain.clone() });
         let load = PerEnd { sender: 1, receiver: 0 };
-        assert_eq!(on(Conditions { load, ..Conditions::USUAL }), [Some(4_000.0), None, Some(4_000.0)]);
+        assert_eq!(on(Conditions { load, ..Conditions::USUAL }), [None, None, Some(4_000.0)]);
         assert_eq!(on(Conditions { placement: Placement::SameCore, ..Conditions::USUAL }), [None; 3]);
         assert_eq!(billed(&trial, &cell(Test::UdpStream, 64)), [None; 3]);
         trial.wakeups = [None; 2];
