@@ -99,15 +99,15 @@ fn a_way_that_is_not_to_be_used_is_drawn_so() {
     assert!(!sound.contains("barred\"") && !sound.contains(": do not use") && !sound.contains("% lost"), "{sound}");
     let mut analysis = ways();
     let warning = Warning::TrialFailed { error: "no answer".to_owned() };
-    let label = analysis.cells.iter().find(|found| found.cell == ways_cell(Api::Sendmmsg, 1_460)).expect("a cell").label.clone();
+    let place = analysis.cells.iter().position(|found| found.cell == ways_cell(Api::Sendmmsg, 1_460)).expect("a cell");
     analysis.findings.push(Finding {
         text: "9 of 12 trials failed".to_owned(),
         remedy: warning.remedy(),
         warning,
         trials: 90,
-        cells: vec![label],
+        cells: vec![analysis.cells[place].label.clone()],
         cell_count: 1,
-        places: vec![0],
+        places: vec![place],
         is_of_whole_arm: false,
     });
     let lossy = analysis.cells.iter_mut().find(|found| found.cell == ways_cell(Api::Send, 1_460)).expect("a cell");
