@@ -193,8 +193,8 @@ metrics! {
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
     /// The part of the sender's CPU time per message that the kernel bills before the sender runs. It is an
-    /// estimate: a probe's time for one wake-up times the sender's wake-ups. Absent for streams, and on CPUs that others
-    /// use.
+    /// estimate: a probe's time for one wake-up times the sender's wake-ups. Absent for streams at full speed,
+    /// and on CPUs that others use.
     SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
         title: "Sender's CPU time that was billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
         value: |trial| billed(trial, Role::Sender, trial.sent()) }
@@ -456,10 +456,10 @@ fn rate(end: &EndReport, count: f64) -> Option<f64> {
 }
 
 /// What an end's wake-ups are billed before it runs, per message: no more than its CPU time. The probe wakes a thread
-/// on an idle CPU: it says nothing of streams, whose ends sleep too shortly, nor of a CPU that others use.
+/// on an idle CPU: it says nothing of streams at full speed, whose ends sleep too shortly, nor of a CPU that others use.
 fn billed(trial: &Source, role: Role, messages: f64) -> Option<f64> {
-    let Cell { test, conditions, .. } = trial.cell;
-    if test.is_stream() || *conditions.load.of(role) > 0 || conditions.placement == Placement::SameCore {
+    let Cell { test, rate, conditions, .. } = trial.cell;
+    if test.is_stream() && rate.is_none() || *conditions.load.of(role) > 0 || conditions.placement == Placement::SameCore {
         return None;
     }
     let end = if role == Role::Sender { &trial.measured.sender } else { &trial.measured.receiver };
@@ -653,6 +653,9 @@ mod tests {
         assert_eq!(on(Conditions { load, ..Conditions::USUAL }), [None, None, Some(4_000.0)]);
         assert_eq!(on(Conditions { placement: Placement::SameCore, ..Conditions::USUAL }), [None; 3]);
         assert_eq!(billed(&trial, &cell(Test::UdpStream, 64)), [None; 3]);
+        // Ends of a paced stream sleep before each message.
+        let paced = Cell { rate: Some(model::rate::OfferedRate::Messages(1_000)), ..cell(Test::UdpStream, 64) };
+        assert!(billed(&trial, &paced).iter().all(Option::is_some));
         trial.wakeups = [None; 2];
         assert_eq!(billed(&trial, &plain), [None; 3]);
     }
