@@ -163,8 +163,10 @@ mod tests {
     use std::io::{ErrorKind, Read, Write};
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
+    use std::time::Duration;
 
-    use super::{CallOutcome, Select};
+    use super::{CallOutcome, Select, polled, receive_found, selected};
+    use crate::wake::Alarm;
 
     /// Reads what is there, and notes how much was asked for.
     fn reads<'a>(socket: &'a UnixStream, asked: &'a mut Vec<usize>) -> impl FnMut(usize) -> CallOutcome {
@@ -190,6 +192,18 @@ mod tests {
             near.write_all(&[1; 8]).unwrap();
             assert_eq!(select.receive(8, false, reads(&far, &mut asked)), CallOutcome(8));
             assert_eq!(asked, asks);
+        }
+    }
+
+    #[test]
+    fn a_signal_that_ends_a_wait_is_no_silence() {
+        let (_near, far) = UnixStream::pair().unwrap();
+        let nothing = || panic!("nothing has come");
+        for wait in [polled, selected] {
+            let alarm = Alarm::every(Duration::from_millis(5)).unwrap();
+            assert_eq!(receive_found(wait(far.as_raw_fd(), 10_000), nothing).0, -(libc::EINTR as isize));
+            drop(alarm);
+            assert_eq!(receive_found(wait(far.as_raw_fd(), 1), nothing), CallOutcome::NOTHING);
         }
     }
 
