@@ -331,9 +331,12 @@ pub fn datagrams(replay: &Replay, socket: &UdpSocket, shared: &Shared) -> io::Re
     let room = replay.read.min(MOST_DATAGRAM) as usize;
     let mut rooms = Headers::over(Buffer::ones(BATCH * room), BATCH, room, room);
     let mut one = vec![0_u8; room];
-    let answer = Datagrams::new(replay);
+    let (answer, mut gone_clients) = (Datagrams::new(replay), 0);
     loop {
         let over = meter.look();
+        if over && gone_clients >= replay.connections {
+            return Ok(meter.finish());
+        }
         if replay.nap.get() > 0 && !over {
             std::thread::sleep(replay.nap.into());
         }
@@ -342,7 +345,10 @@ pub fn datagrams(replay: &Replay, socket: &UdpSocket, shared: &Shared) -> io::Re
             Taking::Many => many(replay, shared, socket, &mut rooms),
         };
         match taken {
-            Ok(count) => meter.exchanges += count,
+            Ok((count, last)) => {
+                meter.exchanges += count;
+                gone_clients += last;
+            }
             // What is still in the queue is taken before the end.
             Err(error) if nothing_came(&error) && over => return Ok(meter.finish()),
             Err(error) if nothing_came(&error) || gone(&error) => {}
@@ -351,23 +357,29 @@ pub fn datagrams(replay: &Replay, socket: &UdpSocket, shared: &Shared) -> io::Re
     }
 }
 
-fn one_by_one(replay: &Replay, shared: &Shared, socket: &UdpSocket, room: &mut [u8], answer: &Datagrams) -> io::Result<u64> {
-    let (_, peer) = socket.recv_from(room)?;
+/// Takes a datagram and answers it; the number of requests, and that of clients' last datagrams.
+fn one_by_one(replay: &Replay, shared: &Shared, socket: &UdpSocket, room: &mut [u8], answer: &Datagrams) -> io::Result<(u64, u32)> {
+    let (length, peer) = socket.recv_from(room)?;
+    if length == 0 {
+        return Ok((0, 1));
+    }
     work(replay, shared);
     answer.give(replay, socket, peer)?;
-    Ok(1)
+    Ok((1, 0))
 }
 
-fn many(replay: &Replay, shared: &Shared, socket: &UdpSocket, rooms: &mut Headers) -> io::Result<u64> {
+/// Takes all datagrams that are there; both numbers likewise.
+fn many(replay: &Replay, shared: &Shared, socket: &UdpSocket, rooms: &mut Headers) -> io::Result<(u64, u32)> {
     let headers = rooms.all();
     // SAFETY: every header points to its own iovec, and that to as many writable bytes as it says;
     // all outlive the call. No time limit is given.
     let answer = unsafe {
         libc::recvmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), headers.len() as libc::c_uint, libc::MSG_WAITFORONE, std::ptr::null_mut())
     };
-    let count = u64::try_from(answer).map_err(|_| io::Error::last_os_error())?;
-    (0..count).for_each(|_| work(replay, shared));
-    Ok(count)
+    let count = usize::try_from(answer).map_err(|_| io::Error::last_os_error())?;
+    let last = headers.iter().take(count).filter(|header| header.msg_len == 0).count();
+    (last..count).for_each(|_| work(replay, shared));
+    Ok(((count - last) as u64, last as u32))
 }
 
 /// Datagrams of an answer.

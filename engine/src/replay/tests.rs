@@ -66,6 +66,16 @@ fn a_small_buffer_loses_of_a_burst_what_it_has_no_room_for() {
     assert!(all.handed - all.taken < all.handed / 50, "{all:?}");
 }
 
+/// Their clients' last datagrams are no requests, and those before them are not left in the queue.
+#[test]
+fn whatever_clients_sent_is_taken_before_the_end() {
+    for (taking, connections) in [(Taking::Calls, 1), (Taking::Many, 1), (Taking::Calls, 3), (Taking::Many, 3)] {
+        let replay = Replay { taking, connections, pace: Nanos::from_millis(2), ..Replay::new(Protocol::Udp, 64, Vec::new()) };
+        let found = replayed(&replay);
+        assert!(found.handed > 0 && found.taken == found.handed, "{taking} {connections}: {found:?}");
+    }
+}
+
 #[test]
 fn a_nap_takes_many_at_a_time() {
     let each = Replay { pace: Nanos::new(50_000), ..Replay::new(Protocol::Udp, 64, Vec::new()) };
