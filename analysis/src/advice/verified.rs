@@ -17,6 +17,8 @@ pub const MODEL: f64 = 0.20;
 const CONFIDENCE: f64 = 0.95;
 /// So much more of its time a replay may be without a CPU than the program was.
 const DISTURBED: f64 = 0.10;
+/// Share of the blocks in which both ways exchanged anything, at least: a busy machine may keep one from it.
+const WHOLE: f64 = 0.75;
 /// Fewer datagrams lost in the observed way are no loss that was brought about.
 const LEAST_LOST: f64 = 0.002;
 
@@ -50,9 +52,10 @@ pub struct Verified {
 /// for a share `delayed` of the time that it wanted one.
 pub fn verify(advice: Advice, replays: &[[Replayed; 2]], delayed: f64) -> Verified {
     let blocks: Vec<[f64; 2]> = replays.iter().map(|both| both.map(|one| value(advice.measure, &one))).collect();
-    let reproduced = blocks.iter().all(|[now, then]| now.is_finite() && then.is_finite())
+    let whole: Vec<&[f64; 2]> = blocks.iter().filter(|both| both.iter().all(|one| one.is_finite())).collect();
+    let reproduced = whole.len() as f64 >= WHOLE * blocks.len() as f64
         && (advice.measure != Measure::Lost || blocks.iter().all(|[now, _]| *now > LEAST_LOST));
-    let shares: Vec<f64> = if reproduced { blocks.iter().map(|[now, then]| 1.0 - then / now).collect() } else { Vec::new() };
+    let shares: Vec<f64> = if reproduced { whole.iter().map(|[now, then]| 1.0 - then / now).collect() } else { Vec::new() };
     let share = stats::median::estimate(&shares, CONFIDENCE).map(widened);
     let now = match advice.now {
         Now::Observed(now) => now,
