@@ -194,7 +194,7 @@ metrics! {
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
     /// The part of the sender's CPU time per message that the kernel bills before the sender runs. It is an
     /// estimate: a probe's time for one wake-up times the sender's wake-ups. Absent for streams at full speed,
-    /// and on CPUs that others use.
+    /// under load, and of ends on one core.
     SenderBilledPerMessageNs { name: "sender_billed_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, absent: Exclusion::BothWaysOrSpinning,
         title: "Sender's CPU time that was billed before it ran", head: "Sender billed/message", column: ["billed", "sender"],
         value: |trial| billed(trial, Role::Sender, trial.sent()) }

@@ -17,8 +17,8 @@ pub const WAKE_UP: Signal = Signal::SIGUSR1;
 
 /// Does nothing, but for a timer that has a part: marks it.
 extern "C" fn mark_part(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel hands over the information on the signal. With one of a timer that is a timer's value: no
-    // address, or that of a part that stays for good.
+    // SAFETY: the kernel hands over the information on the signal. Timers that send this one are alarms alone, with no
+    // address or that of a part that stays for good; another process of the same user may forge one, and may do more.
     let part = unsafe {
         match (*info).si_code {
             libc::SI_TIMER => (*info).si_value().sival_ptr.cast::<AtomicU8>().as_ref(),
@@ -49,6 +49,8 @@ pub struct Alarm(libc::timer_t);
 
 // SAFETY: a timer is a number of the process's; every thread may delete it.
 unsafe impl Send for Alarm {}
+// SAFETY: every thread may set it; the kernel orders the calls.
+unsafe impl Sync for Alarm {}
 
 impl Alarm {
     /// Wakes the calling thread every `interval`, until it is dropped: the time limit of calls on

@@ -137,8 +137,8 @@ impl LateMarks {
         times.order();
         let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
         let remedy = format!(
-            "Ends, except programs, end their slices themselves, late by {} in the median and {} in one of a hundred; slices may begin late. \
-             True times are kept. Run nettoll as root, or give it CAP_SYS_NICE.",
+            "Timers end the slices, except in flows with an external program, late by {} in the median and {} in one of a hundred; slices may \
+             begin late. True times are kept. Run nettoll as root, or give it CAP_SYS_NICE.",
             at(50),
             at(99)
         );

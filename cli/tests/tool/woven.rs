@@ -115,9 +115,9 @@ waiting = ["block", "poll", "select", "epoll"]
     assert_nothing_left(&tool, &before);
     let stored = tool.stored();
     let warnings: Vec<String> = stored.run().warnings.iter().map(|one| format!("{one}. {}", one.remedy())).collect();
-    assert!(warnings.iter().any(|words| words.contains("end their slices themselves")), "{warnings:#?}");
+    assert!(warnings.iter().any(|words| words.contains("Timers end the slices")), "{warnings:#?}");
     assert_eq!(found["datagrams"]["unaccounted"], 0, "{}", found["datagrams"]);
-    let (mut requests, mut lost) = (0, 0);
+    let (mut requests, mut lost, mut slices) = (0, 0, 0);
     for record in &stored.trials() {
         // Where other tests keep the CPUs busy, an instance may have no slice that both ends measured.
         let Some(measured) = record.measured() else { continue };
@@ -125,10 +125,12 @@ waiting = ["block", "poll", "select", "epoll"]
         if record.cell.test == model::Test::UdpRr {
             requests += measured.sender.total.sent;
             lost += measured.sender.total.lost;
+            slices += u64::from(measured.slices);
         }
     }
-    // A request whose wait is interrupted has not been lost: else it were one of each slice.
-    assert!(requests > 0 && lost <= 2, "{lost} of {requests}");
+    // A request whose wait is interrupted has not been lost: else it were about one of each slice. Next to other tests an
+    // answer may come too late.
+    assert!(requests > 0 && 4 * lost <= slices, "{lost} of {requests} in {slices} slices");
     Ok(())
 }
 

@@ -55,6 +55,8 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorde
 struct Asker<'a> {
     size: usize,
     datagrams: bool,
+    /// Time after which the answer to a datagram is lost.
+    answer_limit: Nanos,
     /// Number of the request: a datagram bears its first bytes, so that a late answer is not taken
     /// for the next one.
     number: u32,
@@ -87,7 +89,7 @@ impl<'a> Asker<'a> {
     fn new(task: &Task, recorder: &'a mut Recorder) -> Self {
         let (size, datagrams) = (task.cell.size.as_len(), task.cell.test == Test::UdpRr);
         let given_up = VecDeque::with_capacity(if datagrams { MOST_GIVEN_UP } else { 0 });
-        Self { size, datagrams, number: 0, given_up, recorder, measured: false, stalled: false }
+        Self { size, datagrams, answer_limit: task.answer_limit, number: 0, given_up, recorder, measured: false, stalled: false }
     }
 
     fn ask_all<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64) -> Counts {
@@ -192,6 +194,7 @@ impl<'a> Asker<'a> {
     }
 
     fn await_datagram<A: Api>(&mut self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
+        let mut interrupted: Option<Nanos> = None;
         loop {
             let moved = api.receive(self.size);
             if moved.0 > 0 {
@@ -210,6 +213,13 @@ impl<'a> Asker<'a> {
                 return Answer::Lost;
             } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
                 return Answer::Over;
+            } else {
+                // Each signal begins the wait of a call again: signals that follow each other would keep it for ever.
+                let now = clock::monotonic();
+                if now.since(*interrupted.get_or_insert(now)) > self.answer_limit {
+                    counts.lost += 1;
+                    return Answer::Lost;
+                }
             }
         }
     }

@@ -87,7 +87,8 @@ impl Board {
     }
 
     /// Has the traffic thread at a seat end its next slice itself at `time`, with this order, unless it is marked with
-    /// such an order before. It sees that with the next mark that lets it go on.
+    /// such an order before. It sees that with the next mark that lets it go on. A slice that goes on may be planned again,
+    /// for later: the thread sees that when its alarm goes off.
     pub fn plan_end(&self, number: u32, order: Order, time: Nanos) {
         let Some(seat) = self.memory.seat(number) else { return };
         seat.talk.end_order.store(order.word(0), Ordering::SeqCst);

@@ -139,6 +139,8 @@ fn stream(group: &Group) -> Table {
         known(7, Metric::CpuPerMessageNs, Shown::Margin),
         // A figure that a cost model is made of has to be seen.
         known(if counts_wakeups(group) { 8 } else { 5 }, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
+        known(4, Metric::SenderBilledPerMessageNs, Shown::Margin),
+        known(4, Metric::ReceiverBilledPerMessageNs, Shown::Margin),
         known(4, Metric::FramesPerMessage, Shown::Margin),
         known(3, Metric::HostCpuPerMessageNs, Shown::Margin),
         known(2, Metric::Retransmits, Shown::Margin),

@@ -204,7 +204,8 @@ impl<'a> Baton<'a> {
         let arms = self.arms;
         let Some(WovenCell { flows, drain }) = arms.get(arm) else { return Ok(None) };
         let begun = monotonic();
-        self.plan_ends(flows, begun + self.times.settle + self.times.measured);
+        self.plan_ends(flows, begun + self.times.settle + self.times.turns + self.times.measured);
+        // A thread whose last order was to tell has ended its slice until another one comes.
         for flow in flows {
             self.board.mark(flow.seats.receiver, Order::GoOn);
         }
@@ -213,7 +214,7 @@ impl<'a> Baton<'a> {
         }
         sleep_until(begun + self.times.settle);
         let starts = self.mark_all(flows, Both { sender: Order::GoOn, receiver: Order::GoOn });
-        let measured = self.await_starts(flows, &starts, begun + self.times.settle);
+        let measured = self.await_starts(flows, &starts, monotonic());
         let planned = measured + self.times.measured;
         self.plan_ends(flows, planned);
         sleep_until(measured + Nanos::new(self.times.measured.get() / 2));
