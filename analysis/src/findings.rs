@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Warning;
 use model::sorting::{Gather, Order};
 use model::warning::WarningKind;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Cells that a finding names.
 const MOST_NAMED: usize = 3;
@@ -30,13 +30,15 @@ pub struct Finding {
     pub remedy: String,
     /// Trials it was found in; 0 when it is of the whole run.
     pub trials: u64,
-    /// Labels of the cells concerned, at most three, and how many there are.
+    /// Labels of the cells concerned, at most three.
     pub cells: Vec<String>,
-    /// Number of cells concerned.
-    pub cell_count: usize,
-    /// Places of all of them, in the order of the plan's cells.
-    #[serde(skip)]
+    /// Places of all of them, in the order of the plan's cells; JSON has their number.
+    #[serde(rename = "cell_count", serialize_with = "count")]
     pub places: Vec<usize>,
+}
+
+fn count<S: Serializer>(places: &[usize], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(places.len() as u64)
 }
 
 /// Measured trials that were disturbed, as their warnings say. A trial may be
@@ -257,7 +259,6 @@ impl Findings {
             },
             trials: group.trials,
             cells: group.cells.iter().filter_map(|cell| labels.get(*cell).cloned()).take(MOST_NAMED).collect(),
-            cell_count: group.cells.len(),
             places: group.cells.iter().copied().collect(),
             warning: group.gravest,
         };
@@ -287,7 +288,7 @@ mod tests {
         findings.push_trial(0, None, [waited(Role::Receiver, 0.9), Warning::Unaccounted { datagrams: -3 }].iter());
         let labels: Vec<String> = (0..5).map(|cell| format!("cell {cell}")).collect();
         let found = findings.finish(&labels);
-        let texts: Vec<(&str, u64, usize)> = found.iter().map(|f| (f.text.as_str(), f.trials, f.cell_count)).collect();
+        let texts: Vec<(&str, u64, usize)> = found.iter().map(|f| (f.text.as_str(), f.trials, f.places.len())).collect();
         assert_eq!(
             texts,
             [

@@ -341,7 +341,7 @@ metrics! {
         value: bounds::of_the_link }
 }
 
-/// CPU times per message, each with the part of it that was billed before the ends ran.
+/// CPU times per message, each with its part that was billed before the ends ran.
 const BILLED: [[Metric; 2]; 3] = [
     [Metric::CpuPerMessageNs, Metric::BilledPerMessageNs],
     [Metric::SenderCpuPerMessageNs, Metric::SenderBilledPerMessageNs],

@@ -205,7 +205,7 @@ struct Benchmark {
 const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
-/// What woven arms answer.
+/// Questions that woven arms answer.
 const QUESTIONS: &str = "questions";
 
 const BENCHMARKS: [Benchmark; 33] = [

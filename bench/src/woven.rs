@@ -73,7 +73,7 @@ pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures some of it next to a busy neighbour on each CPU: 8 ms on, 12 ms off.
+/// Measures some kinds next to a busy neighbour on each CPU: 8 ms on, 12 ms off.
 pub fn busy(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
     let allowed = sched_getaffinity(Pid::from_raw(0)).context("read the CPUs of this program")?;
     let cpus: Vec<u32> = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect();

@@ -15,7 +15,7 @@ pub fn history(history: &History) -> Answer {
     let known = history.cells.iter().filter(|cell| cell.p.is_some()).count();
     let runs = plural(history.runs.len() as u64, "run");
     if known == 0 {
-        // A run whose trials of a cell failed has no value of it.
+        // A run whose trials of a cell failed has no value there.
         let usable = history.cells.iter().map(|cell| cell.runs.len()).max().unwrap_or_default();
         let missing = History::LEAST_RUNS.saturating_sub(usable).max(1) as u64;
         let headline = format!("Too early: {usable} of {} runs of {title}.", History::LEAST_RUNS);

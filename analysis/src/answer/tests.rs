@@ -336,7 +336,6 @@ fn red_is_of_the_figure_that_is_wrong() {
             remedy: warning.remedy(),
             trials,
             cells: vec!["UDP_STREAM 1024 B".to_owned()],
-            cell_count: 1,
             places: vec![0],
         };
         analysis.findings = vec![finding(1)];

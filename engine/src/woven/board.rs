@@ -23,7 +23,7 @@ pub struct Mark(u32);
 impl Mark {
     /// The mark that an end meets when its measured part begins.
     pub const FIRST: Self = Self(1);
-    /// A mark that was not made: no edge is of it.
+    /// A mark that was not made: it has no edge.
     const NONE: Self = Self(0);
 }
 

@@ -75,7 +75,7 @@ fn trials(analysis: &Analysis) -> String {
 
 /// Cells that a finding concerns: `A; B; and 3 more cells`. Its text has the number of trials.
 pub fn concerns(finding: &Finding) -> String {
-    let more = finding.cell_count.saturating_sub(finding.cells.len());
+    let more = finding.places.len().saturating_sub(finding.cells.len());
     let mut cells = finding.cells.join("; ");
     if more > 0 {
         cells += &format!("; and {}", plural(more as u64, "more cell"));

@@ -106,7 +106,6 @@ fn a_way_that_is_not_to_be_used_is_drawn_so() {
         warning,
         trials: 90,
         cells: vec![analysis.cells[place].label.clone()],
-        cell_count: 1,
         places: vec![place],
         is_of_whole_arm: false,
     });

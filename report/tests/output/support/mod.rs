@@ -197,7 +197,6 @@ fn findings() -> Vec<Finding> {
         warning,
         trials,
         cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
-        cell_count,
         places: (0..cell_count).collect(),
     };
     vec![
@@ -277,7 +276,6 @@ pub fn factors() -> Analysis {
         warning: behind,
         trials: 9,
         cells: vec!["UDP_STREAM (4 flows, 100000/s, stamped) 1448 B".into()],
-        cell_count: 1,
         places: vec![0],
     }];
     analysis
