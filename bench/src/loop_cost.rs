@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use engine::api::{Boxed, CallOutcome, Incoming, Outgoing, Place, Transmit, With};
+use engine::api::{CallOutcome, Halves, Incoming, Outgoing, Place, Transmit, With};
 use engine::stage::{Part, Stage};
 use engine::traffic::send_until;
 use model::{Bytes, Cell, Test};
@@ -62,7 +62,8 @@ pub fn run_ours(kind: Kind, count: u64) -> anyhow::Result<()> {
         Kind::Boxed => {
             let cell = Cell::plain(Test::UdpStream, Bytes::new(1));
             let place = Place::new(&cell, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.into(), Duration::ZERO);
-            run_over(&mut With::new(cell.work, None, None, Boxed::new(Box::new(GetPpid), Box::new(GetPpid), place)), count)
+            let halves = Halves::<Box<dyn Outgoing>, Box<dyn Incoming>>::new(Box::new(GetPpid), Box::new(GetPpid), place);
+            run_over(&mut With::new(cell.work, None, None, halves), count)
         }
     }
 }
@@ -85,14 +86,8 @@ impl GetPpid {
     }
 }
 
-impl Transmit for GetPpid {
-    #[inline(always)]
-    fn send(&mut self, _: usize) -> CallOutcome {
-        Self::call()
-    }
-}
-
 impl Outgoing for GetPpid {
+    #[inline(always)]
     fn send_span(&mut self, _: usize, _: usize, _: usize) -> CallOutcome {
         Self::call()
     }

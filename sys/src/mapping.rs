@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
+use nix::fcntl::SealFlag;
+
 /// Use of a mapping, and when its pages are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -36,6 +38,9 @@ pub fn page_size() -> usize {
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).unwrap_or(4_096)
 }
+
+/// Seals that keep the other process from taking the memory away.
+pub const SEALS: SealFlag = SealFlag::F_SEAL_SHRINK.union(SealFlag::F_SEAL_GROW).union(SealFlag::F_SEAL_SEAL);
 
 mod word {
     /// Numbers of which any bytes are one, and which all sides read and write whole.

@@ -4,11 +4,12 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use model::Nanos;
-
-use super::{Api, Batching, Boxed, CallOutcome, Transmit, TransmitPart, Wait, ZeroCopy};
+use model::end::Counts;
 use sys::clock::spin_for;
 
+use super::{Api, Batching, CallOutcome, Halves, LoopEnd, Receive, Transmit, TransmitPart, Wait, ZeroCopy, plain};
 use crate::injection::Copier;
+use crate::stage::{Part, Stage};
 
 /// An api in the hands of an application with habits.
 #[derive(Debug)]
@@ -19,12 +20,12 @@ pub struct With {
     copier: Option<Copier>,
     /// `None`: it waits in the receive call.
     wait: Option<Wait>,
-    inner: Boxed,
+    inner: Halves,
 }
 
 impl With {
     /// Gives habits to the user of an api.
-    pub const fn new(work: Nanos, copier: Option<Copier>, wait: Option<Wait>, inner: Boxed) -> Self {
+    pub const fn new(work: Nanos, copier: Option<Copier>, wait: Option<Wait>, inner: Halves) -> Self {
         Self { work, copier, wait, inner }
     }
 
@@ -55,13 +56,33 @@ impl TransmitPart for With {
     }
 }
 
-impl Api for With {
+impl Receive for With {
     #[inline(always)]
     fn receive(&mut self, limit: usize) -> CallOutcome {
         match &mut self.wait {
             None => self.inner.receive(limit),
             Some(wait) => wait.receive(&mut self.inner, limit),
         }
+    }
+
+    #[inline(always)]
+    fn take_alike(&mut self, most: u64) -> u64 {
+        self.inner.take_alike(most)
+    }
+
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        self.inner.take_calls()
+    }
+}
+
+impl Api for With {
+    fn send_until(&mut self, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
+        plain::send_until(self, size, stage, part, limit)
+    }
+
+    fn receive_while(&mut self, datagrams: bool, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd) {
+        plain::receive(self, datagrams, room, stage, part, enough)
     }
 
     fn receive_now(&mut self, limit: usize) -> CallOutcome {
@@ -91,16 +112,6 @@ impl Api for With {
     #[inline(always)]
     fn has_more(&self) -> bool {
         self.inner.has_more()
-    }
-
-    #[inline(always)]
-    fn take_alike(&mut self, most: u64) -> u64 {
-        self.inner.take_alike(most)
-    }
-
-    #[inline(always)]
-    fn take_calls(&mut self) -> Option<u64> {
-        self.inner.take_calls()
     }
 
     #[inline(always)]

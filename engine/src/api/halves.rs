@@ -2,18 +2,18 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Api, Batching, CallOutcome, Incoming, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
+use model::end::Counts;
 
-/// A way of sending with a way of receiving.
-pub struct Halves<O, I> {
+use super::{Api, Batching, CallOutcome, Incoming, LoopEnd, Outgoing, Place, Receive, Transmit, TransmitPart, ZeroCopy};
+use crate::stage::{Part, Stage};
+
+/// A way of sending with a way of receiving: any with any, whose calls are looked up, or two that are named.
+pub struct Halves<O = Box<dyn Outgoing>, I = Box<dyn Incoming>> {
     outgoing: O,
     incoming: I,
     // Last: the halves use it as long as they live.
     socket: OwnedFd,
 }
-
-/// Any way of sending with any way of receiving: each call is looked up.
-pub type Boxed = Halves<Box<dyn Outgoing>, Box<dyn Incoming>>;
 
 impl<O, I> std::fmt::Debug for Halves<O, I> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,10 +42,30 @@ impl<O: Outgoing, I> TransmitPart for Halves<O, I> {
     }
 }
 
-impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
+impl<O, I: Incoming> Receive for Halves<O, I> {
     #[inline(always)]
     fn receive(&mut self, limit: usize) -> CallOutcome {
         self.incoming.receive(limit, true)
+    }
+
+    #[inline(always)]
+    fn take_alike(&mut self, most: u64) -> u64 {
+        self.incoming.take_alike(most)
+    }
+
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        self.incoming.take_calls()
+    }
+}
+
+impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
+    fn send_until(&mut self, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
+        self.outgoing.send_until(size, stage, part, limit)
+    }
+
+    fn receive_while(&mut self, datagrams: bool, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd) {
+        self.incoming.receive_while(datagrams, room, stage, part, enough)
     }
 
     #[inline(always)]
@@ -74,18 +94,8 @@ impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
         self.incoming.has_more()
     }
 
-    #[inline(always)]
-    fn take_alike(&mut self, most: u64) -> u64 {
-        self.incoming.take_alike(most)
-    }
-
     fn batch(&mut self) -> Option<&mut dyn Batching> {
         self.outgoing.batching()
-    }
-
-    #[inline(always)]
-    fn take_calls(&mut self) -> Option<u64> {
-        self.incoming.take_calls()
     }
 
     #[inline(always)]

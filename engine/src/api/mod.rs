@@ -14,28 +14,38 @@ mod incoming;
 mod open;
 mod outgoing;
 mod place;
+mod plain;
 mod ring;
 mod route;
 pub(crate) mod shared;
+mod trouble;
 mod wait;
+mod whole;
 
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
 pub use habit::With;
-pub use halves::{Boxed, Halves};
+pub use halves::Halves;
 pub(crate) use headers::of_one;
 pub use incoming::xdp::try_xdp;
 use model::Cell;
+use model::end::Counts;
 pub use model::end::ZeroCopy;
-pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_receiving, try_sending};
+pub use open::{is_usual_pair, open, open_usual_pair, prepare, settle, try_receiving, try_sending};
 pub(crate) use outgoing::{Completions, send_lent};
 pub use outgoing::{raw, tun};
 pub use place::{Carrier, Place};
+pub use plain::send_until;
+pub(crate) use plain::{LoopEnd, count};
 pub use sys::KernelRefusal;
 pub(crate) use sys::socket::{get_int, set_int};
+pub(crate) use trouble::{DRAIN_LIMIT, Trouble, Verdict, flush, readable};
 pub use wait::Wait;
+pub(crate) use whole::{finish, send_rest};
+
+use crate::stage::{Part, Stage};
 
 /// Answer of a call: the bytes it moved when positive or zero, a negated errno when negative.
 ///
@@ -86,8 +96,52 @@ pub trait TransmitPart {
     fn send_part(&mut self, from: usize, to: usize) -> CallOutcome;
 }
 
+/// The calls of the receiving loop.
+pub trait Receive {
+    /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
+    /// it. Where a call fetches many messages, they are handed out one by one.
+    fn receive(&mut self, limit: usize) -> CallOutcome;
+
+    /// Hands out at once further messages, at most so many, that were fetched with the last one and
+    /// are as long, where the kernel gave them as one packet. Returns their number.
+    fn take_alike(&mut self, most: u64) -> u64;
+
+    /// Kernel calls that moved data since the last time this was asked; `None` where each
+    /// answer took one.
+    fn take_calls(&mut self) -> Option<u64>;
+}
+
+impl<O: Outgoing + ?Sized> Transmit for O {
+    #[inline(always)]
+    fn send(&mut self, from: usize) -> CallOutcome {
+        self.send_span(0, from, usize::MAX)
+    }
+}
+
+impl<I: Incoming + ?Sized> Receive for I {
+    #[inline(always)]
+    fn receive(&mut self, limit: usize) -> CallOutcome {
+        Incoming::receive(self, limit, true)
+    }
+
+    #[inline(always)]
+    fn take_alike(&mut self, most: u64) -> u64 {
+        Incoming::take_alike(self, most)
+    }
+
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        Incoming::take_calls(self)
+    }
+}
+
 /// A way of handing messages to the kernel.
 pub trait Outgoing {
+    /// Sends messages of `size` bytes, each by a call, while the trial is in `part`, `limit` at most.
+    fn send_until(&mut self, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
+        send_until(self, size, stage, part, limit)
+    }
+
     /// Hands over the message at `place` from its byte `from` up to `to`, as far as it has
     /// them, with a call of its own. A way that hands over one message a call has one place.
     fn send_span(&mut self, place: usize, from: usize, to: usize) -> CallOutcome;
@@ -147,6 +201,11 @@ pub trait Batching: Outgoing {
 
 /// A way of taking messages from the kernel.
 pub trait Incoming {
+    /// Receives, each time by a call that waits, while the trial is in `part`, until `enough` datagrams or bytes.
+    fn receive_while(&mut self, datagrams: bool, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd) {
+        plain::receive(self, datagrams, room, stage, part, enough)
+    }
+
     /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
     /// it. Where a call fetches many messages, they are handed out one by one. `wait` says
     /// whether to wait for it.
@@ -235,12 +294,14 @@ pub trait Open: Sized {
 }
 
 /// One way of sending and receiving for a flow.
-pub trait Api: Transmit + TransmitPart {
-    /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
-    /// it. Where a call fetches many messages, they are handed out one by one.
-    fn receive(&mut self, limit: usize) -> CallOutcome;
+pub trait Api: Transmit + TransmitPart + Receive {
+    /// The sending loop over [`Transmit`]: see [`Outgoing::send_until`].
+    fn send_until(&mut self, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts;
 
-    /// The same, without waiting.
+    /// The receiving loop over [`Receive`]: see [`Incoming::receive_while`].
+    fn receive_while(&mut self, datagrams: bool, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd);
+
+    /// As [`Receive::receive`], without waiting.
     fn receive_now(&mut self, limit: usize) -> CallOutcome;
 
     /// The message, to be marked.
@@ -259,16 +320,8 @@ pub trait Api: Transmit + TransmitPart {
     /// wait for others before.
     fn has_more(&self) -> bool;
 
-    /// Hands out at once further messages, at most so many, that were fetched with the last one and
-    /// are as long, where the kernel gave them as one packet. Returns their number.
-    fn take_alike(&mut self, most: u64) -> u64;
-
     /// Its way of sending, where the cell hands over more than one message a call.
     fn batch(&mut self) -> Option<&mut dyn Batching>;
-
-    /// Kernel calls of [`Self::receive`] and [`Self::receive_now`] that moved data
-    /// since the last time this was asked; `None` where each is one.
-    fn take_calls(&mut self) -> Option<u64>;
 
     /// Hands over what it still holds back. Loops ask for it before they wait, and
     /// at the end of a part. The answer is an errno, or nothing.
@@ -288,26 +341,4 @@ pub trait Api: Transmit + TransmitPart {
 
     /// Counters of messages that its ways dropped themselves, over the whole trial.
     fn drops(&self) -> Vec<(&'static str, u64)>;
-}
-
-/// Work to be done with an api, whichever it is.
-pub trait WithApi {
-    /// Its result.
-    type Output;
-
-    /// Returns whether it is calls of one message each and no more. Only such work is compiled
-    /// for each api; all other is over [`Boxed`], once.
-    fn is_plain(&self) -> bool;
-
-    /// Does plain work.
-    ///
-    /// # Errors
-    /// Those of the work.
-    fn run_plain<A: Api>(self, api: A) -> std::io::Result<Self::Output>;
-
-    /// Does it, whether plain or not.
-    ///
-    /// # Errors
-    /// Those of the work.
-    fn run(self, api: Boxed) -> std::io::Result<Self::Output>;
 }

@@ -3,23 +3,16 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use model::end::Counts;
+use model::{Cell, Role};
+
 use super::incoming::one_room::Recv;
 use super::outgoing::one_message::Send;
-use super::{Batching, CallOutcome, Carrier, Halves, Incoming, Open, Outgoing, Place, WithApi, ZeroCopy, incoming, outgoing};
+use super::{Batching, CallOutcome, Carrier, Halves, Incoming, LoopEnd, Open, Outgoing, Place, ZeroCopy, incoming, outgoing};
+use crate::stage::{Part, Stage};
 
 macro_rules! ways_of_sending {
     ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
-        /// Opens the api of an end that sends alone, and does some work with it.
-        ///
-        /// # Errors
-        /// A refusal that keeps it from working here, and those of the work.
-        pub fn open_sender<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
-            match place.cell.api {
-                $(model::Api::$type => with(outgoing::$module::$type::open(&place)?, Recv::open(&place)?, place, work),)+
-                model::Api::External(program) => Err(foreign(program)),
-            }
-        }
-
         fn outgoing(place: &Place<'_>) -> io::Result<Box<dyn Outgoing>> {
             Ok(match place.cell.api {
                 $(model::Api::$type => Box::new(outgoing::$module::$type::open(place)?),)+
@@ -33,17 +26,6 @@ model::apis!(ways_of_sending);
 
 macro_rules! ways_of_receiving {
     ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
-        /// Opens the api of an end that receives alone, and does some work with it.
-        ///
-        /// # Errors
-        /// A refusal that keeps it from working here, and those of the work.
-        pub fn open_receiver<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
-            match place.cell.receive() {
-                $(model::Receive::$type => with(Send::open(&place)?, incoming::$module::$type::open(&place)?, place, work),)+
-                model::Receive::External(program) => Err(foreign(program)),
-            }
-        }
-
         fn incoming(place: &Place<'_>) -> io::Result<Box<dyn Incoming>> {
             Ok(match place.cell.receive() {
                 $(model::Receive::$type => Box::new(incoming::$module::$type::open(place)?),)+
@@ -69,7 +51,7 @@ macro_rules! ways_of_receiving {
         ///
         /// # Errors
         /// A refusal of the system.
-        pub fn settle(socket: BorrowedFd<'_>, cell: &model::Cell) -> io::Result<Option<Carrier>> {
+        pub fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<Option<Carrier>> {
             match cell.receive() {
                 $(model::Receive::$type => incoming::$module::$type::settle(socket, cell),)+
                 model::Receive::External(_) => Ok(None),
@@ -79,18 +61,35 @@ macro_rules! ways_of_receiving {
 }
 model::receives!(ways_of_receiving);
 
-/// Does some work with two halves that were opened at a place. Of a way that hands over a batch
-/// with a call the loop is not plain.
-fn with<O, I, W>(mut outgoing: O, incoming: I, place: Place<'_>, work: W) -> io::Result<W::Output>
-where
-    O: Outgoing + 'static,
-    I: Incoming + 'static,
-    W: WithApi,
-{
-    match work.is_plain() && outgoing.batching().is_none() {
-        true => work.run_plain(Halves::new(outgoing, incoming, place)),
-        false => work.run(Halves::new(Box::new(outgoing), Box::new(incoming), place)),
-    }
+/// Opens the ways of an end at a place. The one that its stream does not use is a plain one.
+///
+/// # Errors
+/// A refusal that keeps one from working here.
+pub fn open(place: Place<'_>, role: Role) -> io::Result<Halves> {
+    let cell = &place.cell;
+    let (outgoing, incoming): (Box<dyn Outgoing>, Box<dyn Incoming>) = match (cell.test.is_stream(), role, cell.api, cell.receive()) {
+        (true, Role::Sender, model::Api::External(program), _) => return Err(foreign(program)),
+        (true, Role::Receiver, _, model::Receive::External(program)) => return Err(foreign(program)),
+        (true, Role::Sender, ..) => (outgoing(&place)?, Box::new(Recv::open(&place)?)),
+        (true, Role::Receiver, ..) => (Box::new(Send::open(&place)?), incoming(&place)?),
+        (false, ..) => (outgoing(&place)?, incoming(&place)?),
+    };
+    Ok(Halves::new(outgoing, incoming, place))
+}
+
+/// Returns whether an end that sends and receives does so in the usual ways.
+pub fn is_usual_pair(cell: &Cell) -> bool {
+    (cell.api, cell.receive()) == (model::Api::Send, model::Receive::Recv)
+}
+
+/// Opens the usual ways of an end that sends and receives. A round takes tens of microseconds, of which a
+/// call that is looked up is some thousandth: any way of sending goes with any way of receiving, and only
+/// the usual pair has loops of its own.
+///
+/// # Errors
+/// A refusal that keeps them from working here.
+pub fn open_usual_pair(place: Place<'_>) -> io::Result<Halves<Send, Recv>> {
+    Ok(Halves::new(Send::open(&place)?, Recv::open(&place)?, place))
 }
 
 /// A program is an end by itself: no thread of this process sends or receives by it.
@@ -120,22 +119,11 @@ pub fn try_receiving(place: &Place<'_>) -> io::Result<()> {
     incoming(place).map(|_| ())
 }
 
-/// Opens the api of an end that sends and receives, and does some work with it. A round
-/// takes tens of microseconds, of which a call that is not direct is some thousandth: any
-/// way of sending goes with any way of receiving, and only the usual pair has loops of its own.
-///
-/// # Errors
-/// A refusal that keeps it from working here, and those of the work.
-pub fn open_exchange<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
-    let cell = &place.cell;
-    if (cell.api, cell.receive()) == (model::Api::Send, model::Receive::Recv) {
-        return with(Send::open(&place)?, Recv::open(&place)?, place, work);
-    }
-    let (outgoing, incoming) = (outgoing(&place)?, incoming(&place)?);
-    work.run(Halves::new(outgoing, incoming, place))
-}
-
 impl Outgoing for Box<dyn Outgoing> {
+    fn send_until(&mut self, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
+        (**self).send_until(size, stage, part, limit)
+    }
+
     fn send_span(&mut self, place: usize, from: usize, to: usize) -> CallOutcome {
         (**self).send_span(place, from, to)
     }
@@ -170,6 +158,10 @@ impl Outgoing for Box<dyn Outgoing> {
 }
 
 impl Incoming for Box<dyn Incoming> {
+    fn receive_while(&mut self, datagrams: bool, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd) {
+        (**self).receive_while(datagrams, room, stage, part, enough)
+    }
+
     fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
         (**self).receive(limit, wait)
     }

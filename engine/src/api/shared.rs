@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use model::Cell;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use sys::mapping::SEALS;
 use sys::{Access, Mapping, shared};
 
 use super::CallOutcome;
@@ -32,9 +33,6 @@ const MOST: usize = 1 << 28;
 const LENGTH: usize = 8;
 /// Times that an end asks before its loop looks at the stage, where none sleeps.
 const SPINS: u32 = 10_000;
-/// Seals that keep the other process from taking the memory away.
-pub(crate) const SEALS: SealFlag = SealFlag::F_SEAL_SHRINK.union(SealFlag::F_SEAL_GROW).union(SealFlag::F_SEAL_SEAL);
-
 /// Bytes of a ring for a cell: what it gives as the send buffer, and room for two messages.
 pub fn ring_bytes(cell: &Cell) -> usize {
     let two = cell.largest().as_len().saturating_add(2 * LENGTH).saturating_mul(2);

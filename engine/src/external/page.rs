@@ -7,9 +7,9 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::fcntl::{FcntlArg, fcntl};
+use sys::mapping::SEALS;
 use sys::{Access, Mapping, shared};
 
-use crate::api::shared::SEALS;
 use crate::stage::Part;
 
 /// Length of the file.

@@ -6,10 +6,8 @@ use model::end::Counts;
 use model::{Protocol, Test};
 
 use super::late::MARK;
-use super::trouble::{Trouble, Verdict, flush, readable};
-use super::whole::send_rest;
 use super::{Allowance, DRAIN_LIMIT, Done, Trial, sum};
-use crate::api::{Api, CallOutcome};
+use crate::api::{Api, CallOutcome, Trouble, Verdict, flush, readable, send_rest};
 use crate::stage::Part;
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
@@ -24,7 +22,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let limit = extent.warmup.saturating_sub(first.messages);
     let warmup = trial.to_the_end(api, |api, leave| answer(api, extent.warmup_part, limit, leave));
     let before = sum(first, warmup);
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages + measured.messages);
     let counts = sum(measured, trial.to_the_end(api, |api, leave| answer(api, Part::Measure, limit, leave)));
     let end = trial.edges.end();

@@ -10,10 +10,8 @@ use model::{Nanos, Protocol, Test};
 use nix::sys::socket::{Shutdown, shutdown};
 
 use super::late::{MARK, take_late};
-use super::trouble::{Trouble, Verdict, flush};
-use super::whole::send_rest;
 use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Step, Trial, fault, sum};
-use crate::api::Api;
+use crate::api::{Api, Trouble, Verdict, flush, send_rest};
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 use sys::clock;
@@ -28,7 +26,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorde
     let first = asker.ask_all(api, trial, extent.warmup_part, trial.least_warmup());
     trial.flows(&first);
     let warmup = asker.ask_all(api, trial, extent.warmup_part, extent.warmup);
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     asker.measured = true;
     let counts = asker.ask_all(api, trial, Part::Measure, extent.measured);
     let end = trial.edges.end();

@@ -5,8 +5,7 @@ use std::time::Duration;
 use model::Nanos;
 use model::end::Counts;
 
-use super::trouble::{Trouble, Verdict, readable};
-use crate::api::Api;
+use crate::api::{Api, Trouble, Verdict, readable};
 use sys::clock;
 
 /// Most bytes of a datagram that say which request it is or answers.

@@ -4,10 +4,8 @@ use model::Mix;
 use model::end::Counts;
 
 use super::send::{Stretch, send_parts};
-use super::trouble::{Trouble, Verdict};
-use super::whole::finish;
 use super::{Done, Trial};
-use crate::api::{Api, CallOutcome, Transmit, TransmitPart};
+use crate::api::{Api, CallOutcome, Transmit, TransmitPart, Trouble, Verdict, finish};
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {

@@ -15,8 +15,6 @@ mod schedule_stats;
 mod send;
 mod stamp;
 mod trial;
-mod trouble;
-mod whole;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,10 +22,11 @@ use std::time::Duration;
 
 use model::control::Task;
 use model::end::{Counts, Opening, SocketOption, TcpInfo, Window, ZeroCopy};
-use model::{Cell, Nanos, Protocol, Role, Test, Waiting};
+use model::{Nanos, Protocol, Role, Test, Waiting};
 use socket2::SockRef;
 
-use crate::api::{self, Api, Boxed, Place, Wait, With, WithApi};
+pub use crate::api::send_until;
+use crate::api::{self, Api, DRAIN_LIMIT, Place, Wait, With};
 use crate::edge::{EdgeReader, Usage};
 use crate::injection::{self, Copier};
 use crate::recorder::Recorder;
@@ -40,15 +39,11 @@ pub use batch::{Batches, Fill, Same};
 pub use fault::nothing_came;
 pub use mix::{Sequence, send_mix_until};
 pub use schedule_stats::ScheduleStats;
-pub use send::send_until;
 pub use stamp::Account;
 pub use trial::Extent;
 use trial::{Allowance, Trial};
 
-/// Time that an end waits for the other's last word, once it has all of its own.
-const DRAIN_LIMIT: Duration = Duration::from_secs(20);
-
-/// The same, where nothing has come so far.
+/// As [`DRAIN_LIMIT`], where nothing has come so far.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Interval at which an end that spins looks whether the trial goes on.
@@ -113,11 +108,38 @@ pub fn run(task: &Task, flow: FlowEnd, stage: &Stage, said: &dyn Fn(Step)) -> io
     let FlowEnd { socket, listener, passed, sizes } = flow;
     let place = Place::new(&task.cell, socket, socket::longest_wait(task)).with_passed(passed, task.role);
     let asked = AsAsked { listener, sizes, task, stage, said };
-    match (task.cell.test.is_stream(), task.role) {
-        (true, Role::Sender) => api::open_sender(place, Around(asked, Sending)),
-        (true, Role::Receiver) => api::open_receiver(place, Around(asked, Receiving)),
-        (false, _) => api::open_exchange(place, Around(asked, Exchanging)),
+    let (cell, streams, plain) = (&task.cell, task.cell.test.is_stream(), is_plain(task));
+    if plain && !streams && api::is_usual_pair(cell) {
+        return run_over(api::open_usual_pair(place)?, asked, exchange);
     }
+    let mut halves = api::open(place, task.role)?;
+    if plain && streams && halves.batch().is_none() {
+        return match task.role {
+            Role::Sender => run_over(halves, asked, |api, trial, _| Ok(send::run(api, trial))),
+            Role::Receiver => run_over(halves, asked, |api, trial, _| Ok(receive::run(api, trial))),
+        };
+    }
+    let wait = Wait::new(cell, halves.waits_on(), longest_look(task), socket::longest_wait(task))?;
+    let api = With::new(cell.work, Copier::of(task)?, wait, halves);
+    match (streams, task.role) {
+        (true, Role::Sender) => run_over(api, asked, |api, trial, _| send_as_asked(api, trial)),
+        (true, Role::Receiver) => run_over(api, asked, |api, trial, _| Ok(receive_as_asked(api, trial))),
+        (false, _) => run_over(api, asked, exchange),
+    }
+}
+
+/// Returns whether a task asks for calls of one message each and no more: what a cell asks for around its
+/// calls stands around the api, and what it does not ask for costs it nothing.
+fn is_plain(task: &Task) -> bool {
+    let cell = &task.cell;
+    // Busy polling is set when the socket is made: its call waits.
+    let waits_in_call = matches!(cell.waiting, Waiting::Block | Waiting::BusyPoll);
+    let has_loop_of_its_own = match (cell.test.is_stream(), task.role) {
+        (true, Role::Sender) => cell.rate.is_some() || cell.stamp || cell.mix.is_some(),
+        (true, Role::Receiver) => cell.stamp,
+        (false, _) => false,
+    };
+    waits_in_call && cell.work == Nanos::default() && !injection::copies(task) && !has_loop_of_its_own
 }
 
 /// A task and what its flow found.
@@ -129,101 +151,29 @@ struct AsAsked<'a> {
     said: &'a dyn Fn(Step),
 }
 
-/// The loops of one part in a test.
-trait Loops {
-    /// Returns whether a cell asks for no other than the plain ones.
-    fn are_plain(cell: &Cell) -> bool;
-
-    /// Runs a plain one: compiled for each api, so that its call stands in the loop.
-    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done>;
-
-    /// Runs the one of a task. What a cell does not ask for costs it nothing: it has
-    /// loops of its own.
-    fn run(api: &mut With, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done>;
+fn send_as_asked(api: &mut With, trial: &mut Trial) -> io::Result<Done> {
+    let cell = &trial.task.cell;
+    Ok(match &cell.mix {
+        _ if api.batch().is_some() => batch::run(api, trial)?,
+        _ if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
+        Some(mix) => mix::run(api, trial, mix),
+        None => send::run(api, trial),
+    })
 }
 
-struct Sending;
-struct Receiving;
-struct Exchanging;
-
-impl Loops for Sending {
-    fn are_plain(cell: &Cell) -> bool {
-        cell.rate.is_none() && !cell.stamp && cell.mix.is_none()
-    }
-
-    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
-        Ok(send::run(api, trial))
-    }
-
-    fn run(api: &mut With, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
-        let cell = &trial.task.cell;
-        Ok(match &cell.mix {
-            _ if api.batch().is_some() => batch::run(api, trial)?,
-            _ if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
-            Some(mix) => mix::run(api, trial, mix),
-            None => send::run(api, trial),
-        })
-    }
+fn receive_as_asked(api: &mut With, trial: &mut Trial) -> Done {
+    if trial.task.cell.stamp { receive_stamped::run(api, trial) } else { receive::run(api, trial) }
 }
 
-impl Loops for Receiving {
-    fn are_plain(cell: &Cell) -> bool {
-        !cell.stamp
-    }
-
-    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
-        Ok(receive::run(api, trial))
-    }
-
-    fn run(api: &mut With, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
-        Ok(if trial.task.cell.stamp { receive_stamped::run(api, trial) } else { receive::run(api, trial) })
-    }
-}
-
-impl Loops for Exchanging {
-    fn are_plain(_: &Cell) -> bool {
-        true
-    }
-
-    fn run_plain<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
-        let cell = &trial.task.cell;
-        Ok(match (cell.test, trial.task.role) {
-            (Test::TcpCrr, Role::Sender) => crr::ask::run(api, trial, recorder)?,
-            (Test::TcpCrr, Role::Receiver) => crr::serve::run(api, trial)?,
-            (_, Role::Sender) if cell.rate.is_some() => open::ask::run(api, trial, recorder)?,
-            (_, Role::Sender) => ask::run(api, trial, recorder),
-            (_, Role::Receiver) => answer::run(api, trial),
-        })
-    }
-
-    fn run(api: &mut With, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
-        Self::run_plain(api, trial, recorder)
-    }
-}
-
-/// Loops around an api. What a cell asks for around its calls stands around the api.
-struct Around<'a, L>(AsAsked<'a>, L);
-
-impl<L: Loops> WithApi for Around<'_, L> {
-    type Output = Traffic;
-
-    fn is_plain(&self) -> bool {
-        let cell = &self.0.task.cell;
-        // Busy polling is set when the socket is made: its call waits.
-        let waits_in_call = matches!(cell.waiting, Waiting::Block | Waiting::BusyPoll);
-        waits_in_call && cell.work == Nanos::default() && !injection::copies(self.0.task) && L::are_plain(cell)
-    }
-
-    fn run_plain<A: Api>(self, api: A) -> io::Result<Traffic> {
-        run_over(api, self.0, L::run_plain)
-    }
-
-    fn run(self, api: Boxed) -> io::Result<Traffic> {
-        let (task, cell) = (self.0.task, &self.0.task.cell);
-        let wait = Wait::new(cell, api.waits_on(), longest_look(task), socket::longest_wait(task))?;
-        let copier = Copier::of(task)?;
-        run_over(With::new(cell.work, copier, wait, api), self.0, L::run)
-    }
+fn exchange<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
+    let cell = &trial.task.cell;
+    Ok(match (cell.test, trial.task.role) {
+        (Test::TcpCrr, Role::Sender) => crr::ask::run(api, trial, recorder)?,
+        (Test::TcpCrr, Role::Receiver) => crr::serve::run(api, trial)?,
+        (_, Role::Sender) if cell.rate.is_some() => open::ask::run(api, trial, recorder)?,
+        (_, Role::Sender) => ask::run(api, trial, recorder),
+        (_, Role::Receiver) => answer::run(api, trial),
+    })
 }
 
 /// Time that an end that spins asks before it looks whether the trial goes on. To
@@ -272,7 +222,7 @@ fn end(api: &dyn Api, mut trial: Trial, recorder: Recorder, done: io::Result<Don
     let mut opening = trial.opening();
     [&mut counts, &mut total, &mut opening].into_iter().for_each(|counts| count_stream_messages(task, counts));
     counts.first = Opening { messages: opening.messages, bytes: opening.bytes };
-    let (tcp, tcp_at_start) = (trial.tcp_account(api), trial.tcp_at_start.get());
+    let (tcp, tcp_at_start) = (trial.tcp_account(api.socket()), trial.tcp_at_start.get());
     let (schedule, one_way) = (trial.schedule, trial.one_way);
     let options = socket::options(api.socket(), task);
     let (drops, zero_copy) = (api.drops(), api.zero_copy());

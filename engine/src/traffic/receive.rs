@@ -5,36 +5,20 @@ use std::time::{Duration, Instant};
 use model::Protocol;
 use model::end::Counts;
 
-use super::trouble::{Trouble, Verdict, readable};
 use super::{Allowance, DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, sum};
-use crate::api::Api;
+use crate::api::{Api, LoopEnd, Trouble, Verdict, count, readable};
 use crate::edge::Edge;
-use crate::stage::{Part, Stage};
+use crate::stage::Part;
 
 /// Interval at which a receiver that has nothing to read looks for the announcement.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Reasons for which a receiving loop returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LoopEnd {
-    /// The trial went on to another part, or all of this one has come.
-    Part,
-    /// Nothing more will come.
-    Over,
-}
-
-pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
-    match trial.task.cell.protocol() {
-        Protocol::Tcp => run_over::<A, false>(api, trial),
-        Protocol::Udp => run_over::<A, true>(api, trial),
-    }
-}
-
 /// A datagram is a message; of a TCP stream only bytes can be counted.
-fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Done {
+pub(super) fn run(api: &mut dyn Api, trial: &mut Trial) -> Done {
+    let datagrams = trial.task.cell.protocol() == Protocol::Udp;
     let (room, stage, extent) = (trial.task.cell.read_size.as_len(), trial.stage, trial.extent);
-    let unit = if DATAGRAMS { 1 } else { trial.task.cell.size.get() };
-    let progress = |counts: &Counts| if DATAGRAMS { counts.messages } else { counts.bytes };
+    let unit = if datagrams { 1 } else { trial.task.cell.size.get() };
+    let progress = |counts: &Counts| if datagrams { counts.messages } else { counts.bytes };
     let warmup_end = extent.warmup.saturating_mul(unit);
     let all = extent.warmup.saturating_add(extent.measured).saturating_mul(unit);
 
@@ -43,16 +27,16 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     // message on, and that is one of those measured.
     let no_warmup = extent.is_counted() && extent.warmup == 0;
     let first_end = if no_warmup { all } else { warmup_end };
-    let first_room = if DATAGRAMS { room } else { room.min(usize::try_from(first_end).unwrap_or(room)) };
+    let first_room = if datagrams { room } else { room.min(usize::try_from(first_end).unwrap_or(room)) };
     // Of a stream every byte arrives, also those that were on their way when
     // their sender had handed over the last.
-    let to_the_last = extent.is_counted() && !DATAGRAMS;
+    let to_the_last = extent.is_counted() && !datagrams;
     let came = receive_first(api, first_room, trial, to_the_last);
     let (first, measured) = trial.take_first(came);
     let mut ended = LoopEnd::Part;
-    let mut receive = |api: &mut A, part, enough: u64, leave: Allowance| {
+    let mut receive = |api: &mut dyn Api, part, enough: u64, leave: Allowance| {
         let left = enough.saturating_sub(progress(&leave.so_far));
-        let (counts, how) = receive_while::<A, DATAGRAMS>(api, room, stage, part, left);
+        let (counts, how) = api.receive_while(datagrams, room, stage, part, left);
         let left = left.saturating_sub(progress(&counts));
         if !to_the_last || left == 0 || how == LoopEnd::Over || ended == LoopEnd::Over || !stage.is(Part::Drain) {
             ended = if ended == LoopEnd::Over { ended } else { how };
@@ -66,25 +50,25 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let enough = warmup_end.saturating_sub(progress(&first));
     let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, enough, leave));
     let before = sum(first, warmup);
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     let enough = all.saturating_sub(progress(&before) + progress(&measured));
     let mut counts = sum(measured, trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave)));
     let mut end = trial.edges.end();
-    if extent.is_counted() && DATAGRAMS && ended == LoopEnd::Part && stage.is(Part::Drain) {
+    if extent.is_counted() && datagrams && ended == LoopEnd::Part && stage.is(Part::Drain) {
         let rest = take_counted(api, room, trial, before.messages + counts.messages, |_, _| {});
         (counts, end, ended) = (sum(counts, rest.counts), rest.end.unwrap_or(end), LoopEnd::Over);
     }
     let so_far = sum(before, counts);
     let rest = match ended {
         LoopEnd::Over => Counts::default(),
-        LoopEnd::Part => drain::<A, DATAGRAMS>(api, room, trial, so_far.messages, counts.bytes > 0, |_, _| {}),
+        LoopEnd::Part => drain(api, datagrams, room, trial, so_far.messages, counts.bytes > 0, |_, _| {}),
     };
     Done { usage: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
 
 /// The first message, before which there is nothing to time. Where every message
 /// is awaited (`to_the_last`), it may come after its sender has sent them all.
-fn receive_first<A: Api>(api: &mut A, room: usize, trial: &Trial, to_the_last: bool) -> Counts {
+fn receive_first(api: &mut dyn Api, room: usize, trial: &Trial, to_the_last: bool) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let mut silence = Silence::default();
@@ -101,33 +85,10 @@ fn receive_first<A: Api>(api: &mut A, room: usize, trial: &Trial, to_the_last: b
     counts
 }
 
-/// Receives while the trial is in `part`, until `enough` datagrams or bytes.
-fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd) {
-    let mut counts = Counts::default();
-    let mut trouble = Trouble::default();
-    let (mut messages, mut bytes, mut short) = (0u64, 0u64, 0u64);
-    let mut ended = LoopEnd::Part;
-    while stage.is(part) && (if DATAGRAMS { messages } else { bytes }) < enough {
-        let limit = if DATAGRAMS { room } else { room.min((enough - bytes) as usize) };
-        let moved = api.receive(limit);
-        if moved.0 > 0 {
-            let alike = if DATAGRAMS { 1 + api.take_alike(enough - messages - 1) } else { 1 };
-            messages += alike;
-            bytes += alike * moved.0 as u64;
-            short += alike * u64::from(moved.0 < room as isize);
-        } else if trouble.judge(moved, messages, &mut counts) == Verdict::Over {
-            ended = LoopEnd::Over;
-            break;
-        }
-    }
-    count(api, &mut counts, messages, bytes, short);
-    (counts, ended)
-}
-
 /// Receives what is left of a stream, in the measured part, after its end was
 /// announced. `came` says whether anything had come by then: a connection that
 /// carries nothing is not waited for as long.
-fn receive_rest<A: Api>(api: &mut A, room: usize, enough: u64, came: bool) -> (Counts, LoopEnd) {
+fn receive_rest(api: &mut dyn Api, room: usize, enough: u64, came: bool) -> (Counts, LoopEnd) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let mut silence = Silence::default();
@@ -158,16 +119,6 @@ impl Silence {
     }
 }
 
-/// Counts messages that were handed out, and the calls that fetched them.
-#[inline(always)]
-pub(super) fn count<A: Api>(api: &mut A, counts: &mut Counts, messages: u64, bytes: u64, short: u64) {
-    counts.calls += api.take_calls().unwrap_or(messages);
-    counts.messages += messages;
-    counts.received += messages;
-    counts.bytes += bytes;
-    counts.short += short;
-}
-
 /// What came of a number of datagrams after their sender's end was announced.
 pub(super) struct Rest {
     pub counts: Counts,
@@ -178,7 +129,7 @@ pub(super) struct Rest {
 /// Takes the datagrams of a counted trial that were still on their way when their sender's end was
 /// announced: they are among those measured. Until all have come, or a silence; `so_far` have
 /// come, and `note` sees each message as in [`take_waiting`].
-pub(super) fn take_counted<A: Api>(api: &mut A, room: usize, trial: &Trial, so_far: u64, mut note: impl FnMut(&A, usize)) -> Rest {
+pub(super) fn take_counted<A: Api + ?Sized>(api: &mut A, room: usize, trial: &Trial, so_far: u64, mut note: impl FnMut(&A, usize)) -> Rest {
     let mut rest = Rest { counts: Counts::default(), end: None };
     let announced = trial.stage.announced().unwrap_or(u64::MAX);
     loop {
@@ -195,7 +146,7 @@ pub(super) fn take_counted<A: Api>(api: &mut A, room: usize, trial: &Trial, so_f
 
 /// Takes the messages that wait to be read; `note` sees the length of each, which is
 /// still in the api's room.
-fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize)) -> (Counts, LoopEnd) {
+fn take_waiting<A: Api + ?Sized>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize)) -> (Counts, LoopEnd) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     loop {
@@ -214,8 +165,9 @@ fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize
 /// until the announced count or, after the announcement, a silence. `came` says
 /// whether anything came in the measured part: a connection that carries nothing
 /// is not waited for as long. `note` sees each message as in [`take_waiting`].
-pub(super) fn drain<A: Api, const DATAGRAMS: bool>(
+pub(super) fn drain<A: Api + ?Sized>(
     api: &mut A,
+    datagrams: bool,
     room: usize,
     trial: &Trial,
     so_far: u64,
@@ -228,7 +180,7 @@ pub(super) fn drain<A: Api, const DATAGRAMS: bool>(
     let mut since = Instant::now();
     loop {
         let announced = trial.stage.announced();
-        if DATAGRAMS && announced.is_some_and(|announced| so_far + counts.messages >= announced) {
+        if datagrams && announced.is_some_and(|announced| so_far + counts.messages >= announced) {
             return counts;
         }
         let moved = api.receive_now(room);
@@ -242,7 +194,7 @@ pub(super) fn drain<A: Api, const DATAGRAMS: bool>(
             // The silence counts from the announcement: until it comes, look for it often.
             let wait = if announced.is_some() { silence } else { LOOK };
             let quiet = !readable(api.waits_on(), wait);
-            let over = quiet && announced.is_some() && DATAGRAMS;
+            let over = quiet && announced.is_some() && datagrams;
             let patience = if came || announced.is_none() { DRAIN_LIMIT } else { LAST_PATIENCE.max(silence) };
             if over || since.elapsed() > patience {
                 return counts;

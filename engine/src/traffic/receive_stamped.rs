@@ -2,11 +2,10 @@
 
 use model::end::Counts;
 
-use super::receive::{count, drain, take_counted};
+use super::receive::{drain, take_counted};
 use super::stamp::{Account, read};
-use super::trouble::{Trouble, Verdict};
 use super::{Allowance, Done, Trial, sum};
-use crate::api::Api;
+use crate::api::{Api, Trouble, Verdict, count};
 use crate::stage::Part;
 use sys::clock;
 
@@ -31,7 +30,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     if !no_warmup {
         reader.account.begin();
     }
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages + measured.messages);
     let mut counts = sum(measured, trial.to_the_end(api, |api, leave| receive(api, Part::Measure, limit, leave, &mut reader)));
     let mut end = trial.edges.end();
@@ -43,7 +42,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     reader.account.end();
     let so_far = sum(before, counts);
     let Reader { room, mut account } = reader;
-    let rest = drain::<A, true>(api, room, trial, so_far.messages, true, |api, length| {
+    let rest = drain(api, true, room, trial, so_far.messages, true, |api, length| {
         if let Some((number, _)) = api.room().get(..length).and_then(read) {
             account.take_late(number);
         }

@@ -9,19 +9,17 @@ use model::end::{Counts, Window};
 use model::{Nanos, Protocol};
 use nix::sys::socket::{Shutdown, shutdown};
 
-use super::trouble::{Trouble, Verdict, readable};
-use super::whole::finish;
 use super::{DRAIN_LIMIT, Done, Step, Trial, fault, sum};
-use crate::api::{Api, Transmit};
-use crate::stage::{Part, Stage};
+use crate::api::{Api, readable};
+use crate::stage::Part;
 use sys::clock;
 
 /// Between the messages of a trial that opens.
 const PAUSE: Duration = Duration::from_millis(1);
 
-pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
+pub(super) fn run(api: &mut dyn Api, trial: &mut Trial) -> Done {
     let (size, stage) = (trial.task.cell.size.as_len(), trial.stage);
-    send_parts(api, trial, |api, Stretch { part, limit, .. }| send_until(api, size, stage, part, limit))
+    send_parts(api, trial, |api, Stretch { part, limit, .. }| api.send_until(size, stage, part, limit))
 }
 
 /// Extent of one run of a sender's loop.
@@ -38,13 +36,13 @@ pub(super) struct Stretch {
 }
 
 /// Leads a sender of a stream through the parts of its trial and announces its end. `send` sends for a stretch.
-pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl FnMut(&mut A, Stretch) -> Counts) -> Done {
+pub(super) fn send_parts<A: Api + ?Sized>(api: &mut A, trial: &mut Trial, mut send: impl FnMut(&mut A, Stretch) -> Counts) -> Done {
     let before = |part, limit| Stretch { part, limit, measured: false, paused: Nanos::default() };
     let extent = trial.extent;
     let begun = clock::monotonic();
     let first = open_flow(api, trial, |api, part, limit| send(api, before(part, limit)));
     let warmup = trial.to_the_end(api, |api, allowed| send(api, before(extent.warmup_part, allowed.at_most(extent.warmup))));
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     let counts = trial.to_the_end(api, |api, allowed| {
         let limit = allowed.at_most(extent.measured);
         send(api, Stretch { part: Part::Measure, limit, measured: true, paused: allowed.paused })
@@ -58,7 +56,7 @@ pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl 
 }
 
 /// Sends the first message, and more, one by one, as long as the trial opens: the first may be lost.
-fn open_flow<A: Api>(api: &mut A, trial: &Trial, mut send: impl FnMut(&mut A, Part, u64) -> Counts) -> Counts {
+fn open_flow<A: Api + ?Sized>(api: &mut A, trial: &Trial, mut send: impl FnMut(&mut A, Part, u64) -> Counts) -> Counts {
     let part = if trial.stage.is(Part::Opening) { Part::Opening } else { trial.extent.warmup_part };
     let mut send_one = |api: &mut A, least: u64| trial.to_the_end(api, |api, allowed| send(api, part, allowed.at_most(least)));
     let mut counts = send_one(api, trial.least_warmup());
@@ -71,7 +69,7 @@ fn open_flow<A: Api>(api: &mut A, trial: &Trial, mut send: impl FnMut(&mut A, Pa
 }
 
 /// Announces the end of a stream of which `total` was sent.
-fn end_stream(api: &mut dyn Api, trial: &mut Trial, total: &Counts) {
+fn end_stream<A: Api + ?Sized>(api: &mut A, trial: &mut Trial, total: &Counts) {
     if trial.task.cell.protocol() == Protocol::Udp {
         see_it_left(api);
     }
@@ -81,37 +79,9 @@ fn end_stream(api: &mut dyn Api, trial: &mut Trial, total: &Counts) {
     }
 }
 
-/// Sends messages while the trial is in `part`, `limit` at most.
-///
-/// This is the loop that the tool's own cost is measured on: one call, one
-/// comparison of its answer, one look at the stage, one count.
-pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Part, mut limit: u64) -> Counts {
-    let mut counts = Counts::default();
-    let mut trouble = Trouble::default();
-    let mut whole = 0u64;
-    while stage.is(part) && whole < limit {
-        let moved = api.send(0);
-        if moved.0 == size as isize {
-            whole += 1;
-        } else {
-            let finished = counts.messages;
-            if finish(api, size, moved, whole, &mut counts, &mut trouble) == Verdict::Over {
-                break;
-            }
-            // A message in several calls is one of the limit's, too.
-            limit -= counts.messages - finished;
-        }
-    }
-    counts.calls += whole;
-    counts.messages += whole;
-    counts.bytes += whole * size as u64;
-    counts.sent = counts.messages;
-    counts
-}
-
 /// Waits until the last datagram has left the queue of this host's device: the
 /// receiver takes a silence after the announcement for the end.
-fn see_it_left(api: &dyn Api) {
+fn see_it_left<A: Api + ?Sized>(api: &A) {
     let give_up = Instant::now() + DRAIN_LIMIT;
     while queued(api.leaves_by()) > 0 && Instant::now() < give_up {
         thread::sleep(Duration::from_millis(1));
@@ -138,7 +108,7 @@ fn association_is_over(socket: &OwnedFd) -> bool {
 /// Says that no more will come and waits until the receiver has closed, so
 /// that TCP's account covers everything sent. A receiver that takes nothing any
 /// more is a failure.
-pub(super) fn see_it_taken(api: &mut dyn Api) -> Option<io::Error> {
+pub(super) fn see_it_taken<A: Api + ?Sized>(api: &mut A) -> Option<io::Error> {
     api.end();
     if shutdown(api.socket().as_raw_fd(), Shutdown::Write).is_err() {
         return None;

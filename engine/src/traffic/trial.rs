@@ -12,8 +12,7 @@ use model::{Nanos, Protocol, Role, Test};
 use super::Step;
 use super::schedule_stats::ScheduleStats;
 use super::stamp::Account;
-use super::trouble::flush;
-use crate::api::Api;
+use crate::api::{Api, flush};
 use crate::edge::{Edge, EdgeReader};
 use crate::stage::{Part, SoFar, Stage, WaySoFar};
 use crate::tcp_info;
@@ -150,7 +149,7 @@ impl<'a> Trial<'a> {
 
     /// Runs a loop to the end of its part. Whenever it comes back because the
     /// main thread asks how far it has come, that is told, and it is run once more.
-    pub(super) fn to_the_end<A: Api>(&self, api: &mut A, mut run: impl FnMut(&mut A, Allowance) -> Counts) -> Counts {
+    pub(super) fn to_the_end<A: Api + ?Sized>(&self, api: &mut A, mut run: impl FnMut(&mut A, Allowance) -> Counts) -> Counts {
         let (mut so_far, mut paused) = (Counts::default(), Nanos::default());
         loop {
             let may_send = self.most.saturating_sub(self.handed_over.get());
@@ -172,12 +171,12 @@ impl<'a> Trial<'a> {
             match self.measured.get() {
                 // What it counted last stands.
                 true => self.stage.answer_as_before(),
-                false => self.tell(api, &so_far),
+                false => self.tell(api.socket(), &so_far),
             }
         }
         if self.task.progress.is_some() && self.began.get().is_some() && !self.measured.replace(true) {
             // A flow that has counted out its messages is not asked any more.
-            self.tell(api, &so_far);
+            self.tell(api.socket(), &so_far);
         }
         so_far
     }
@@ -228,24 +227,24 @@ impl<'a> Trial<'a> {
         !self.extent.is_counted() && [Part::Opening, Part::Warmup, Part::Measure].into_iter().any(|part| self.stage.is(part))
     }
 
-    fn tell(&self, api: &dyn Api, so_far: &Counts) {
+    fn tell(&self, socket: &OwnedFd, so_far: &Counts) {
         let began = self.began.get();
         let mut counts = if began.is_some() { *so_far } else { Counts::default() };
         super::count_stream_messages(self.task, &mut counts);
         // Before the measured part there is nothing to tell of it.
         let way = self.way.get().filter(|_| began.is_some());
-        self.stage.answer(SoFar { began, counts, tcp: self.tcp_account(api), way });
+        self.stage.answer(SoFar { began, counts, tcp: self.tcp_account(socket), way });
     }
 
     /// TCP's account of the flow; of `TCP_CRR` there is none, as no connection lasts.
-    pub(super) fn tcp_account(&self, api: &dyn Api) -> Option<TcpInfo> {
+    pub(super) fn tcp_account(&self, socket: &OwnedFd) -> Option<TcpInfo> {
         let lasts = self.task.cell.protocol() == Protocol::Tcp && self.task.cell.test != Test::TcpCrr;
-        if lasts { tcp_info::read(api.socket()) } else { None }
+        if lasts { tcp_info::read(socket) } else { None }
     }
 
     /// The edge at which the measured part begins.
-    pub(super) fn start(&self, api: &dyn Api) -> Edge {
-        self.tcp_at_start.set(self.tcp_account(api));
+    pub(super) fn start(&self, socket: &OwnedFd) -> Edge {
+        self.tcp_at_start.set(self.tcp_account(socket));
         let edge = self.edges.start();
         self.began.set(Some(edge.time()));
         edge

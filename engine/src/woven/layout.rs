@@ -9,9 +9,8 @@ use model::Nanos;
 use model::end::Switches;
 use model::woven::{MOST_SEATS, Reading};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use sys::mapping::SEALS;
 use sys::{Access, Mapping};
-
-use crate::api::shared::SEALS;
 
 /// Edges that a seat keeps: more marks than one slice has.
 const EDGES: usize = 64;

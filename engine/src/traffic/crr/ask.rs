@@ -52,7 +52,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     let first = ask(api, &mut asker, extent.warmup_part, trial.least_warmup(), false);
     trial.flows(&first);
     let warmup = ask(api, &mut asker, extent.warmup_part, extent.warmup, false);
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     asker.begin_window(extent.is_counted());
     let counts = ask(api, &mut asker, Part::Measure, extent.measured, true);
     let end = trial.edges.end();

@@ -9,10 +9,9 @@ use model::Nanos;
 use model::end::Counts;
 use socket2::{SockRef, Socket};
 
-use super::super::trouble::readable;
 use super::super::{DRAIN_LIMIT, Done, Trial, sum};
 use super::{Failures, is_over, is_passing, receive_all, send_all};
-use crate::api::{Api, Buffer};
+use crate::api::{Api, Buffer, readable};
 use crate::stage::{Part, Stage};
 
 /// Time that a connection may take to send its first byte, while others wait: a
@@ -37,7 +36,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
     };
     let warmup = serve(api, &mut server, extent.warmup_part, extent.warmup.saturating_sub(first.messages));
     let before = sum(first, warmup);
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     let all = extent.warmup.saturating_add(extent.measured);
     let counts = sum(measured, serve(api, &mut server, Part::Measure, all.saturating_sub(before.messages + measured.messages)));
     let end = trial.edges.end();

@@ -12,12 +12,11 @@ use socket2::SockRef;
 
 use super::super::late::{MARK, take_late};
 use super::super::schedule_stats::ScheduleStats;
-use super::super::trouble::{Trouble, Verdict, flush};
 use super::super::{DRAIN_LIMIT, Done, Step, Trial, sum};
 use super::outstanding::{Answered, Outstanding};
 use super::timetable::Timetable;
 use super::wait::{For, sleep_at, wake_exactly};
-use crate::api::Api;
+use crate::api::{Api, Trouble, Verdict, flush};
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 use sys::clock;
@@ -38,7 +37,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     trial.flows(&begun);
     let warmup =
         trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, extent.warmup_part, leave.requests(extent.warmup), counted));
-    let start = trial.start(api);
+    let start = trial.start(api.socket());
     asker.begin_window(counted);
     let counts = trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, Part::Measure, leave.requests(extent.measured), counted));
     let end = trial.edges.end();

@@ -5,12 +5,10 @@ use model::end::Counts;
 
 use super::super::schedule_stats::ScheduleStats;
 use super::super::send::{Stretch, send_parts};
-use super::super::trouble::{Trouble, Verdict, flush};
-use super::super::whole::finish;
 use super::super::{Done, Trial, stamp};
 use super::timetable::Timetable;
 use super::wait::{wait, wake_exactly};
-use crate::api::Api;
+use crate::api::{Api, Trouble, Verdict, finish, flush};
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 use sys::clock;

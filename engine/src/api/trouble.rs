@@ -7,11 +7,14 @@ use model::end::Counts;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::api::{Api, CallOutcome};
+use super::{Api, CallOutcome};
 
 /// Failures in a row after which a loop gives up: an interface that went away
 /// would otherwise keep it busy to the end of the trial.
 const PATIENCE: u32 = 10_000;
+
+/// Time that an end waits for the other's last word, once it has all of its own.
+pub const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 
 /// Judgement of a failed call: whether a loop may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +57,7 @@ impl Trouble {
 
 /// Has an api hand over what it holds back; a failure is counted.
 #[inline(always)]
-pub fn flush<A: Api>(api: &mut A, counts: &mut Counts) {
+pub fn flush<A: Api + ?Sized>(api: &mut A, counts: &mut Counts) {
     let moved = api.flush();
     if moved.0 < 0 {
         counts.errors += 1;

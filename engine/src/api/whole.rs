@@ -4,14 +4,13 @@ use std::time::Instant;
 
 use model::end::Counts;
 
-use super::DRAIN_LIMIT;
-use super::trouble::{Trouble, Verdict};
-use crate::api::{CallOutcome, Transmit};
+use super::trouble::{DRAIN_LIMIT, Trouble, Verdict};
+use super::{CallOutcome, Transmit};
 
 /// Sends what is left of a message of which `done` bytes are sent, so that
 /// messages stay whole. Counts calls, short calls and bytes; the message is the
 /// caller's to count. `progress` is what the caller's loop has moved so far.
-pub fn send_rest<A: Transmit>(
+pub fn send_rest<A: Transmit + ?Sized>(
     api: &mut A,
     size: usize,
     mut done: usize,
@@ -40,7 +39,7 @@ pub fn send_rest<A: Transmit>(
 
 /// Sends what a short call left of its message.
 #[cold]
-pub(super) fn finish<A: Transmit>(
+pub fn finish<A: Transmit + ?Sized>(
     api: &mut A,
     size: usize,
     moved: CallOutcome,
