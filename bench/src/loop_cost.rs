@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use engine::api::{CallOutcome, Halves, Incoming, Outgoing, Place, Transmit, With};
+use engine::api::{CallOutcome, Halves, Incoming, Outgoing, Place, Transmit};
 use engine::stage::{Part, Stage};
 use engine::traffic::send_until;
 use model::{Bytes, Cell, Test};
@@ -62,8 +62,7 @@ pub fn run_ours(kind: Kind, count: u64) -> anyhow::Result<()> {
         Kind::Boxed => {
             let cell = Cell::plain(Test::UdpStream, Bytes::new(1));
             let place = Place::new(&cell, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.into(), Duration::ZERO);
-            let halves = Halves::<Box<dyn Outgoing>, Box<dyn Incoming>>::new(Box::new(GetPpid), Box::new(GetPpid), place);
-            run_over(&mut With::new(cell.work, None, None, halves), count)
+            run_over(&mut Halves::of_any(Box::new(GetPpid), Box::new(GetPpid), place), count)
         }
     }
 }

@@ -91,7 +91,7 @@ struct Nothing;
 
 impl Transmit for Nothing {
     #[inline(never)]
-    fn send(&mut self, from: usize) -> CallOutcome {
+    fn send_part(&mut self, from: usize, _: usize) -> CallOutcome {
         black_box(CallOutcome(1 - from as isize))
     }
 }

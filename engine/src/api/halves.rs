@@ -2,13 +2,16 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use model::Nanos;
 use model::end::Counts;
 
-use super::{Api, Batching, CallOutcome, Incoming, LoopEnd, Outgoing, Place, Receive, Transmit, TransmitPart, ZeroCopy};
+use super::habit::{AnyIncoming, AnyOutgoing};
+use super::{Api, Batching, CallOutcome, Incoming, LoopEnd, Outgoing, Place, Receive, Transmit, Wait, ZeroCopy};
+use crate::injection::Copier;
 use crate::stage::{Part, Stage};
 
 /// A way of sending with a way of receiving: any with any, whose calls are looked up, or two that are named.
-pub struct Halves<O = Box<dyn Outgoing>, I = Box<dyn Incoming>> {
+pub struct Halves<O = AnyOutgoing, I = AnyIncoming> {
     outgoing: O,
     incoming: I,
     // Last: the halves use it as long as they live.
@@ -28,14 +31,20 @@ impl<O, I> Halves<O, I> {
     }
 }
 
-impl<O: Outgoing, I> Transmit for Halves<O, I> {
-    #[inline(always)]
-    fn send(&mut self, from: usize) -> CallOutcome {
-        self.outgoing.send_span(0, from, usize::MAX)
+impl Halves {
+    /// The same of any, without habits.
+    pub fn of_any(outgoing: Box<dyn Outgoing>, incoming: Box<dyn Incoming>, place: Place<'_>) -> Self {
+        let outgoing = AnyOutgoing { way: outgoing, work: Nanos::default(), copier: None };
+        Self::new(outgoing, AnyIncoming { way: incoming, wait: None }, place)
+    }
+
+    /// Gives habits to its user.
+    pub fn set_habits(&mut self, work: Nanos, copier: Option<Copier>, wait: Option<Wait>) {
+        (self.outgoing.work, self.outgoing.copier, self.incoming.wait) = (work, copier, wait);
     }
 }
 
-impl<O: Outgoing, I> TransmitPart for Halves<O, I> {
+impl<O: Outgoing, I> Transmit for Halves<O, I> {
     #[inline(always)]
     fn send_part(&mut self, from: usize, to: usize) -> CallOutcome {
         self.outgoing.send_span(0, from, to)
@@ -87,11 +96,6 @@ impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
 
     fn waits_on(&self) -> BorrowedFd<'_> {
         self.incoming.waits_on().unwrap_or_else(|| self.socket.as_fd())
-    }
-
-    #[inline(always)]
-    fn has_more(&self) -> bool {
-        self.incoming.has_more()
     }
 
     fn batch(&mut self) -> Option<&mut dyn Batching> {

@@ -26,7 +26,6 @@ use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
-pub use habit::With;
 pub use halves::Halves;
 pub(crate) use headers::of_one;
 pub use incoming::xdp::try_xdp;
@@ -86,14 +85,14 @@ impl CallOutcome {
 
 /// The call of the sending loop for each message.
 pub trait Transmit {
-    /// Hands the message over, from its byte `from` on.
-    fn send(&mut self, from: usize) -> CallOutcome;
-}
-
-/// The call for messages that are shorter than the longest.
-pub trait TransmitPart {
-    /// Hands the message over, from its byte `from` up to `to`.
+    /// Hands the message over, from its byte `from` up to `to`, as far as it has them.
     fn send_part(&mut self, from: usize, to: usize) -> CallOutcome;
+
+    /// Hands the message over, from its byte `from` on.
+    #[inline(always)]
+    fn send(&mut self, from: usize) -> CallOutcome {
+        self.send_part(from, usize::MAX)
+    }
 }
 
 /// The calls of the receiving loop.
@@ -113,8 +112,8 @@ pub trait Receive {
 
 impl<O: Outgoing + ?Sized> Transmit for O {
     #[inline(always)]
-    fn send(&mut self, from: usize) -> CallOutcome {
-        self.send_span(0, from, usize::MAX)
+    fn send_part(&mut self, from: usize, to: usize) -> CallOutcome {
+        self.send_span(0, from, to)
     }
 }
 
@@ -294,7 +293,7 @@ pub trait Open: Sized {
 }
 
 /// One way of sending and receiving for a flow.
-pub trait Api: Transmit + TransmitPart + Receive {
+pub trait Api: Transmit + Receive {
     /// The sending loop over [`Transmit`]: see [`Outgoing::send_until`].
     fn send_until(&mut self, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts;
 
@@ -315,10 +314,6 @@ pub trait Api: Transmit + TransmitPart + Receive {
 
     /// The descriptor that is readable when there is something to receive.
     fn waits_on(&self) -> BorrowedFd<'_>;
-
-    /// Returns whether messages have been fetched that were not handed out: nobody is to
-    /// wait for others before.
-    fn has_more(&self) -> bool;
 
     /// Its way of sending, where the cell hands over more than one message a call.
     fn batch(&mut self) -> Option<&mut dyn Batching>;

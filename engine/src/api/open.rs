@@ -1,15 +1,13 @@
 //! Apis by their names in a cell.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
-use model::end::Counts;
 use model::{Cell, Role};
 
 use super::incoming::one_room::Recv;
 use super::outgoing::one_message::Send;
-use super::{Batching, CallOutcome, Carrier, Halves, Incoming, LoopEnd, Open, Outgoing, Place, ZeroCopy, incoming, outgoing};
-use crate::stage::{Part, Stage};
+use super::{Carrier, Halves, Incoming, Open, Outgoing, Place, incoming, outgoing};
 
 macro_rules! ways_of_sending {
     ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
@@ -74,7 +72,7 @@ pub fn open(place: Place<'_>, role: Role) -> io::Result<Halves> {
         (true, Role::Receiver, ..) => (Box::new(Send::open(&place)?), incoming(&place)?),
         (false, ..) => (outgoing(&place)?, incoming(&place)?),
     };
-    Ok(Halves::new(outgoing, incoming, place))
+    Ok(Halves::of_any(outgoing, incoming, place))
 }
 
 /// Returns whether an end that sends and receives does so in the usual ways.
@@ -117,80 +115,4 @@ pub fn try_sending(place: &Place<'_>) -> io::Result<()> {
 /// A refusal that keeps it from working here.
 pub fn try_receiving(place: &Place<'_>) -> io::Result<()> {
     incoming(place).map(|_| ())
-}
-
-impl Outgoing for Box<dyn Outgoing> {
-    fn send_until(&mut self, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
-        (**self).send_until(size, stage, part, limit)
-    }
-
-    fn send_span(&mut self, place: usize, from: usize, to: usize) -> CallOutcome {
-        (**self).send_span(place, from, to)
-    }
-
-    fn message_at(&mut self, place: usize) -> &mut [u8] {
-        (**self).message_at(place)
-    }
-
-    fn batching(&mut self) -> Option<&mut dyn Batching> {
-        (**self).batching()
-    }
-
-    fn flush(&mut self) -> CallOutcome {
-        (**self).flush()
-    }
-
-    fn end(&mut self) {
-        (**self).end();
-    }
-
-    fn leaves_by(&self) -> Option<&OwnedFd> {
-        (**self).leaves_by()
-    }
-
-    fn system_calls(&self) -> u64 {
-        (**self).system_calls()
-    }
-
-    fn zero_copy(&self) -> Option<ZeroCopy> {
-        (**self).zero_copy()
-    }
-}
-
-impl Incoming for Box<dyn Incoming> {
-    fn receive_while(&mut self, datagrams: bool, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, LoopEnd) {
-        (**self).receive_while(datagrams, room, stage, part, enough)
-    }
-
-    fn receive(&mut self, limit: usize, wait: bool) -> CallOutcome {
-        (**self).receive(limit, wait)
-    }
-
-    fn last(&self) -> &[u8] {
-        (**self).last()
-    }
-
-    fn has_more(&self) -> bool {
-        (**self).has_more()
-    }
-
-    fn take_alike(&mut self, most: u64) -> u64 {
-        (**self).take_alike(most)
-    }
-
-    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
-        (**self).waits_on()
-    }
-
-    fn take_calls(&mut self) -> Option<u64> {
-        (**self).take_calls()
-    }
-
-    fn drops(&self) -> Vec<(&'static str, u64)> {
-        (**self).drops()
-    }
-
-    fn zero_copy(&self) -> Option<ZeroCopy> {
-        (**self).zero_copy()
-    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{Cell, Nanos, Protocol, Waiting};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
-use super::{Api, CallOutcome};
+use super::{CallOutcome, Incoming};
 use sys::clock;
 
 /// A way of waiting. A wait ends after its limit with nothing, so that the loop can look
@@ -50,22 +50,22 @@ impl Wait {
         })
     }
 
-    /// Receives with an api once there is something.
+    /// Receives by a way once there is something.
     #[inline(always)]
-    pub fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> CallOutcome {
+    pub fn receive(&mut self, way: &mut dyn Incoming, limit: usize) -> CallOutcome {
         match self {
-            Self::Spin(look) => spin(api, limit, *look),
-            Self::Select(select) => select.receive(limit, api.has_more(), |limit| api.receive_now(limit)),
-            _ if api.has_more() => api.receive_now(limit),
-            Self::Poll(fd, longest) => receive_found(polled(*fd, *longest), || api.receive_now(limit)),
-            Self::Level(epoll, longest) => receive_found(woken(epoll, *longest), || api.receive_now(limit)),
+            Self::Spin(look) => spin(way, limit, *look),
+            Self::Select(select) => select.receive(limit, way.has_more(), |limit| way.receive(limit, false)),
+            _ if way.has_more() => way.receive(limit, false),
+            Self::Poll(fd, longest) => receive_found(polled(*fd, *longest), || way.receive(limit, false)),
+            Self::Level(epoll, longest) => receive_found(woken(epoll, *longest), || way.receive(limit, false)),
             Self::Edge(epoll, longest) => {
-                let moved = api.receive_now(limit);
+                let moved = way.receive(limit, false);
                 if moved.0 != CallOutcome::NOTHING.0 {
                     return moved;
                 }
                 // What has come since then is an edge, too.
-                receive_found(woken(epoll, *longest), || api.receive_now(limit))
+                receive_found(woken(epoll, *longest), || way.receive(limit, false))
             }
         }
     }
@@ -112,10 +112,10 @@ impl Select {
 }
 
 #[inline(always)]
-fn spin<A: Api>(api: &mut A, limit: usize, look: Nanos) -> CallOutcome {
+fn spin(way: &mut dyn Incoming, limit: usize, look: Nanos) -> CallOutcome {
     let mut since = None;
     loop {
-        let moved = api.receive_now(limit);
+        let moved = way.receive(limit, false);
         if moved.0 != CallOutcome::NOTHING.0 {
             return moved;
         }

@@ -21,7 +21,7 @@ pub fn send_rest<A: Transmit + ?Sized>(
     // A message may be long and the path slow: what counts is that it goes on.
     let mut stalled: Option<Instant> = None;
     while done < size {
-        let moved = api.send(done);
+        let moved = api.send_part(done, size);
         if moved.0 > 0 {
             done += moved.0 as usize;
             counts.calls += 1;

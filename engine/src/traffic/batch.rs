@@ -159,8 +159,8 @@ struct AtPlace<'a> {
 }
 
 impl Transmit for AtPlace<'_> {
-    fn send(&mut self, from: usize) -> CallOutcome {
-        self.api.send_span(self.place, from, usize::MAX)
+    fn send_part(&mut self, from: usize, to: usize) -> CallOutcome {
+        self.api.send_span(self.place, from, to)
     }
 }
 

@@ -5,7 +5,7 @@ use model::end::Counts;
 
 use super::send::{Stretch, send_parts};
 use super::{Done, Trial};
-use crate::api::{Api, CallOutcome, Transmit, TransmitPart, Trouble, Verdict, finish};
+use crate::api::{Api, Transmit, Trouble, Verdict, finish};
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
@@ -61,23 +61,11 @@ impl Sequence {
     }
 }
 
-/// A message that ends before the buffer does.
-struct Shortened<'a, A> {
-    api: &'a mut A,
-    size: usize,
-}
-
-impl<A: TransmitPart> Transmit for Shortened<'_, A> {
-    fn send(&mut self, from: usize) -> CallOutcome {
-        self.api.send_part(from, self.size)
-    }
-}
-
 /// Sends messages of a sequence while the trial is in `part`, `limit` at most.
 ///
 /// Works as [`super::send_until`], with a size that is looked up for each: one call,
 /// one comparison of its answer, one look at the stage, one count.
-pub fn send_mix_until<A: TransmitPart>(api: &mut A, sequence: &mut Sequence, stage: &Stage, part: Part, mut limit: u64) -> Counts {
+pub fn send_mix_until<A: Transmit>(api: &mut A, sequence: &mut Sequence, stage: &Stage, part: Part, mut limit: u64) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let (mut whole, mut bytes) = (0u64, 0u64);
@@ -90,7 +78,7 @@ pub fn send_mix_until<A: TransmitPart>(api: &mut A, sequence: &mut Sequence, sta
             sequence.advance();
         } else {
             let finished = counts.messages;
-            if finish(&mut Shortened { api, size }, size, moved, whole, &mut counts, &mut trouble) == Verdict::Over {
+            if finish(api, size, moved, whole, &mut counts, &mut trouble) == Verdict::Over {
                 break;
             }
             if counts.messages > finished {
@@ -110,7 +98,7 @@ pub fn send_mix_until<A: TransmitPart>(api: &mut A, sequence: &mut Sequence, sta
 #[cfg(test)]
 mod tests {
     use super::{Sequence, send_mix_until};
-    use crate::api::{CallOutcome, TransmitPart};
+    use crate::api::{CallOutcome, Transmit};
     use crate::stage::{Part, Stage};
     use model::Mix;
     use proptest::prelude::{prop, prop_assert_eq, proptest};
@@ -126,7 +114,7 @@ mod tests {
         calls: Vec<(usize, usize)>,
     }
 
-    impl TransmitPart for Played {
+    impl Transmit for Played {
         fn send_part(&mut self, from: usize, to: usize) -> CallOutcome {
             self.calls.push((from, to));
             CallOutcome(if self.answers.is_empty() { (to - from) as isize } else { self.answers.remove(0) })

@@ -26,7 +26,7 @@ use model::{Nanos, Protocol, Role, Test, Waiting};
 use socket2::SockRef;
 
 pub use crate::api::send_until;
-use crate::api::{self, Api, DRAIN_LIMIT, Place, Wait, With};
+use crate::api::{self, Api, DRAIN_LIMIT, Halves, Place, Wait};
 use crate::edge::{EdgeReader, Usage};
 use crate::injection::{self, Copier};
 use crate::recorder::Recorder;
@@ -108,19 +108,13 @@ pub fn run(task: &Task, flow: FlowEnd, stage: &Stage, said: &dyn Fn(Step)) -> io
     let FlowEnd { socket, listener, passed, sizes } = flow;
     let place = Place::new(&task.cell, socket, socket::longest_wait(task)).with_passed(passed, task.role);
     let asked = AsAsked { listener, sizes, task, stage, said };
-    let (cell, streams, plain) = (&task.cell, task.cell.test.is_stream(), is_plain(task));
-    if plain && !streams && api::is_usual_pair(cell) {
+    let (cell, streams) = (&task.cell, task.cell.test.is_stream());
+    if !streams && is_plain(task) && api::is_usual_pair(cell) {
         return run_over(api::open_usual_pair(place)?, asked, exchange);
     }
-    let mut halves = api::open(place, task.role)?;
-    if plain && streams && halves.batch().is_none() {
-        return match task.role {
-            Role::Sender => run_over(halves, asked, |api, trial, _| Ok(send::run(api, trial))),
-            Role::Receiver => run_over(halves, asked, |api, trial, _| Ok(receive::run(api, trial))),
-        };
-    }
-    let wait = Wait::new(cell, halves.waits_on(), longest_look(task), socket::longest_wait(task))?;
-    let api = With::new(cell.work, Copier::of(task)?, wait, halves);
+    let mut api = api::open(place, task.role)?;
+    let wait = Wait::new(cell, api.waits_on(), longest_look(task), socket::longest_wait(task))?;
+    api.set_habits(cell.work, Copier::of(task)?, wait);
     match (streams, task.role) {
         (true, Role::Sender) => run_over(api, asked, |api, trial, _| send_as_asked(api, trial)),
         (true, Role::Receiver) => run_over(api, asked, |api, trial, _| Ok(receive_as_asked(api, trial))),
@@ -128,18 +122,10 @@ pub fn run(task: &Task, flow: FlowEnd, stage: &Stage, said: &dyn Fn(Step)) -> io
     }
 }
 
-/// Returns whether a task asks for calls of one message each and no more: what a cell asks for around its
-/// calls stands around the api, and what it does not ask for costs it nothing.
+/// Returns whether the calls of a task have nothing around them.
 fn is_plain(task: &Task) -> bool {
-    let cell = &task.cell;
-    // Busy polling is set when the socket is made: its call waits.
-    let waits_in_call = matches!(cell.waiting, Waiting::Block | Waiting::BusyPoll);
-    let has_loop_of_its_own = match (cell.test.is_stream(), task.role) {
-        (true, Role::Sender) => cell.rate.is_some() || cell.stamp || cell.mix.is_some(),
-        (true, Role::Receiver) => cell.stamp,
-        (false, _) => false,
-    };
-    waits_in_call && cell.work == Nanos::default() && !injection::copies(task) && !has_loop_of_its_own
+    let waits_in_call = matches!(task.cell.waiting, Waiting::Block | Waiting::BusyPoll);
+    waits_in_call && task.cell.work == Nanos::default() && !injection::copies(task)
 }
 
 /// A task and what its flow found.
@@ -151,7 +137,7 @@ struct AsAsked<'a> {
     said: &'a dyn Fn(Step),
 }
 
-fn send_as_asked(api: &mut With, trial: &mut Trial) -> io::Result<Done> {
+fn send_as_asked(api: &mut Halves, trial: &mut Trial) -> io::Result<Done> {
     let cell = &trial.task.cell;
     Ok(match &cell.mix {
         _ if api.batch().is_some() => batch::run(api, trial)?,
@@ -161,7 +147,7 @@ fn send_as_asked(api: &mut With, trial: &mut Trial) -> io::Result<Done> {
     })
 }
 
-fn receive_as_asked(api: &mut With, trial: &mut Trial) -> Done {
+fn receive_as_asked(api: &mut Halves, trial: &mut Trial) -> Done {
     if trial.task.cell.stamp { receive_stamped::run(api, trial) } else { receive::run(api, trial) }
 }
 
