@@ -27,7 +27,6 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
 pub use halves::Halves;
-pub(crate) use headers::of_one;
 pub use incoming::xdp::try_xdp;
 use model::Cell;
 use model::end::Counts;

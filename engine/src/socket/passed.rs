@@ -9,8 +9,8 @@
 
 use std::env;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +18,10 @@ use model::control::Task;
 use model::over::Over;
 use model::{Nanos, Role};
 use nix::poll::{PollFd, PollFlags};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socketpair, sockopt::PeerCredentials};
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, getsockopt, recvmsg, sendmsg, socketpair,
+};
 use nix::unistd::geteuid;
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -231,58 +234,30 @@ pub fn pair(over: Over, ring: usize) -> io::Result<(End, End)> {
     Ok((sends, receives))
 }
 
-/// Room for the control message of one descriptor, aligned as the kernel writes it.
-#[repr(align(8))]
-struct Control([u8; 64]);
-
 /// Sends bytes, and a descriptor with them.
 fn send_with(socket: &OwnedFd, bytes: &[u8], passed: Option<&OwnedFd>) -> io::Result<()> {
-    let mut piece = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    let mut header = crate::api::of_one(&mut piece);
-    let mut control = Control([0; 64]);
-    if let Some(passed) = passed {
-        let number = passed.as_raw_fd();
-        let length = size_of_val(&number) as u32;
-        header.msg_control = control.0.as_mut_ptr().cast();
-        // SAFETY: it computes a length, which is less than the room.
-        header.msg_controllen = unsafe { libc::CMSG_SPACE(length) } as _;
-        // SAFETY: the header has control data with room for one message of that length.
-        unsafe {
-            let first = libc::CMSG_FIRSTHDR(&raw const header);
-            ((*first).cmsg_level, (*first).cmsg_type) = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
-            (*first).cmsg_len = libc::CMSG_LEN(length) as _;
-            libc::CMSG_DATA(first).cast::<libc::c_int>().write_unaligned(number);
-        }
-    }
-    // SAFETY: the header has one piece and control data, readable for their lengths.
-    match unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL) } {
-        sent if sent == bytes.len() as isize => Ok(()),
-        sent if sent < 0 => Err(io::Error::last_os_error()),
+    let numbers: Vec<RawFd> = passed.into_iter().map(AsRawFd::as_raw_fd).collect();
+    let rights = [ControlMessage::ScmRights(&numbers)];
+    let control = if numbers.is_empty() { &[][..] } else { &rights };
+    match sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], control, MsgFlags::MSG_NOSIGNAL, None)? {
+        sent if sent == bytes.len() => Ok(()),
         _ => Err(io::ErrorKind::WriteZero.into()),
     }
 }
 
 /// Receives what shows the cookie, and the descriptor that came with it.
 fn receive_with(socket: &Socket) -> io::Result<([u8; SHOWN], Option<OwnedFd>)> {
-    let mut bytes = [0; SHOWN];
-    let mut piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let mut header = crate::api::of_one(&mut piece);
-    let mut control = Control([0; 64]);
-    (header.msg_control, header.msg_controllen) = (control.0.as_mut_ptr().cast(), size_of::<Control>() as _);
-    // SAFETY: the header has one piece and control data, writable for their lengths.
-    let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_CMSG_CLOEXEC | libc::MSG_WAITALL) };
-    let answer = io::Error::last_os_error();
-    // SAFETY: the kernel has filled the header's control data.
-    let first = unsafe { libc::CMSG_FIRSTHDR(&raw const header).as_ref() };
-    let rights = first.filter(|first| (first.cmsg_level, first.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS));
-    let passed = rights.map(|first| {
-        // SAFETY: this kind of message has at least one descriptor behind its head; it is
-        // open and this process's alone.
-        unsafe { OwnedFd::from_raw_fd(libc::CMSG_DATA(first).cast::<libc::c_int>().read_unaligned()) }
-    });
-    match length {
-        length if length == SHOWN as isize && header.msg_flags & libc::MSG_CTRUNC == 0 => Ok((bytes, passed)),
-        length if length < 0 => Err(answer),
+    let (mut bytes, mut control) = ([0; SHOWN], nix::cmsg_space!(RawFd));
+    let mut pieces = [IoSliceMut::new(&mut bytes)];
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_WAITALL;
+    let came = recvmsg::<()>(socket.as_raw_fd(), &mut pieces, Some(&mut control), flags)?;
+    let passed = match came.cmsgs()?.next() {
+        // SAFETY: it is open and this process's alone.
+        Some(ControlMessageOwned::ScmRights(numbers)) => numbers.first().map(|number| unsafe { OwnedFd::from_raw_fd(*number) }),
+        _ => None,
+    };
+    match came.bytes {
+        SHOWN => Ok((bytes, passed)),
         _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
