@@ -11,7 +11,7 @@ use nix::poll::{PollFd, PollFlags};
 use socket2::{SockAddr, Socket};
 
 use super::cookie::{Proof, SHOWN, Word};
-use super::{JOIN_LIMIT, Patience, shown};
+use super::{JOIN_LIMIT, Patience, knows_the_cookie, shown};
 use crate::error::{EndpointError, SocketError};
 
 /// Connects each flow to its goal, asks there, and waits for the answer.
@@ -25,7 +25,8 @@ pub(super) fn connect(
     task: &Task,
     patience: &Patience<'_>,
 ) -> Result<Vec<Socket>, EndpointError> {
-    let start = |(flow, (socket, goal)): (usize, (Socket, &SocketAddr))| Caller::start(socket, *goal, shown(task, flow));
+    let proof = |flow| knows_the_cookie(task).then(|| shown(task, flow));
+    let start = |(flow, (socket, goal)): (usize, (Socket, &SocketAddr))| Caller::start(socket, *goal, proof(flow));
     let mut callers = sockets.into_iter().zip(goals).enumerate().map(start).collect::<Result<Vec<_>, _>>()?;
     loop {
         let waiting: Vec<usize> = (0..callers.len()).filter(|at| callers[*at].state != State::Answered).collect();
@@ -55,14 +56,15 @@ enum State {
 struct Caller {
     socket: Socket,
     goal: SocketAddr,
-    shown: Proof,
+    /// What is to be shown; nothing to a user's own program.
+    shown: Option<Proof>,
     state: State,
     answer: [u8; SHOWN],
     length: usize,
 }
 
 impl Caller {
-    fn start(socket: Socket, goal: SocketAddr, shown: Proof) -> Result<Self, SocketError> {
+    fn start(socket: Socket, goal: SocketAddr, shown: Option<Proof>) -> Result<Self, SocketError> {
         let mut caller = Self { socket, goal, shown, state: State::Connecting, answer: [0; SHOWN], length: 0 };
         caller.socket.set_nonblocking(true).map_err(|answer| caller.failed(answer))?;
         match caller.socket.connect(&SockAddr::from(goal)) {
@@ -91,8 +93,12 @@ impl Caller {
     }
 
     fn ask(&mut self) -> Result<(), SocketError> {
+        let Some(shown) = self.shown else {
+            self.state = State::Answered;
+            return Ok(());
+        };
         // The first bytes of a connection fit into any send buffer.
-        (&self.socket).write_all(&self.shown.bytes(Word::Ask)).map_err(|answer| self.failed(answer))?;
+        (&self.socket).write_all(&shown.bytes(Word::Ask)).map_err(|answer| self.failed(answer))?;
         self.state = State::Asked;
         Ok(())
     }
@@ -107,7 +113,7 @@ impl Caller {
             Err(error) => return Err(self.failed(error)),
         }
         if self.length == SHOWN {
-            if !self.shown.is(&self.answer, Word::Answer) {
+            if !self.shown.is_some_and(|shown| shown.is(&self.answer, Word::Answer)) {
                 let stranger = "what listens there is not the other end of this trial: it does not know the cookie";
                 return Err(self.failed(io::Error::other(stranger)));
             }

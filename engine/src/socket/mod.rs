@@ -266,10 +266,10 @@ pub fn join(
     let peer_of = |flow: usize| if peers.len() == hosts { peers.get(flow % hosts) } else { peers.get(flow) };
     let of_flows = || (0..flows).map(|flow| peer_of(flow).copied()).collect::<Option<Vec<_>>>();
     let goals = || of_flows().ok_or(EndpointError::OutOfTurn { expected: "as many addresses to connect to as there are flows" });
-    // A user's program knows no cookie.
-    let foreign = task.cell.external(task.role.other()).is_some();
+    let foreign = !knows_the_cookie(task);
     let (sockets, listeners) = match (transport(task), connects) {
-        _ if foreign => (unproven::join(sockets, &goals()?, task, &patience)?, Vec::new()),
+        (Protocol::Tcp, false) if foreign => (unproven::accept(&sockets, &goals()?, &patience)?, Vec::new()),
+        (Protocol::Udp, _) if foreign => (unproven::associate(sockets, &goals()?)?, Vec::new()),
         (Protocol::Tcp, true) => (connect::connect(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Tcp, false) => (accept::accept(&sockets, flows, task, &patience)?, sockets),
         (Protocol::Udp, true) => (udp::ask(sockets, &goals()?, task, &patience)?, Vec::new()),
@@ -316,6 +316,11 @@ pub fn longest_wait(task: &Task) -> Duration {
         (Test::UdpRr, Role::Sender) => Duration::from(task.answer_limit),
         _ => BACKSTOP,
     }
+}
+
+/// Returns whether the other end knows it; a user's own program does not.
+fn knows_the_cookie(task: &Task) -> bool {
+    task.cell.external(task.role.other()).is_none()
 }
 
 fn listens(task: &Task) -> bool {

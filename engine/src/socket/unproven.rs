@@ -8,31 +8,26 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use model::Protocol;
-use model::control::Task;
 use nix::poll::{PollFd, PollFlags};
 use socket2::{SockAddr, Socket};
 
-use super::{JOIN_LIMIT, Patience, address, listens};
+use super::{JOIN_LIMIT, Patience, address};
 use crate::error::{EndpointError, SocketError};
 
-/// Connects each socket to its goal, or takes a connection from where that is.
-pub(super) fn join(sockets: Vec<Socket>, goals: &[SocketAddr], task: &Task, patience: &Patience<'_>) -> Result<Vec<Socket>, EndpointError> {
-    let mut joined = Vec::new();
-    for (socket, goal) in sockets.into_iter().zip(goals) {
-        joined.push(match task.cell.protocol() {
-            Protocol::Udp => {
-                socket.connect(&SockAddr::from(*goal)).map_err(|answer| SocketError::new(format!("connect to {goal}"), answer))?;
-                socket
-            }
-            Protocol::Tcp if listens(task) => accept(&socket, *goal, patience)?,
-            Protocol::Tcp => connect(socket, *goal, patience)?,
-        });
-    }
-    Ok(joined)
+/// Takes the first that comes from each address.
+pub(super) fn accept(listeners: &[Socket], goals: &[SocketAddr], patience: &Patience<'_>) -> Result<Vec<Socket>, EndpointError> {
+    listeners.iter().zip(goals).map(|(listener, goal)| accept_one(listener, *goal, patience)).collect()
 }
 
-/// Takes the first connection from the address of `goal`; others are closed.
-fn accept(listener: &Socket, goal: SocketAddr, patience: &Patience<'_>) -> Result<Socket, EndpointError> {
+/// Sets where datagrams go and come from.
+pub(super) fn associate(sockets: Vec<Socket>, goals: &[SocketAddr]) -> Result<Vec<Socket>, EndpointError> {
+    for (socket, goal) in sockets.iter().zip(goals) {
+        socket.connect(&SockAddr::from(*goal)).map_err(|answer| SocketError::new(format!("connect to {goal}"), answer))?;
+    }
+    Ok(sockets)
+}
+
+fn accept_one(listener: &Socket, goal: SocketAddr, patience: &Patience<'_>) -> Result<Socket, EndpointError> {
     let failed = |answer| SocketError::new(format!("accept a connection from {}", goal.ip()), answer);
     listener.set_nonblocking(true).map_err(failed)?;
     loop {
@@ -51,19 +46,4 @@ fn accept(listener: &Socket, goal: SocketAddr, patience: &Patience<'_>) -> Resul
             Err(answer) => return Err(failed(answer).into()),
         }
     }
-}
-
-fn connect(socket: Socket, goal: SocketAddr, patience: &Patience<'_>) -> Result<Socket, EndpointError> {
-    let failed = |answer| SocketError::new(format!("connect to {goal}"), answer);
-    socket.set_nonblocking(true).map_err(failed)?;
-    match socket.connect(&SockAddr::from(goal)) {
-        Err(answer) if answer.raw_os_error() != Some(libc::EINPROGRESS) => return Err(failed(answer).into()),
-        _ => {}
-    }
-    if patience.wait(&[PollFd::new(socket.as_fd(), PollFlags::POLLOUT)], Duration::MAX)?.is_none() {
-        return Err(SocketError::unheard(format!("connect to {goal}"), "no answer", JOIN_LIMIT, goal.port(), Protocol::Tcp).into());
-    }
-    socket.take_error().and_then(|error| error.map_or(Ok(()), Err)).map_err(failed)?;
-    socket.set_nonblocking(false).map_err(failed)?;
-    Ok(socket)
 }
