@@ -14,6 +14,8 @@ pub mod runtimes;
 pub mod tpi;
 
 pub use error::StackError;
+use net::tun::Tun;
+use net::xdp::Xdp;
 pub use tpi::Options;
 
 /// Is the end of a trial that the environment asks for, as the implementation `name`.
@@ -24,8 +26,8 @@ pub fn run(name: &str, options: &Options) -> Result<(), StackError> {
     let harness = contract::Harness::from_environment()?;
     match name {
         "tpi-sockets" => tpi::run(tpi::OverSockets::open(harness.setup())?, harness, options),
-        "tpi-streams" => tpi::run(tpi::OverTun::open(harness.setup())?, harness, options),
-        "tpi-streams-xdp" => tpi::run(tpi::OverXdp::open(harness.setup())?, harness, options),
+        "tpi-streams" => tpi::run(tpi::OverDevice::<Tun>::open(harness.setup(), name)?, harness, options),
+        "tpi-streams-xdp" => tpi::run(tpi::OverDevice::<Xdp>::open(harness.setup(), name)?, harness, options),
         other => Err(StackError::contract(format!("no implementation is called '{other}'"))),
     }
 }
@@ -45,8 +47,8 @@ pub fn run_heavy(name: &str) -> Result<(), StackError> {
         "mio" => runtimes::mio,
         "compio" => runtimes::compio,
         "quinn" => runtimes::quinn,
-        "smoltcp" => runtimes::smoltcp,
-        "smoltcp-xdp" => runtimes::smoltcp_xdp,
+        "smoltcp" => |harness| runtimes::smoltcp::<Tun>(harness, "smoltcp"),
+        "smoltcp-xdp" => |harness| runtimes::smoltcp::<Xdp>(harness, "smoltcp-xdp"),
         other => return Err(StackError::contract(format!("no runtime is called '{other}': there are {}", HEAVY.join(", ")))),
     };
     carry(contract::Harness::from_environment()?)

@@ -61,6 +61,44 @@ impl DerefMut for Frame {
     }
 }
 
+/// Memory of a packet.
+#[derive(Debug)]
+pub enum Room {
+    /// Of its own.
+    Heap(Box<[u8]>),
+    /// A frame that a device takes and brings without a copy in this process.
+    Frame(Frame),
+}
+
+impl Room {
+    /// Memory of its own.
+    pub fn heap(bytes: usize) -> Self {
+        Self::Heap(vec![0; bytes].into())
+    }
+}
+
+impl Deref for Room {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Frame(frame) => frame,
+        }
+    }
+}
+
+impl DerefMut for Room {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Frame(frame) => frame,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{CHUNK, Frame};

@@ -9,7 +9,61 @@ pub mod udp;
 pub mod xdp;
 
 use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Duration;
+
+use crate::contract::Setup;
+use crate::error::StackError;
+use frames::Room;
+use place::{Place, Stand};
+
+/// A device that takes and brings packets of IP.
+pub trait Device: Sized {
+    /// Bytes that lie before a packet, for the device to write.
+    const HEAD: usize = 0;
+
+    /// Finds the place for it; `name` is the implementation's.
+    ///
+    /// # Errors
+    /// See [`Place::find`].
+    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError>;
+
+    /// Opens it at a place, with ways to the other stack, whose end is known as `peer`.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError>;
+
+    /// Memory for a packet, of `bytes` at least or as large as the largest.
+    fn room(&mut self, bytes: usize) -> Room {
+        Room::heap(bytes)
+    }
+
+    /// Sends a packet; its memory may be another afterwards. `WouldBlock`: it takes none now.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn send(&mut self, room: &mut Room, packet: Range<usize>) -> io::Result<()>;
+
+    /// Takes the next packet, if one is there, and returns where it lies.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn receive(&mut self, room: &mut Room) -> io::Result<Option<Range<usize>>>;
+
+    /// Waits for a packet, `within` at most.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn wait(&mut self, within: Duration) -> io::Result<()>;
+
+    /// Kernel calls so far that moved packets, or waited for one until it came where that call moves it.
+    fn calls(&self) -> u64;
+
+    /// Packets that found no room below; slow to read.
+    fn dropped(&self) -> u64;
+}
 
 /// Waits until there is something to read, `within` at most; returns whether there is.
 fn readable(fd: libc::c_int, within: Duration) -> io::Result<bool> {

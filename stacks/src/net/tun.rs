@@ -4,14 +4,18 @@
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use sys::device::{self, TUN};
 
-use super::readable;
+use super::frames::Room;
+use super::place::{Place, Stand};
+use super::{Device, readable};
+use crate::contract::Setup;
 use crate::error::StackError;
 
 /// The largest packet of IP.
@@ -22,6 +26,7 @@ const LARGEST: i32 = 65_535;
 pub struct Tun {
     file: File,
     name: String,
+    calls: u64,
 }
 
 impl Tun {
@@ -39,7 +44,7 @@ impl Tun {
             };
             StackError::System { tried: format!("open {TUN}"), answer, remedy }
         })?;
-        let tun = Self { file, name: name.to_owned() };
+        let tun = Self { file, name: name.to_owned(), calls: 0 };
         let failed = |what: &str| {
             let tried = format!("{what} the device {name}");
             move |answer| StackError::System { tried, answer, remedy: "; a TUN device needs CAP_NET_ADMIN in its network namespace" }
@@ -57,51 +62,50 @@ impl Tun {
         let _ = fs::write(setting("ipv6", "disable_ipv6"), "1");
         fs::write(setting("ipv4", "forwarding"), "1")
     }
+}
 
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
+impl Device for Tun {
+    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError> {
+        Place::find(setup, name)
     }
 
-    /// Hands one packet to the kernel. `WouldBlock`: it takes none now.
-    ///
-    /// # Errors
-    /// A refusal of the system.
-    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
-        match (&self.file).write(packet)? {
-            sent if sent == packet.len() => Ok(()),
-            sent => Err(io::Error::other(format!("the device took {sent} of {} B", packet.len()))),
+    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError> {
+        place.stand(peer)
+    }
+
+    fn send(&mut self, room: &mut Room, packet: Range<usize>) -> io::Result<()> {
+        let length = packet.len();
+        match self.file.write(&room[packet])? {
+            sent if sent == length => self.calls += 1,
+            sent => return Err(io::Error::other(format!("the device took {sent} of {length} B"))),
         }
+        Ok(())
     }
 
-    /// Takes one packet from the kernel; `None` where there is none, within `wait` if that is given.
-    ///
-    /// # Errors
-    /// A refusal of the system.
-    pub fn receive(&self, room: &mut [u8], wait: Option<Duration>) -> io::Result<Option<usize>> {
+    fn receive(&mut self, room: &mut Room) -> io::Result<Option<Range<usize>>> {
         loop {
-            match (&self.file).read(room) {
-                Ok(length) => return Ok(Some(length)),
-                Err(answer) if answer.kind() == io::ErrorKind::WouldBlock => match wait {
-                    Some(wait) if readable(self.file.as_raw_fd(), wait)? => {}
-                    _ => return Ok(None),
-                },
+            match self.file.read(room) {
+                Ok(length) => {
+                    self.calls += 1;
+                    return Ok(Some(0..length));
+                }
+                Err(answer) if answer.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(answer) if answer.kind() == io::ErrorKind::Interrupted => {}
                 Err(answer) => return Err(answer),
             }
         }
     }
 
-    /// Waits until a packet is there, `within` at most.
-    ///
-    /// # Errors
-    /// A refusal of the system.
-    pub fn wait(&self, within: Duration) -> io::Result<()> {
+    fn wait(&mut self, within: Duration) -> io::Result<()> {
         readable(self.file.as_raw_fd(), within).map(drop)
     }
 
+    fn calls(&self) -> u64 {
+        self.calls
+    }
+
     /// Packets that the kernel had for this device and that found no room in its queue.
-    pub fn dropped(&self) -> u64 {
+    fn dropped(&self) -> u64 {
         let devices = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
         // Of what it sent, after eight counts of what it received.
         device::counts(&devices, &self.name).and_then(|counts| counts.get(8 + 3).copied()).unwrap_or(0)

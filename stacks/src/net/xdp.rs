@@ -4,7 +4,7 @@
 
 use std::io;
 use std::mem;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
@@ -19,8 +19,10 @@ use model::Nanos;
 use super::arp::{self, Arp, Station};
 use sys::device::{Ethernet, Mac};
 
-use super::frames::Frame;
-use super::readable;
+use super::frames::{Frame, Room};
+use super::place::{Place, Stand};
+use super::{Device, readable};
+use crate::contract::Setup;
 use crate::error::StackError;
 
 /// Bytes of Ethernet's head.
@@ -96,7 +98,7 @@ impl Xdp {
     }
 
     /// A frame to write into; `None` while all are on their way.
-    pub fn frame(&mut self) -> Option<Frame> {
+    fn frame(&mut self) -> Option<Frame> {
         if self.free.is_empty() {
             self.reap();
         }
@@ -111,7 +113,7 @@ impl Xdp {
     ///
     /// # Panics
     /// A packet without that room: a fault of this program.
-    pub fn send(&mut self, frame: &mut Frame, packet: Range<usize>) -> io::Result<()> {
+    fn send_frame(&mut self, frame: &mut Frame, packet: Range<usize>) -> io::Result<()> {
         let start = packet.start - ETHERNET;
         frame[start..packet.start].copy_from_slice(&self.head);
         self.push(frame, start..packet.end)
@@ -119,7 +121,7 @@ impl Xdp {
 
     /// Takes the next packet of IP that came: puts its frame in the place of `frame` and returns
     /// where the packet lies in it.
-    pub fn receive(&mut self, frame: &mut Frame) -> Option<Range<usize>> {
+    fn receive_frame(&mut self, frame: &mut Frame) -> Option<Range<usize>> {
         loop {
             let came = self.next(frame)?;
             if frame[came.clone()].get(12..ETHERNET) == Some(&TYPE_IPV4.to_be_bytes()) {
@@ -139,46 +141,25 @@ impl Xdp {
     ///
     /// # Panics
     /// A packet of more than [`LARGEST`] bytes: a fault of this program.
-    pub fn send_copy(&mut self, packet: &[u8]) -> io::Result<()> {
+    fn send_copy(&mut self, packet: &[u8]) -> io::Result<()> {
         let mut frame = self.spare.take().ok_or(io::ErrorKind::WouldBlock)?;
         let bytes = ETHERNET..ETHERNET + packet.len();
         frame[bytes.clone()].copy_from_slice(packet);
-        let sent = self.send(&mut frame, bytes);
+        let sent = self.send_frame(&mut frame, bytes);
         self.spare = Some(frame);
         sent
     }
 
     /// Takes the next packet of IP that came, with a copy of what has room; returns its bytes there.
-    pub fn receive_copy(&mut self, room: &mut [u8]) -> Option<usize> {
+    fn receive_copy(&mut self, room: &mut [u8]) -> Option<usize> {
         let mut frame = self.spare.take()?;
-        let length = self.receive(&mut frame).map(|packet| {
+        let length = self.receive_frame(&mut frame).map(|packet| {
             let length = packet.len().min(room.len());
             room[..length].copy_from_slice(&frame[packet.start..packet.start + length]);
             length
         });
         self.spare = Some(frame);
         length
-    }
-
-    /// Waits until a frame is there, `within` at most.
-    ///
-    /// # Errors
-    /// A refusal of the system.
-    pub fn wait(&mut self, within: Duration) -> io::Result<()> {
-        if self.coming.consumed() == self.coming.produced() {
-            self.calls += u64::from(readable(self.socket.as_raw_fd(), within)?);
-        }
-        Ok(())
-    }
-
-    /// Kernel calls so far that sent a frame, or that waited for one until it came.
-    pub const fn calls(&self) -> u64 {
-        self.calls
-    }
-
-    /// Frames that the kernel dropped for want of memory or of a place in the ring.
-    pub fn dropped(&self) -> u64 {
-        xsk::dropped(&self.socket).map_or(0, |counters| counters.iter().map(|(_, count)| count).sum())
     }
 
     /// Asks for the hardware address of the other stack until it is known. The other does the same:
@@ -297,6 +278,54 @@ impl Xdp {
     /// The frame that the kernel gives back by an address in it.
     fn returned(&mut self, address: u64) -> Option<Frame> {
         self.lent.get_mut(usize::try_from(address).ok()? / CHUNK)?.take()
+    }
+}
+
+impl Device for Xdp {
+    const HEAD: usize = ETHERNET;
+
+    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError> {
+        Place::find_on_link(setup, name)
+    }
+
+    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError> {
+        place.stand_on_link(peer)
+    }
+
+    /// A frame holds whatever fits the MTU, however much a read asks for. There is more memory than
+    /// frames only where queues hold hundreds of messages.
+    fn room(&mut self, bytes: usize) -> Room {
+        self.frame().map_or_else(|| Room::heap(bytes), Room::Frame)
+    }
+
+    fn send(&mut self, room: &mut Room, packet: Range<usize>) -> io::Result<()> {
+        match room {
+            Room::Frame(frame) => self.send_frame(frame, packet),
+            Room::Heap(bytes) => self.send_copy(&bytes[packet]),
+        }
+    }
+
+    fn receive(&mut self, room: &mut Room) -> io::Result<Option<Range<usize>>> {
+        Ok(match room {
+            Room::Frame(frame) => self.receive_frame(frame),
+            Room::Heap(bytes) => self.receive_copy(bytes).map(|length| 0..length),
+        })
+    }
+
+    fn wait(&mut self, within: Duration) -> io::Result<()> {
+        if self.coming.consumed() == self.coming.produced() {
+            self.calls += u64::from(readable(self.socket.as_raw_fd(), within)?);
+        }
+        Ok(())
+    }
+
+    fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Frames that the kernel dropped for want of memory or of a place in the ring.
+    fn dropped(&self) -> u64 {
+        xsk::dropped(&self.socket).map_or(0, |counters| counters.iter().map(|(_, count)| count).sum())
     }
 }
 

@@ -17,10 +17,7 @@ use model::{Protocol, Role};
 use crate::contract::{Harness, Running, STOP, Setup};
 use crate::error::StackError;
 
-pub use {
-    of_compio::run as compio, of_mio::run as mio, of_quinn::run as quinn, of_smoltcp::run as smoltcp,
-    of_smoltcp::run_on_xdp as smoltcp_xdp, of_tokio::run as tokio,
-};
+pub use {of_compio::run as compio, of_mio::run as mio, of_quinn::run as quinn, of_smoltcp::run as smoltcp, of_tokio::run as tokio};
 
 /// What a runtime makes of a connected socket. Buffers are handed over and come back, as runtimes
 /// of io_uring want it; others lend them.

@@ -1,8 +1,6 @@
 //! Message blocks: what primitives and user data travel in, taken from a pool and put back.
 
-use std::ops::{Deref, DerefMut};
-
-use crate::net::frames::Frame;
+use crate::net::frames::Room;
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,44 +9,6 @@ pub enum Kind {
     Proto,
     /// User data (`M_DATA`).
     Data,
-}
-
-/// The memory of a block.
-#[derive(Debug)]
-pub enum Room {
-    /// Of its own.
-    Heap(Box<[u8]>),
-    /// A frame that a device takes and brings without a copy in this process.
-    Frame(Frame),
-}
-
-impl Room {
-    /// Memory of its own.
-    pub fn heap(bytes: usize) -> Self {
-        Self::Heap(vec![0; bytes].into())
-    }
-}
-
-impl Deref for Room {
-    type Target = [u8];
-
-    #[inline]
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            Self::Frame(frame) => frame,
-        }
-    }
-}
-
-impl DerefMut for Room {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            Self::Frame(frame) => frame,
-        }
-    }
 }
 
 /// A message block; blocks that are linked make a message.

@@ -4,10 +4,11 @@ use std::io;
 use std::net::SocketAddr;
 
 use super::Options;
-use super::block::{Block, Pool, Room};
+use super::block::{Block, Pool};
 use super::primitive::{self, Address, T_UNITDATA_IND, T_UNITDATA_REQ};
 use super::queue::{Queue, Queued};
 use crate::error::StackError;
+use crate::net::frames::Room;
 
 /// What lies at the lower end of a stream and carries out its primitives.
 pub trait Provider {

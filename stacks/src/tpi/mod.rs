@@ -11,9 +11,8 @@
 
 mod block;
 mod head;
+mod over_device;
 mod over_sockets;
-mod over_tun;
-mod over_xdp;
 mod primitive;
 mod queue;
 
@@ -31,9 +30,8 @@ use crate::net::{checksum, udp};
 use block::{Block, Pool};
 use head::Head;
 pub use head::Provider;
+pub use over_device::OverDevice;
 pub use over_sockets::OverSockets;
-pub use over_tun::OverTun;
-pub use over_xdp::OverXdp;
 
 /// Settings of a stream that are no factor of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

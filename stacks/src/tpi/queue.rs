@@ -84,8 +84,9 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::block::{Pool, Room};
+    use super::super::block::Pool;
     use super::{Queue, Queued};
+    use crate::net::frames::Room;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     fn message(pool: &mut Pool, size: usize) -> Box<super::Block> {

@@ -1,23 +1,21 @@
 //! smoltcp on a TUN device or on AF_XDP: UDP and TCP of its own, polled after every message.
 
-mod on_tun;
-mod on_xdp;
+mod device;
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant as Clock};
 
 use model::{Nanos, Protocol, Role};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
-use smoltcp::phy::{self, DeviceCapabilities, Medium};
 use smoltcp::socket::{tcp, udp};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 
 use crate::contract::{Harness, Running, STOP, Setup};
 use crate::error::StackError;
-use crate::net::place::{Place, Stand};
+use crate::net;
 use crate::net::udp::fits;
+use device::Device;
 
 /// Time that a wait for a packet takes at most.
 const WAIT: Duration = Duration::from_millis(5);
@@ -28,73 +26,21 @@ const BUFFER: usize = 256 << 10;
 /// Datagrams that a socket's buffer holds.
 const DATAGRAMS: usize = 64;
 
-/// A device below the stack.
-trait Below: phy::Device {
-    /// Waits for a packet, `within` at most.
-    fn wait(&mut self, within: Duration) -> io::Result<()>;
-
-    /// Packets that found no room below.
-    fn dropped(&self) -> u64;
-
-    /// Kernel calls so far that moved packets.
-    fn calls(&self) -> u64;
-
-    /// A refusal of the system since the last time.
-    fn fault(&mut self) -> Option<io::Error>;
-}
-
-/// A packet that came, where the device has it.
-pub struct Received<'a>(&'a [u8]);
-
-impl phy::RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
-        read(self.0)
-    }
-}
-
-/// What a device says of itself that takes packets of IP.
-fn of_ip(mtu: usize) -> DeviceCapabilities {
-    let mut found = DeviceCapabilities::default();
-    (found.medium, found.max_transmission_unit) = (Medium::Ip, mtu);
-    found
-}
-
-/// Is an end on smoltcp, on a TUN device.
+/// Is an end on smoltcp, on a device; `name` is the implementation's.
 ///
 /// # Errors
 /// A breach of the contract, a machine that is to stay as it is, a refusal of the system.
-pub fn run(mut harness: Harness) -> Result<(), StackError> {
-    let place = Place::find(harness.setup(), "smoltcp")?;
+pub fn run<D: net::Device>(mut harness: Harness, name: &str) -> Result<(), StackError> {
+    let place = D::find_place(harness.setup(), name)?;
     let port = place.port()?;
     let peer = harness.join(Some(port))?;
-    carry(place.stand(peer)?, on_tun::Device::new, port, peer, harness)
-}
-
-/// Is an end on smoltcp, on AF_XDP.
-///
-/// # Errors
-/// As of [`run`], and loopback.
-pub fn run_on_xdp(mut harness: Harness) -> Result<(), StackError> {
-    let place = Place::find_on_link(harness.setup(), "smoltcp-xdp")?;
-    let port = place.port()?;
-    let peer = harness.join(Some(port))?;
-    carry(place.stand_on_link(peer)?, on_xdp::Device::new, port, peer, harness)
-}
-
-fn carry<D, B: Below>(
-    stand: Stand<D>,
-    device: fn(D, usize) -> io::Result<B>,
-    port: u16,
-    peer: SocketAddr,
-    harness: Harness,
-) -> Result<(), StackError> {
+    let stand = D::stand(&place, peer)?;
     let setup = harness.setup().clone();
     if setup.protocol == Protocol::Udp {
         fits(setup.size, stand.mtu, "smoltcp loses most fragments")?;
     }
     let to = IpEndpoint::new(IpAddress::from(stand.peer), peer.port());
-    let device = device(stand.device, stand.mtu).map_err(|answer| StackError::system("use the device", answer))?;
-    let mut end = End::new(device, stand.own, &setup, port)?;
+    let mut end = End::new(Device::new(stand.device, stand.mtu), stand.own, &setup, port)?;
     if setup.protocol == Protocol::Tcp {
         end.connect(&setup, to, port)?;
     }
@@ -108,8 +54,8 @@ fn carry<D, B: Below>(
 }
 
 /// A stack with one socket.
-struct End<B> {
-    device: B,
+struct End<D> {
+    device: Device<D>,
     stack: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
@@ -119,8 +65,8 @@ fn failed(what: &str, why: impl std::fmt::Display) -> StackError {
     StackError::contract(format!("smoltcp, {what}: {why}"))
 }
 
-impl<B: Below> End<B> {
-    fn new(mut device: B, own: Ipv4Addr, setup: &Setup, port: u16) -> Result<Self, StackError> {
+impl<D: net::Device> End<D> {
+    fn new(mut device: Device<D>, own: Ipv4Addr, setup: &Setup, port: u16) -> Result<Self, StackError> {
         let mut stack = Interface::new(Config::new(HardwareAddress::Ip), &mut device, Instant::now());
         let mut added = true;
         // Both stacks are in one network, so that neither needs a route.
@@ -159,7 +105,7 @@ impl<B: Below> End<B> {
     fn poll(&mut self, wait: Option<Duration>) -> Result<(), StackError> {
         if let Some(wait) = wait {
             let due = self.stack.poll_delay(Instant::now(), &self.sockets).map_or(wait, |due| wait.min(due.into()));
-            self.device.wait(due).map_err(|answer| StackError::system("wait for a packet", answer))?;
+            self.device.below().wait(due).map_err(|answer| StackError::system("wait for a packet", answer))?;
         }
         self.stack.poll(Instant::now(), &mut self.device, &mut self.sockets);
         self.device.fault().map_or(Ok(()), |answer| Err(StackError::system("use the device", answer)))
@@ -194,7 +140,7 @@ impl<B: Below> End<B> {
                 Err(why) => return Err(failed("send", why)),
             }
             self.poll(None)?;
-            running.page.count(messages, messages * setup.size as u64, self.device.calls());
+            running.page.count(messages, messages * setup.size as u64, self.device.below().calls());
         }
         // What the device did not take at once is sent as well.
         while self.udp().send_queue() > 0 {
@@ -210,14 +156,14 @@ impl<B: Below> End<B> {
             // One packet at a time: what finds no room in the socket smoltcp drops without a count.
             self.stack.poll_ingress_single(Instant::now(), &mut self.device, &mut self.sockets);
             if !self.udp().can_recv() {
-                running.page.own([self.device.dropped()]);
-                self.device.wait(WAIT).map_err(|answer| StackError::system("wait for a packet", answer))?;
+                running.page.own([self.device.below().dropped()]);
+                self.device.below().wait(WAIT).map_err(|answer| StackError::system("wait for a packet", answer))?;
                 continue;
             }
             let (length, _) = self.udp().recv_slice(&mut room).map_err(|why| failed("receive", why))?;
             messages += 1;
             bytes += length as u64;
-            running.page.count(messages, bytes, self.device.calls());
+            running.page.count(messages, bytes, self.device.below().calls());
         }
     }
 
@@ -231,7 +177,7 @@ impl<B: Below> End<B> {
             if done == message.len() {
                 done = 0;
                 messages += 1;
-                running.page.count(messages, messages * setup.size as u64, self.device.calls());
+                running.page.count(messages, messages * setup.size as u64, self.device.below().calls());
             }
             self.poll((sent == 0).then_some(WAIT))?;
         }
@@ -249,7 +195,7 @@ impl<B: Below> End<B> {
             if length > 0 {
                 messages += 1;
                 bytes += length as u64;
-                running.page.count(messages, bytes, self.device.calls());
+                running.page.count(messages, bytes, self.device.below().calls());
             }
             self.poll((length == 0).then_some(WAIT))?;
         }

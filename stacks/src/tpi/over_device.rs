@@ -1,6 +1,8 @@
-//! The stack of its own on AF_XDP: the data of a message lies in a frame that the kernel knows from
-//! the copy in on, and what comes is read where the kernel put it. So a message is copied once in this
-//! process at either end, and once by the kernel into or out of a frame.
+//! A provider that is a stack of its own, as the STREAMS implementation was in 2007: UDP over IP in
+//! this process, on a TUN device or on AF_XDP. A message is copied once into a packet with room for its
+//! headers, its checksum made in the same pass; the put procedure hands the packet to the device. Only
+//! the queue of the stream head is left. With AF_XDP the packet lies in a frame that the kernel knows
+//! from the copy in on, and what comes is read where the kernel put it.
 
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -8,47 +10,47 @@ use std::time::Duration;
 
 use model::Protocol;
 
-use super::block::{Block, Room};
+use super::block::Block;
 use super::head::Provider;
 use super::{is_whole, write_headers};
 use crate::contract::Setup;
 use crate::error::StackError;
+use crate::net::frames::Room;
 use crate::net::place::{Place, Stand};
-use crate::net::xdp::{ETHERNET, Xdp};
-use crate::net::{checksum, udp};
+use crate::net::{Device, checksum, udp};
 
-/// Time that a wait for a frame takes at most: counts of what was lost are written in between.
+/// Time that a wait for a packet takes at most: counts of what was lost are written in between.
 const WAIT: Duration = Duration::from_millis(5);
 
-/// A stack on the link's device, once it knows the other end.
+/// A stack with its device, once it knows the other end.
 #[derive(Debug)]
-pub struct OverXdp {
+pub struct OverDevice<D> {
     place: Place,
     port: u16,
     size: usize,
-    stand: Option<Stand<Xdp>>,
+    stand: Option<Stand<D>>,
     /// Datagrams whose checksum was wrong.
     not_whole: u64,
 }
 
-impl OverXdp {
-    /// Finds the place for it.
+impl<D: Device> OverDevice<D> {
+    /// Finds the place for its device; `name` is the implementation's.
     ///
     /// # Errors
-    /// A trial over TCP or IPv6, loopback, a machine that is to stay as it is, a refusal of the system.
-    pub fn open(setup: &Setup) -> Result<Self, StackError> {
-        setup.only(Protocol::Udp, "tpi-streams-xdp")?;
-        let place = Place::find_on_link(setup, "tpi-streams-xdp")?;
+    /// A trial over TCP or IPv6, a machine that is to stay as it is, a refusal of the system.
+    pub fn open(setup: &Setup, name: &str) -> Result<Self, StackError> {
+        setup.only(Protocol::Udp, name)?;
+        let place = D::find_place(setup, name)?;
         Ok(Self { port: place.port()?, place, size: setup.size, stand: None, not_whole: 0 })
     }
 
-    fn stand(&mut self) -> io::Result<&mut Stand<Xdp>> {
+    fn stand(&mut self) -> io::Result<&mut Stand<D>> {
         self.stand.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
 
-impl Provider for OverXdp {
-    const HEADROOM: usize = ETHERNET + udp::HEADERS;
+impl<D: Device> Provider for OverDevice<D> {
+    const HEADROOM: usize = D::HEAD + udp::HEADERS;
     const QUEUES: bool = false;
 
     fn port(&self) -> u16 {
@@ -56,17 +58,14 @@ impl Provider for OverXdp {
     }
 
     fn connect(&mut self, peer: SocketAddr) -> Result<(), StackError> {
-        let stand = self.place.stand_on_link(peer)?;
+        let stand = D::stand(&self.place, peer)?;
         udp::fits(self.size, stand.mtu, "this stack makes no fragments")?;
         self.stand = Some(stand);
         Ok(())
     }
 
     fn room(&mut self, bytes: usize) -> Room {
-        // A frame holds whatever fits the MTU, however much a read asks for. There are more blocks than
-        // frames only where queues hold hundreds of messages.
-        let frame = self.stand.as_mut().and_then(|stand| stand.device.frame());
-        frame.map_or_else(|| Room::heap(bytes), Room::Frame)
+        self.stand.as_mut().map_or_else(|| Room::heap(bytes), |stand| stand.device.room(bytes))
     }
 
     fn copy(&self, from: &[u8], to: &mut [u8]) -> u32 {
@@ -78,10 +77,7 @@ impl Provider for OverXdp {
         let stand = self.stand()?;
         let (from, to) = (SocketAddrV4::new(stand.own, port), SocketAddrV4::new(stand.peer, to.port()));
         let packet = write_headers(data, from, to)?;
-        match data.room() {
-            Room::Frame(frame) => stand.device.send(frame, packet),
-            Room::Heap(bytes) => stand.device.send_copy(&bytes[packet]),
-        }
+        stand.device.send(data.room(), packet)
     }
 
     fn fetch(&mut self, data: &mut Block, wait: bool) -> io::Result<Option<SocketAddr>> {
@@ -90,11 +86,7 @@ impl Provider for OverXdp {
         let own = SocketAddrV4::new(*own, port);
         let mut waited = !wait;
         loop {
-            let came = match data.room() {
-                Room::Frame(frame) => device.receive(frame),
-                Room::Heap(bytes) => device.receive_copy(bytes).map(|length| 0..length),
-            };
-            let Some(packet) = came else {
+            let Some(packet) = device.receive(data.room())? else {
                 if waited {
                     return Ok(None);
                 }
@@ -103,7 +95,7 @@ impl Provider for OverXdp {
                 continue;
             };
             let start = packet.start;
-            // Whatever else comes for this address is nobody's message.
+            // Whatever else comes by the device is nobody's message.
             let Some(datagram) = udp::read(&data.room()[packet]).filter(|datagram| datagram.to == own) else { continue };
             data.set(start + datagram.start, start + datagram.end);
             data.sum = datagram.sum;
