@@ -109,7 +109,7 @@ pub(crate) fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
 ///
 /// # Errors
 /// The refusal, with the CPUs: those of another machine may not be there.
-pub(crate) fn bind_to(cpus: &[u32]) -> io::Result<()> {
+pub fn bind_to(cpus: &[u32]) -> io::Result<()> {
     let mut set = CpuSet::new();
     let bound = cpus.iter().try_for_each(|cpu| set.set(*cpu as usize)).and_then(|()| match cpus {
         [] => Ok(()),

@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use engine::scheduling::bind_to;
 use model::Nanos;
 use model::condition::{LoadUsage, Replaced};
 use model::json::{self, Layout};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
@@ -22,6 +23,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use sys::clock::of_timeval;
 use sys::errno_name;
+use tempfile::TempDir;
 
 use super::job::{Chosen, JOBS, places};
 use super::taken::{self, Mark, UnitProbe};
@@ -34,27 +36,20 @@ use crate::process::{self, THIS_PROGRAM};
 /// # Errors
 /// What the system refused.
 pub fn run(units: u32, cpus: &[u32]) -> io::Result<()> {
-    bind(cpus);
-    let place = Place::make()?;
+    // A process that may not be bound is free to move.
+    let _ = bind_to(cpus);
+    let (place, _shared) = make_place()?;
     let caged = unshare(CloneFlags::CLONE_NEWPID).map_err(|errno| format!("unshare(CLONE_NEWPID): {}", errno_name(&errno.into())));
     let mut command = Command::new(THIS_PROGRAM);
-    command.args(["__load", "cage", "--units", &units.to_string()]).arg("--place").arg(place.path());
+    command.args(["__load", "cage", "--units", &units.to_string()]).arg("--place").arg(&place);
     // Compilers leave their files here when they are ended.
-    command.env("TMPDIR", place.path());
+    command.env("TMPDIR", &place);
     if let Err(answer) = &caged {
         command.args(["--not-caged", answer]);
     }
     // It has this process's input and output: it hears the end and tells what was taken.
     let status = command.status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("the load's processes ended: {status}"))) }
-}
-
-/// A process that may not be bound is free to move.
-fn bind(cpus: &[u32]) {
-    let mut set = CpuSet::new();
-    if !cpus.is_empty() && cpus.iter().all(|cpu| set.set(*cpu as usize).is_ok()) {
-        let _ = sched_setaffinity(Pid::from_raw(0), &set);
-    }
 }
 
 /// The cage: starts the units, lets them go at once when each is ready, says so,
@@ -66,16 +61,15 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
     // Not caged, what a unit leaves behind falls to this process, and is ended by it.
     let _ = prctl::set_child_subreaper(true);
     // All at once: one after the other each would wait for those that work already.
-    let started = (0..units).map(|number| Unit::start(&place.join(format!("unit-{number}")))).collect::<io::Result<Vec<_>>>()?;
-    let ready = started.into_iter().map(|(unit, output)| unit.ready(output)).collect::<io::Result<Vec<_>>>()?;
-    let before = ready.iter().fold(Nanos::default(), |sum, (unit, _)| sum + unit.took);
-    let (mut running, mut watched) = (Vec::new(), Vec::new());
+    let mut running = (0..units).map(|number| Unit::start(&place.join(format!("unit-{number}")))).collect::<io::Result<Vec<_>>>()?;
+    let ready = running.iter_mut().map(Unit::ready).collect::<io::Result<Vec<_>>>()?;
+    let before = ready.iter().fold(Nanos::default(), |sum, (took, ..)| sum + *took);
     let begun = Instant::now();
-    for (unit, output) in ready {
-        let (working, unit) = unit.go(output)?;
-        running.push(working);
-        watched.push(unit);
-    }
+    let start = |(unit, (_, id, output)): (&mut Unit, (Nanos, u32, BufReader<File>))| {
+        unit.input.write_all(b".")?;
+        UnitProbe::start(id, output)
+    };
+    let watched = running.iter_mut().zip(ready).map(start).collect::<io::Result<Vec<_>>>()?;
     say("ready")?;
     let marks = Arc::new(Marks { units: watched, taken: Mutex::default() });
     listen(&marks)?;
@@ -173,101 +167,51 @@ fn end_the_rest() {
     }
 }
 
-/// A unit that was started.
+/// A unit that was started. Dropped, it is ended.
 struct Unit {
     process: Child,
     input: File,
-}
-
-/// A unit that has its files.
-struct Ready {
-    unit: Unit,
-    /// CPU time that its files took.
-    took: Nanos,
-    /// Its id, as `/proc` names it.
-    id: u32,
-}
-
-/// A unit that works. Dropped, it is ended.
-struct Working {
-    process: Child,
+    output: Option<BufReader<File>>,
 }
 
 impl Unit {
-    fn start(directory: &Path) -> io::Result<(Self, BufReader<File>)> {
+    fn start(directory: &Path) -> io::Result<Self> {
         fs::create_dir(directory)?;
         let (process, input, output) = process::piped(Command::new(THIS_PROGRAM).args(["__load", "unit"]).arg(directory))?;
-        Ok((Self { process, input }, BufReader::new(output)))
+        Ok(Self { process, input, output: Some(BufReader::new(output)) })
     }
 
-    /// Waits until it has its files.
-    fn ready(mut self, mut output: BufReader<File>) -> io::Result<(Ready, BufReader<File>)> {
+    /// Waits until it has its files. Returns the CPU time that they took, its id, as `/proc` names it, and
+    /// its output from then on.
+    fn ready(&mut self) -> io::Result<(Nanos, u32, BufReader<File>)> {
         let mut line = String::new();
-        output.read_line(&mut line)?;
+        let output = self.output.take().and_then(|mut output| output.read_line(&mut line).ok().map(|_| output));
         let said = line.trim_end().strip_prefix("ready ").and_then(|words| words.split_once(' '));
-        match said.and_then(|(took, id)| Some((took.parse().ok()?, id.parse().ok()?))) {
-            Some((took, id)) => Ok((Ready { unit: self, took: Nanos::new(took), id }, output)),
+        match said.and_then(|(took, id)| Some((Nanos::new(took.parse().ok()?), id.parse().ok()?, output?))) {
+            Some(ready) => Ok(ready),
             None => Err(io::Error::other(format!("a unit of load did not start: {}", self.process.wait()?))),
         }
     }
 }
 
-impl Ready {
-    fn go(self, output: BufReader<File>) -> io::Result<(Working, UnitProbe)> {
-        let Unit { process, mut input } = self.unit;
-        let working = Working { process };
-        input.write_all(b".")?;
-        Ok((working, UnitProbe::start(self.id, output)?))
-    }
-}
-
-impl Drop for Working {
+impl Drop for Unit {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Place of the units' files.
-enum Place {
-    /// A file system in memory that only these processes see: it vanishes with
-    /// the last of them.
-    Private(PathBuf),
-    /// A directory that has to be removed.
-    Shared(PathBuf),
-}
-
-impl Place {
-    fn make() -> io::Result<Self> {
-        let everywhere = std::env::temp_dir();
-        if mount_over(&everywhere).is_ok() {
-            return Ok(Self::Private(everywhere));
-        }
-        let name = format!("nettoll-load-{}", random()?);
-        let mut answer = io::Error::other("no place for the files of a load");
-        // In memory, where the system has such a place.
-        for place in [PathBuf::from("/dev/shm"), everywhere] {
-            match fs::create_dir(place.join(&name)) {
-                Ok(()) => return Ok(Self::Shared(place.join(&name))),
-                Err(error) => answer = error,
-            }
-        }
-        Err(answer)
+/// Place of the units' files: a file system in memory that only these processes see, which vanishes with
+/// the last of them, or a directory that has to be removed.
+fn make_place() -> io::Result<(PathBuf, Option<TempDir>)> {
+    let everywhere = std::env::temp_dir();
+    if mount_over(&everywhere).is_ok() {
+        return Ok((everywhere, None));
     }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Private(path) | Self::Shared(path) => path,
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Self::Shared(path) = self {
-            let _ = fs::remove_dir_all(path);
-        }
-    }
+    let make = |place: &Path| tempfile::Builder::new().prefix("nettoll-load-").tempdir_in(place);
+    // In memory, where the system has such a place.
+    let made = make(Path::new("/dev/shm")).or_else(|_| make(&everywhere))?;
+    Ok((made.path().to_owned(), Some(made)))
 }
 
 /// Lays a file system in memory over `place`, for this process and those below it.
@@ -276,10 +220,4 @@ fn mount_over(place: &Path) -> Result<(), Errno> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING)?;
     mount(Some("nettoll"), place, Some("tmpfs"), MsFlags::MS_NOSUID, Some("size=256m,mode=0700"))
-}
-
-fn random() -> io::Result<String> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
 }

@@ -1,7 +1,5 @@
-//! The files that a unit of load works on, and the work of programs that a host
-//! lacks.
+//! The files that a unit of load works on, and its computation.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
@@ -54,7 +52,7 @@ pub fn fill(directory: &Path) -> io::Result<()> {
 }
 
 /// Primes up to [`NUMBERS`], for [`COMPUTED`].
-pub fn sieve(_: &Path) -> io::Result<()> {
+pub fn sieve() {
     let end = process_cpu() + COMPUTED.into();
     let mut prime = vec![true; NUMBERS];
     while process_cpu() < end {
@@ -68,54 +66,4 @@ pub fn sieve(_: &Path) -> io::Result<()> {
         }
         black_box(prime.iter().filter(|prime| **prime).count());
     }
-    Ok(())
-}
-
-/// Counts the words of the program.
-pub fn count_words(directory: &Path) -> io::Result<()> {
-    let text = fs::read_to_string(directory.join("job.c"))?;
-    let mut words: BTreeMap<&str, u32> = BTreeMap::new();
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
-        *words.entry(word).or_default() += 1;
-    }
-    black_box(words.len());
-    Ok(())
-}
-
-/// Breaks the text into lines of 60 characters.
-pub fn wrap(directory: &Path) -> io::Result<()> {
-    let text = fs::read_to_string(directory.join("text"))?;
-    let (mut wrapped, mut column) = (String::with_capacity(text.len()), 0);
-    for word in text.split_ascii_whitespace() {
-        if column + word.len() > 60 {
-            wrapped.push('\n');
-            column = 0;
-        }
-        wrapped.push_str(word);
-        wrapped.push(' ');
-        column += word.len() + 1;
-    }
-    black_box(wrapped.len());
-    Ok(())
-}
-
-/// Replaces a word by another, and back.
-pub fn edit(directory: &Path) -> io::Result<()> {
-    let place = directory.join("text");
-    let text = fs::read_to_string(&place)?;
-    fs::write(place, text.replace("hands", "layers").replace("layers", "hands"))
-}
-
-/// Copies the file.
-pub fn copy(directory: &Path) -> io::Result<()> {
-    fs::copy(directory.join("data"), directory.join("copy")).map(drop)
-}
-
-/// Reads what each process is called.
-pub fn ask(_: &Path) -> io::Result<()> {
-    for process in fs::read_dir("/proc")?.flatten() {
-        // One that has ended meanwhile is none.
-        black_box(fs::read(process.path().join("stat")).unwrap_or_default());
-    }
-    Ok(())
 }
