@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use analysis::stopping::Decision;
+use model::host::HostFacts;
 use model::plan::ApprovedPlan;
 use model::run::Status;
 use model::schedule::{self, Block, Slot};
@@ -52,9 +53,7 @@ pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Li
         }
     };
     session.inherit(no_slices);
-    let mut study = Study::new(plan, credentials, session, listener, Replay::nothing(plan), sampled);
-    let outcome = study.ready().and_then(|()| study.opened()).and_then(|()| study.run_blocks());
-    study.conclude(outcome)
+    Study::new(plan, credentials, session, listener, Replay::nothing(plan), sampled).carry_out()
 }
 
 /// Goes on with a run that was stopped, after the trials that it has.
@@ -83,18 +82,27 @@ pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listen
             return StudyError::not_opened(error).map_or(Ok(interrupted), Err);
         }
     };
-    let changed = if fresh { host_diff::Differences::default() } else { host_diff::compare(past.hosts, session.facts()) };
+    match fresh {
+        true => session.inherit(past.warnings.to_vec()),
+        false => inherit(&mut session, past.hosts, past.warnings, trials)?,
+    }
+    session.inherit(no_slices);
+    let status = Study::new(plan, credentials, session, listener, replay, sampled).carry_out()?;
+    Ok(Resumed { status, nothing_left: false })
+}
+
+/// Gives a session the warnings of a run with so many trials that it goes on with.
+///
+/// # Errors
+/// Its hosts are not those that the run had.
+pub(crate) fn inherit(session: &mut Session, hosts: &[HostFacts], warnings: &[Warning], trials: u64) -> Result<(), StudyError> {
+    let changed = host_diff::compare(hosts, session.facts());
     if !changed.grave.is_empty() {
         return Err(StudyError::HostsChanged(changed.grave.join("; ")));
     }
-    session.inherit(past.warnings.iter().cloned().chain(no_slices).collect());
-    if !fresh {
-        session.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
-    }
-    let mut study = Study::new(plan, credentials, session, listener, replay, sampled);
-    let begun = study.ready().and_then(|()| if fresh { study.opened() } else { study.resumed(trials) });
-    let outcome = begun.and_then(|()| study.run_blocks());
-    study.conclude(outcome).map(|status| Resumed { status, nothing_left: false })
+    session.inherit(warnings.to_vec());
+    session.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
+    Ok(())
 }
 
 /// A run that was resumed.
@@ -134,35 +142,28 @@ impl<'a> Study<'a> {
 }
 
 impl Study<'_> {
+    /// Runs what is left, sets everything back to what it was before the first trial, as far as the hosts are there,
+    /// and tells how the study ended.
+    fn carry_out(&mut self) -> Result<Status, StudyError> {
+        let begun = self.ready().and_then(|()| begin(self.sessions.get(SessionPool::FIRST), self.replay.trials, self.listener));
+        let outcome = begun.and_then(|()| self.run_blocks());
+        let first = self.sessions.get_mut(SessionPool::FIRST);
+        // The hosts after a run are not what its last arm made of them.
+        self.arms.rest(first);
+        close(first, self.listener, outcome)
+    }
+
     /// Looks at what the arms change before anything is measured, and makes all
     /// links: what this machine refuses is to be known before hours are spent.
     fn ready(&mut self) -> Result<(), StudyError> {
-        self.arms = ArmController::open(self.plan, self.sessions.get_mut(SessionPool::FIRST))?;
-        self.rehearse()?;
+        let first = self.sessions.get_mut(SessionPool::FIRST);
+        self.arms = ArmController::open(self.plan, first)?;
+        rehearse(&mut self.arms, first, self.plan)?;
         // Agents are looked for when they are needed: they serve others as well.
         for setting in if self.plan.hosts.is_empty() { self.sessions.settings().to_vec() } else { Vec::new() } {
             self.sessions.enter(&setting, self.plan, self.credentials, self.listener)?;
         }
         Ok(())
-    }
-
-    /// Tries each arm before anything is measured, but for those on other agents, which are looked for when they
-    /// are needed.
-    fn rehearse(&mut self) -> Result<(), StudyError> {
-        let (plan, session) = (self.plan, self.sessions.get_mut(SessionPool::FIRST));
-        let local = !plan.is_elsewhere();
-        for (place, arm) in plan.arms.iter().enumerate() {
-            let settings = arm.host_settings();
-            if !settings.hosts.is_empty() {
-                continue;
-            }
-            let tried = session.bind(&settings.cpus).map_err(ArmError::from);
-            let tried = tried.and_then(|()| self.arms.rehearse(session, plan, place));
-            let tried =
-                tried.and_then(|()| if local { lacking::of_arm(arm).map_or(Ok(()), |why| Err(ArmError::Lacking(why))) } else { Ok(()) });
-            tried.map_err(|error| StudyError::OneArm { arm: arm.name.clone(), error })?;
-        }
-        Ok(session.bind(&BTreeMap::new())?)
     }
 
     fn run_blocks(&mut self) -> Result<Status, StudyError> {
@@ -243,30 +244,36 @@ impl Study<'_> {
         Ok(Some(record.outcome))
     }
 
-    fn opened(&mut self) -> Result<(), StudyError> {
-        let first = self.sessions.get(SessionPool::FIRST);
-        let between = first.found_addresses();
-        let event = Event::Opened { hosts: first.facts(), warnings: first.warnings(), control: first.control_path(), between: &between };
-        self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
-    }
-
-    fn resumed(&mut self, trials: u64) -> Result<(), StudyError> {
-        let event = Event::Resumed { trials, warnings: self.sessions.get(SessionPool::FIRST).warnings() };
-        self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
-    }
-
-    /// Sets everything back to what it was before the first trial, as far as the
-    /// hosts are there, and tells how the study ended.
-    fn conclude(&mut self, outcome: Result<Status, StudyError>) -> Result<Status, StudyError> {
-        let first = self.sessions.get_mut(SessionPool::FIRST);
-        // The hosts after a run are not what its last arm made of them.
-        self.arms.rest(first);
-        close(first, self.listener, outcome)
-    }
-
     fn tell(&mut self, event: &Event) -> Result<ControlFlow<()>, StudyError> {
         self.listener.hear(event).map_err(StudyError::Listener)
     }
+}
+
+/// Tries each arm before anything is measured, but for those on other agents, which are looked for when they
+/// are needed: one that is refused would fail every trial.
+pub(crate) fn rehearse(arms: &mut ArmController, session: &mut Session, plan: &Plan) -> Result<(), StudyError> {
+    let local = !plan.is_elsewhere();
+    for (place, arm) in plan.arms.iter().enumerate() {
+        let settings = arm.host_settings();
+        if !settings.hosts.is_empty() {
+            continue;
+        }
+        let tried = session.bind(&settings.cpus).map_err(ArmError::from);
+        let tried = tried.and_then(|()| arms.rehearse(session, plan, place));
+        let lacks = || lacking::of_arm(arm).filter(|_| local).map_or(Ok(()), |why| Err(ArmError::Lacking(why)));
+        tried.and_then(|()| lacks()).map_err(|error| StudyError::OneArm { arm: arm.name.clone(), error })?;
+    }
+    Ok(session.bind(&BTreeMap::new())?)
+}
+
+/// Tells the listener that a run begins, or goes on after so many trials.
+pub(crate) fn begin(first: &Session, trials: u64, listener: &mut dyn Listener) -> Result<(), StudyError> {
+    let (hosts, warnings, between) = (first.facts(), first.warnings(), first.found_addresses());
+    let event = match trials {
+        0 => Event::Opened { hosts, warnings, control: first.control_path(), between: &between },
+        _ => Event::Resumed { trials, warnings },
+    };
+    listener.hear(&event).map(drop).map_err(StudyError::Listener)
 }
 
 /// Tells the listener how a study ended, with the facts of its first session's hosts after it.

@@ -28,12 +28,10 @@ use crate::arm::{self, ArmController, ArmError};
 use crate::connection::Credentials;
 use crate::error::TrialError;
 use crate::event::{Event, Listener, Quiet};
-use crate::host_diff;
-use crate::lacking;
 use crate::refusal::Refusal;
 use crate::remote::HostError;
 use crate::session::{Session, Setting};
-use crate::study::{Past, Resumed, StudyError, close};
+use crate::study::{Past, Resumed, StudyError, begin, close, inherit, rehearse};
 use crate::trial::woven::{Torn, Woven, WovenArm, run as run_instance};
 use crate::trial::{self, Done, TrialSpec};
 
@@ -45,9 +43,7 @@ use crate::trial::{self, Done, TrialSpec};
 pub fn run(plan: &ApprovedPlan, gate: &Gate, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
     let Some(mut weaver) = Weaver::open(plan, credentials, listener)? else { return Ok(Status::Interrupted) };
     let mut observer = WovenObserver::new(plan, gate);
-    let begun = weaver.rehearse().and_then(|()| weaver.opened());
-    let outcome = begun.and_then(|()| weaver.run_blocks(&Rest::default(), &mut observer));
-    weaver.conclude(outcome)
+    weaver.carry_out(&Rest::default(), &mut observer)
 }
 
 /// Goes on with a woven run that was stopped. Its trials and slices are those before its [`Rest`].
@@ -78,15 +74,10 @@ pub fn resume(
     let Some(mut weaver) = Weaver::open(plan, credentials, listener)? else {
         return Ok(Resumed { status: Status::Interrupted, nothing_left: false });
     };
-    let begun = match fresh {
-        true => weaver.rehearse().and_then(|()| weaver.opened()),
-        false => weaver.inherit(&past, rest.lines).and_then(|()| weaver.rehearse()).and_then(|()| weaver.resumed(rest.lines)),
-    };
-    if let Err(error @ StudyError::HostsChanged(_)) = begun {
-        return Err(error);
+    if !fresh {
+        inherit(&mut weaver.sessions[0], past.hosts, past.warnings, rest.lines)?;
     }
-    let outcome = begun.and_then(|()| weaver.run_blocks(&rest, &mut observer));
-    weaver.conclude(outcome).map(|status| Resumed { status, nothing_left: false })
+    weaver.carry_out(&rest, &mut observer).map(|status| Resumed { status, nothing_left: false })
 }
 
 /// Number of a group's instance in a block among those of all groups.
@@ -209,39 +200,16 @@ impl<'a> Weaver<'a> {
         Ok(Some(Self { plan, listener, board, sessions, arms, groups, refused, late, empty: 0, worked: false }))
     }
 
-    /// Tries each arm before anything is measured: one that is refused would fail every instance.
-    fn rehearse(&mut self) -> Result<(), StudyError> {
-        let session = &mut self.sessions[0];
-        for (place, arm) in self.plan.arms.iter().enumerate() {
-            let tried = session.bind(&arm.host_settings().cpus).map_err(ArmError::from);
-            let tried = tried.and_then(|()| self.arms.rehearse(session, self.plan, place));
-            let tried = tried.and_then(|()| lacking::of_arm(arm).map_or(Ok(()), |why| Err(ArmError::Lacking(why))));
-            tried.map_err(|error| StudyError::OneArm { arm: arm.name.clone(), error })?;
-        }
-        Ok(session.bind(&BTreeMap::new())?)
-    }
-
-    fn opened(&mut self) -> Result<(), StudyError> {
-        let first = &self.sessions[0];
-        let event = Event::Opened { hosts: first.facts(), warnings: first.warnings(), control: None, between: &[] };
-        self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
-    }
-
-    /// Takes the warnings of the past, where the hosts are those that it had.
-    fn inherit(&mut self, past: &Past, trials: u64) -> Result<(), StudyError> {
+    /// Runs the rest, sets the hosts back and tells how the study ended.
+    fn carry_out(&mut self, rest: &Rest, observer: &mut WovenObserver) -> Result<Status, StudyError> {
         let first = &mut self.sessions[0];
-        let changed = host_diff::compare(past.hosts, first.facts());
-        if !changed.grave.is_empty() {
-            return Err(StudyError::HostsChanged(changed.grave.join("; ")));
+        let begun = rehearse(&mut self.arms, first, self.plan).and_then(|()| begin(first, rest.lines, self.listener));
+        let outcome = begun.and_then(|()| self.run_blocks(rest, observer));
+        for session in &mut self.sessions {
+            self.arms.rest(session);
         }
-        first.inherit(past.warnings.to_vec());
-        first.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
-        Ok(())
-    }
-
-    fn resumed(&mut self, trials: u64) -> Result<(), StudyError> {
-        let event = Event::Resumed { trials, warnings: self.sessions[0].warnings() };
-        self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
+        self.sessions[0].inherit(std::mem::take(&mut self.late).warning().into_iter().collect());
+        close(&mut self.sessions[0], self.listener, outcome)
     }
 
     fn run_blocks(&mut self, rest: &Rest, observer: &mut WovenObserver) -> Result<Status, StudyError> {
@@ -472,15 +440,6 @@ impl<'a> Weaver<'a> {
         let woven: Vec<WovenArm> = arms.iter().filter_map(own).collect();
         let order = |round| woven::order(self.plan.seed, at.place, round, arms.len());
         run_instance(&self.board, woven, self.plan.slice_times(group), order)
-    }
-
-    /// Sets everything back, and tells how the study ended.
-    fn conclude(&mut self, outcome: Result<Status, StudyError>) -> Result<Status, StudyError> {
-        for session in &mut self.sessions {
-            self.arms.rest(session);
-        }
-        self.sessions[0].inherit(std::mem::take(&mut self.late).warning().into_iter().collect());
-        close(&mut self.sessions[0], self.listener, outcome)
     }
 
     fn tell(&mut self, event: &Event) -> Result<ControlFlow<()>, StudyError> {
