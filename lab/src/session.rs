@@ -53,31 +53,11 @@ struct Way {
     device: String,
 }
 
-/// One host's ways to the other; none in a family that no cell needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Ways {
-    v4: Option<Way>,
-    v6: Option<Way>,
-}
+/// One host's ways to the other; at most one of each family, and none in a family that no cell needs.
+type Ways = Vec<Way>;
 
-impl Ways {
-    const fn get(&self, family: Family) -> Option<&Way> {
-        match family {
-            Family::V4 => self.v4.as_ref(),
-            Family::V6 => self.v6.as_ref(),
-        }
-    }
-
-    fn set(&mut self, family: Family, way: Way) {
-        match family {
-            Family::V4 => self.v4 = Some(way),
-            Family::V6 => self.v6 = Some(way),
-        }
-    }
-
-    fn first(&self) -> Option<&Way> {
-        self.v4.as_ref().or(self.v6.as_ref())
-    }
+fn way_of(ways: &[Way], family: Family) -> Option<&Way> {
+    ways.iter().find(|way| way.own.is_ipv4() == (family == Family::V4))
 }
 
 /// Hosts that are up and can reach each other.
@@ -105,19 +85,19 @@ pub struct EndCpus {
 impl EndCpus {
     /// Its address in a family, with its scope and port 0.
     pub fn address(&self, family: Family) -> Option<SocketAddr> {
-        self.ways.get(family).map(|way| way.own)
+        way_of(&self.ways, family).map(|way| way.own)
     }
 
     /// The other's address as this host has to write it: a link-local one bears
     /// this host's scope.
     pub fn scoped(&self, other: SocketAddr) -> SocketAddr {
         let family = if other.is_ipv4() { Family::V4 } else { Family::V6 };
-        scoped(other, self.ways.get(family).map_or(0, |way| way.far_scope))
+        scoped(other, way_of(&self.ways, family).map_or(0, |way| way.far_scope))
     }
 
     /// The device that its messages take.
     pub fn device(&self, family: Family) -> &str {
-        self.ways.get(family).or(self.ways.first()).map_or(crate::host::link::LOOPBACK, |way| &way.device)
+        way_of(&self.ways, family).or(self.ways.first()).map_or(crate::host::link::LOOPBACK, |way| &way.device)
     }
 
     /// Leaves its first CPUs to so many other ends, as far as it has others.
@@ -206,35 +186,47 @@ impl Session {
             true => own_link::make(&plan.link, plan.seed, pairs)?,
             false => network::reach(names, plan, credentials, listener)?,
         };
+        let mut session = Self::of(found, plan);
+        let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };
+        session.offered = offered.clone();
+        let known = session.is_one_machine();
+        session.share_cpus(plan, offered.clone(), known)?;
+        session.in_turn(listener, |session| session.settle(plan, offered, known))?;
+        session.conclude(!plan.hosts.is_empty());
+        Ok(session)
+    }
+
+    /// Two hosts of which nothing is known yet but their ways.
+    fn of(found: Found, plan: &Plan) -> Self {
         let Found { hosts, wire, pairs, ways, isolated, apart, warnings } = found;
-        let places = ways.map(|ways| EndCpus { ways, cpus: Vec::new(), irq_time_subtracted: false });
-        let most_flows = plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1);
-        let mut session = Self {
+        Self {
             hosts,
             wire,
             pairs,
             bulk: Flows::NONE,
-            places,
+            places: ways.map(|ways| EndCpus { ways, cpus: Vec::new(), irq_time_subtracted: false }),
             usual: None,
             ends_before: [0; 2],
             offered: Default::default(),
-            most_flows,
+            most_flows: plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1),
             isolated,
             apart,
             facts: Vec::new(),
             sample_period: None,
             warnings,
             crowd: None,
-        };
-        let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };
-        session.offered = offered.clone();
-        let known = session.is_one_machine();
-        session.share_cpus(plan, offered.clone(), known)?;
-        session.in_turn(listener, |session| session.settle(plan, offered, known))?;
-        session.share_interrupts();
-        let spots = session.blind_spots();
-        session.warnings.extend(spots);
-        Ok(session)
+        }
+    }
+
+    /// Draws conclusions from the facts and the shares of CPUs; `named` hosts may turn out to be one machine.
+    fn conclude(&mut self, named: bool) {
+        if named && self.is_one_machine() {
+            let device = self.places[0].ways.first().map_or_else(String::new, |way| way.device.clone());
+            self.warnings.push(Warning::SameMachine { device });
+        }
+        self.share_interrupts();
+        let spots = self.blind_spots();
+        self.warnings.extend(spots);
     }
 
     /// The CPUs that both hosts offer.
@@ -256,10 +248,6 @@ impl Session {
         if !known && self.is_one_machine() {
             self.share_cpus(plan, offered, true)?;
             self.facts = self.ask_for_facts()?;
-        }
-        if !plan.hosts.is_empty() && self.is_one_machine() {
-            let device = self.places[0].ways.first().map_or_else(String::new, |way| way.device.clone());
-            self.warnings.push(Warning::SameMachine { device });
         }
         Ok(())
     }

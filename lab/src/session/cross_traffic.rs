@@ -7,7 +7,7 @@ use model::Family;
 use model::condition::{BackgroundReply, BackgroundRequest, Traffic, TrafficTotals};
 use model::control::{FlowHost, FromHost, ToHost};
 
-use super::{Way, Ways};
+use super::{Way, Ways, way_of};
 use crate::remote::{HostError, RemoteHost};
 
 /// Two other hosts on the link of a session.
@@ -34,7 +34,7 @@ impl Pair {
     /// A host of one side, for the flows of an end that is spread over several; `None` where it has no address of the
     /// family.
     pub(super) fn flow_host(&self, side: usize, family: Family) -> Option<FlowHost> {
-        Some(FlowHost { pid: self.hosts[side].pid(), local: self.ways[side].get(family)?.own.ip() })
+        Some(FlowHost { pid: self.hosts[side].pid(), local: way_of(&self.ways[side], family)?.own.ip() })
     }
 
     /// Lets one send to the other, the same way as the trial's own hosts, away from

@@ -3,10 +3,8 @@
 use model::Plan;
 use model::control::CpuPlace;
 use model::host::HostFacts;
-use model::warning::Warning;
 
-use super::cross_traffic::Flows;
-use super::{EndCpus, Session, network};
+use super::{Found, Session, network};
 use crate::remote::{HostError, RemoteHost};
 
 /// What is known of a host that was reached before.
@@ -38,35 +36,15 @@ impl Session {
             Ok(found) => found,
             Err(error) => return Err(Box::new(JoinFailure { hosts, error })),
         };
-        let offered = known.each_ref().map(|known| known.offered.clone());
-        let mut session = Self {
-            hosts,
-            wire: None,
-            pairs: Vec::new(),
-            bulk: Flows::NONE,
-            places: ways.map(|ways| EndCpus { ways, cpus: Vec::new(), irq_time_subtracted: false }),
-            usual: None,
-            ends_before: [0; 2],
-            offered: offered.clone(),
-            most_flows: plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1),
-            isolated: false,
-            apart,
-            facts: known.iter().map(|known| known.facts.clone()).collect(),
-            sample_period: None,
-            warnings: Vec::new(),
-            crowd: None,
-        };
-        let one_machine = session.is_one_machine();
+        let found = Found { hosts, wire: None, pairs: Vec::new(), ways, isolated: false, apart, warnings: Vec::new() };
+        let mut session = Self::of(found, plan);
+        session.facts = known.iter().map(|known| known.facts.clone()).collect();
+        session.offered = known.each_ref().map(|known| known.offered.clone());
+        let (offered, one_machine) = (session.offered.clone(), session.is_one_machine());
         if let Err(error) = session.share_cpus(plan, offered, one_machine) {
             return Err(Box::new(JoinFailure { hosts: session.hosts, error }));
         }
-        if one_machine {
-            let device = session.places[0].ways.first().map_or_else(String::new, |way| way.device.clone());
-            session.warnings.push(Warning::SameMachine { device });
-        }
-        session.share_interrupts();
-        let spots = session.blind_spots();
-        session.warnings.extend(spots);
+        session.conclude(true);
         Ok(session)
     }
 

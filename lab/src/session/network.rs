@@ -60,11 +60,11 @@ pub(super) fn reach(names: [&str; 2], plan: &Plan, credentials: &Credentials, li
 /// # Errors
 /// See [`HostError`].
 pub(super) fn ways(hosts: &mut [RemoteHost; 2], families: BTreeSet<Family>) -> Result<([Ways; 2], bool), HostError> {
-    let mut ways = [Ways::default(), Ways::default()];
+    let mut ways = [Ways::new(), Ways::new()];
     for family in families {
         let found = find(hosts, family)?;
         for (ways, way) in ways.iter_mut().zip(found) {
-            ways.set(family, way);
+            ways.push(way);
         }
     }
     let apart = ways.iter().all(|ways| ways.first().is_some_and(|way| way.device != LOOPBACK));

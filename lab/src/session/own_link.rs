@@ -10,7 +10,7 @@ use model::warning::Warning;
 use model::{Family, Refusal};
 use nix::sched::{CloneFlags, setns};
 
-use super::{Found, Pair, Way, Ways};
+use super::{Found, Pair, Way, Ways, way_of};
 use crate::host::link::{FAR_MAC, LOOPBACK, NEAR_MAC, end_shape};
 use crate::remote::{HostError, RemoteHost};
 
@@ -87,8 +87,8 @@ fn configure(mut hosts: Vec<&mut RemoteHost>, link: &Link, warnings: &mut Vec<Wa
 fn ways(at: usize, isolated: bool) -> Ways {
     let device = if isolated { DEVICE } else { LOOPBACK };
     let (v4, v6) = if isolated { addresses(at) } else { (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST) };
-    let way = |own: IpAddr| Some(Way { own: SocketAddr::new(own, 0), far_scope: 0, device: device.to_owned() });
-    Ways { v4: way(v4.into()), v6: way(v6.into()) }
+    let way = |own: IpAddr| Way { own: SocketAddr::new(own, 0), far_scope: 0, device: device.to_owned() };
+    vec![way(v4.into()), way(v6.into())]
 }
 
 /// Two hosts in namespaces of their own, and what lies between them.
@@ -197,7 +197,7 @@ impl Bare {
         let found = make(link, 0, 0)?;
         let tried = || format!("making two hosts joined by '{}'", link.kind);
         let refused = |answer: String| HostError::from(Refusal::new(tried(), answer, "run as root"));
-        let address = found.ways[0].get(Family::V4).filter(|_| found.isolated).map(|way| way.own.ip());
+        let address = way_of(&found.ways[0], Family::V4).filter(|_| found.isolated).map(|way| way.own.ip());
         let address = address.ok_or_else(|| refused("this machine allows no namespaces".to_owned()))?;
         let [a, b] = found.hosts;
         let open = |host: &RemoteHost| File::open(format!("/proc/{}/ns/net", host.pid())).map_err(|error| refused(error.to_string()));
