@@ -123,6 +123,30 @@ impl Listener for Quiet {
     }
 }
 
+/// Waits for nobody's turn.
+#[derive(Debug, Default)]
+pub(crate) struct Impatient {
+    /// Name of the host that others had, and the number of those before this one.
+    pub busy: Option<(String, u32)>,
+}
+
+impl Impatient {
+    /// Returns whether it would have waited for a host.
+    pub fn waits_for(&self, name: &str) -> bool {
+        self.busy.as_ref().is_some_and(|(host, _)| host == name)
+    }
+}
+
+impl Listener for Impatient {
+    fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
+        if let Event::Waiting { host, place } = event {
+            self.busy = Some(((*host).to_owned(), *place));
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
 /// Hears of events: between trials, while a host is waited for, and of progress
 /// where the plan asks for it.
 pub trait Listener {

@@ -1,18 +1,16 @@
 //! Several machines at one side of a session: each is joined to the host that they share, over a connection of its own.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use model::Plan;
-use model::control::{FromHost, ToHost};
 use model::host::HostFacts;
 use model::plan::HOST_NAMES;
 
 use super::{Session, turn};
 use crate::connection::Credentials;
 use crate::error::TrialError;
-use crate::event::{Event, Listener};
+use crate::event::{Event, Impatient, Listener};
 use crate::refusal::Refusal;
 use crate::remote::{HostError, RemoteHost};
 
@@ -233,7 +231,7 @@ fn try_turns(joined: &mut [Participant], shared_side: usize, sights: u32) -> Res
             }
             Err(TrialError::Stopped) if at > 0 && impatient.waits_for(joined[at].1.hosts[shared_side].name()) => {
                 // This one stood behind as many as are served at once, the first among them.
-                let served = company(&mut joined[0].1.hosts[shared_side]).map_err(|error| Box::new((at, error.into(), None)))? + 1;
+                let served = turn::others_at(&mut joined[0].1.hosts[shared_side]).map_err(|error| Box::new((at, error.into(), None)))? + 1;
                 let refused = (served as usize) < wanted;
                 let error = no_consent(&joined[at].1.hosts[shared_side], wanted, served).into();
                 return Err(Box::new((at, error, impatient.busy.filter(|_| !refused))));
@@ -249,37 +247,7 @@ pub(crate) fn give_back(joined: &mut [Participant]) {
     joined.iter_mut().for_each(|(_, session)| turn::give_back(session));
 }
 
-/// The most others that had a host in this turn.
-fn company(host: &mut RemoteHost) -> Result<u32, HostError> {
-    match host.command(&ToHost::Company)? {
-        FromHost::Company { others } => Ok(others),
-        other => Err(host.unexpected("the number of others", &other)),
-    }
-}
-
 fn no_consent(host: &RemoteHost, wanted: usize, served: u32) -> HostError {
     let tried = format!("host {} serves {served} at once, and {wanted} are asked for", host.name());
     Refusal::new(tried, "", format!("start the agent there with --at-once {wanted}, or ask for fewer hosts")).into()
-}
-
-/// Waits for no turn of others.
-#[derive(Default)]
-struct Impatient {
-    busy: Option<(String, u32)>,
-}
-
-impl Impatient {
-    fn waits_for(&self, name: &str) -> bool {
-        self.busy.as_ref().is_some_and(|(host, _)| host == name)
-    }
-}
-
-impl Listener for Impatient {
-    fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn std::error::Error + Send + Sync>> {
-        if let Event::Waiting { host, place } = event {
-            self.busy = Some(((*host).to_owned(), *place));
-            return Ok(ControlFlow::Break(()));
-        }
-        Ok(ControlFlow::Continue(()))
-    }
 }

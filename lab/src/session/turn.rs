@@ -68,13 +68,18 @@ pub fn company(session: &mut Session, shared: &[usize]) -> Result<Vec<Warning>, 
     let mut warnings = Vec::new();
     for at in shared {
         let host = &mut session.hosts()[*at];
-        let others = match host.command(&ToHost::Company)? {
-            FromHost::Company { others } => others,
-            other => return Err(host.unexpected("the number of others", &other)),
-        };
+        let others = others_at(host)?;
         warnings.extend((others > 0).then(|| Warning::SharedHost { host: host.name().to_owned(), others }));
     }
     Ok(warnings)
+}
+
+/// The most others that had a host in this turn.
+pub(super) fn others_at(host: &mut RemoteHost) -> Result<u32, HostError> {
+    match host.command(&ToHost::Company)? {
+        FromHost::Company { others } => Ok(others),
+        other => Err(host.unexpected("the number of others", &other)),
+    }
 }
 
 /// Two names lead to one agent, which has one turn to give.

@@ -1,8 +1,6 @@
 //! A look ahead: makes or reaches what a study needs, as it would begin, and measures nothing.
 
-use std::error::Error;
 use std::net::IpAddr;
-use std::ops::ControlFlow;
 
 use model::plan::ApprovedPlan;
 use model::warning::Warning;
@@ -11,7 +9,7 @@ use super::pool::SessionPool;
 use super::{Replay, SampledGroups, Study, StudyError};
 use crate::congestion::{NoCongestionControl, missing_there};
 use crate::connection::Credentials;
-use crate::event::{Event, Listener};
+use crate::event::Impatient;
 use crate::session::Session;
 
 /// Findings of a look ahead at a study that could begin.
@@ -37,7 +35,7 @@ pub fn look_ahead(plan: &ApprovedPlan, credentials: &Credentials) -> Result<Ahea
     let session = match Session::open(plan, credentials, &mut listener) {
         Ok(session) => session,
         Err(error) => {
-            let busy = Ahead { busy: listener.busy, ..Ahead::default() };
+            let busy = Ahead { busy: listener.busy.map(|(host, _)| host), ..Ahead::default() };
             return StudyError::not_opened(error).map_or(Ok(busy), Err);
         }
     };
@@ -47,20 +45,4 @@ pub fn look_ahead(plan: &ApprovedPlan, credentials: &Credentials) -> Result<Ahea
     let (warnings, missing) = (first.warnings().to_vec(), missing_there(plan, first.facts()));
     let between = first.found_addresses();
     Ok(Ahead { warnings, missing, between, busy: None })
-}
-
-/// Waits for nobody's turn.
-#[derive(Default)]
-struct Impatient {
-    busy: Option<String>,
-}
-
-impl Listener for Impatient {
-    fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
-        if let Event::Waiting { host, .. } = event {
-            self.busy = Some((*host).to_owned());
-            return Ok(ControlFlow::Break(()));
-        }
-        Ok(ControlFlow::Continue(()))
-    }
 }
