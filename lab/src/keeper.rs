@@ -53,13 +53,14 @@ impl KeptCommand {
     /// Has the leader of a process group, a child that is not waited for yet, and the group looked after.
     ///
     /// # Errors
-    /// No keeper can be started.
-    pub(crate) fn new(leader: u32) -> io::Result<Self> {
+    /// No keeper can be started; the leader is ended.
+    pub(crate) fn new(leader: &mut Child) -> io::Result<Self> {
         let mut alive = alive();
         if alive.keeper.is_none() {
-            let (keeper, to, _) = process::start(&["__keep"])?;
+            let (keeper, to, _) = process::start(&["__keep"]).inspect_err(|_| process::end(leader, Duration::ZERO))?;
             alive.keeper = Some((keeper, to));
         }
+        let leader = leader.id();
         alive.say('+', leader);
         alive.commands += 1;
         Ok(Self(leader))

@@ -1,10 +1,10 @@
 //! Processes of this program in its other roles, and the version that they are given.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,10 @@ use nix::unistd::Pid;
 /// The program of this process. Not by its path, which an upgrade may have given
 /// to another version.
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
+/// Between two looks at whether a process has ended.
+const STEP: Duration = Duration::from_millis(2);
+/// Stack of the thread that hears what a process complains of.
+const STACK: usize = 64 << 10;
 
 /// Lets this process have as many files open as the system allows it: a host takes some six, a sampler up to five a CPU.
 pub fn raise_open_files() {
@@ -61,21 +65,47 @@ pub fn await_end(process: &Child, limit: Duration) {
     let look = || waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT);
     let deadline = Instant::now() + limit;
     while Instant::now() < deadline && matches!(look(), Ok(WaitStatus::StillAlive)) {
-        thread::sleep(Duration::from_millis(2));
+        thread::sleep(STEP);
+    }
+}
+
+/// Waits for a process for at most so long; returns its status if it has ended by then.
+pub fn wait_within(process: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match process.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline => thread::sleep(STEP),
+            _ => return None,
+        }
     }
 }
 
 /// Waits for the end of a process whose input has ended, and kills one that hangs.
 pub fn end(process: &mut Child, limit: Duration) {
-    let deadline = Instant::now() + limit;
-    while Instant::now() < deadline {
-        if matches!(process.try_wait(), Ok(Some(_)) | Err(_)) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(2));
+    if wait_within(process, limit).is_none() {
+        let _ = process.kill();
+        let _ = process.wait();
     }
-    let _ = process.kill();
-    let _ = process.wait();
+}
+
+/// Has a thread of its own hear each line that a process writes to its standard error.
+///
+/// # Errors
+/// There is no thread to be had.
+pub fn hear_errors(process: &mut Child, longest: u64, hear: impl FnMut(&str) + Send + 'static) -> io::Result<()> {
+    let Some(errors) = process.stderr.take() else { return Ok(()) };
+    let thread = thread::Builder::new().name("nettoll-errors".to_owned()).stack_size(STACK);
+    thread.spawn(move || hear_lines(errors, longest, hear)).map(drop)
+}
+
+/// Hears line by line; what is longer than `longest` bytes is several.
+pub fn hear_lines(errors: impl Read, longest: u64, mut hear: impl FnMut(&str)) {
+    let (mut errors, mut line) = (BufReader::new(errors), Vec::new());
+    while matches!(errors.by_ref().take(longest).read_until(b'\n', &mut line), Ok(1..)) {
+        hear(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+    }
 }
 
 static NAME: OnceLock<&'static str> = OnceLock::new();

@@ -2,15 +2,15 @@
 //! controller starts on its own machine.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr};
+use std::io;
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use crate::process;
@@ -26,8 +26,6 @@ const STEP: Duration = Duration::from_millis(2);
 const MOST_LINES: u32 = 20;
 /// Bytes of each; a longer one counts as several.
 const LONGEST_LINE: u64 = 1_000;
-/// Stack of the thread that reads them.
-const STACK: usize = 64 << 10;
 
 /// A running host. Dropped, it is ended and waited for, and with it its
 /// endpoint.
@@ -43,12 +41,9 @@ impl HostProcess {
     /// standard error goes to `complain`, the first [`MOST_LINES`] of them: what a
     /// controller makes it say must not fill the agent's log.
     pub fn start(complain: impl FnMut(&str) + Send + 'static) -> io::Result<(Self, File, File)> {
-        let (mut process, input, output) = process::start_heard(&["__host", "agent", "none"])?;
-        let errors: Option<ChildStderr> = process.stderr.take();
-        let host = Self { process, ended: None };
-        if let Some(errors) = errors {
-            thread::Builder::new().name("nettoll-errors".to_owned()).stack_size(STACK).spawn(move || pass_on(errors, complain))?;
-        }
+        let (process, input, output) = process::start_heard(&["__host", "agent", "none"])?;
+        let mut host = Self { process, ended: None };
+        process::hear_errors(&mut host.process, LONGEST_LINE, first_lines(complain))?;
         Ok((host, process::never_blocking(output)?, process::never_blocking(input)?))
     }
 
@@ -59,10 +54,7 @@ impl HostProcess {
             return status.clone();
         }
         let group = Pid::from_raw(self.process.id().cast_signed());
-        let deadline = Instant::now() + END_LIMIT;
-        while is_running(group) && Instant::now() < deadline {
-            thread::sleep(STEP);
-        }
+        process::await_end(&self.process, END_LIMIT);
         // Its endpoint too, whatever that is at. Until the host is waited for, the number is its group's alone.
         let _ = killpg(group, Signal::SIGKILL);
         let status = self.process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -72,18 +64,16 @@ impl HostProcess {
     }
 }
 
-/// Passes lines of standard error on until its last writer has ended. What is beyond
-/// the limits is read and dropped, so that no writer waits.
-fn pass_on(errors: impl Read, mut complain: impl FnMut(&str)) {
-    let mut errors = BufReader::new(errors);
-    for number in 0.. {
-        let mut line = Vec::new();
-        match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) if number < MOST_LINES => complain(String::from_utf8_lossy(&line).trim_end()),
-            Ok(_) if number == MOST_LINES => complain("(more lines are left out)"),
-            Ok(_) => {}
+/// Passes on the first lines.
+fn first_lines(mut complain: impl FnMut(&str)) -> impl FnMut(&str) {
+    let mut number = 0;
+    move |line| {
+        match number {
+            0..MOST_LINES => complain(line),
+            MOST_LINES => complain("(more lines are left out)"),
+            _ => return,
         }
+        number += 1;
     }
 }
 
@@ -91,12 +81,6 @@ fn pass_on(errors: impl Read, mut complain: impl FnMut(&str)) {
 /// knows when they have ended. Without it (Linux before 3.4) init waits for them.
 pub fn adopt_orphans() {
     let _ = prctl::set_child_subreaper(true);
-}
-
-/// Returns whether a host has not ended yet; does not take its status.
-fn is_running(host: Pid) -> bool {
-    let how = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    matches!(waitid(Id::Pid(host), how), Ok(WaitStatus::StillAlive) | Err(Errno::EINTR))
 }
 
 /// Waits for what was killed, until none is left or the deadline.
@@ -122,17 +106,18 @@ impl Drop for HostProcess {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_LINE, MOST_LINES, pass_on};
+    use super::{LONGEST_LINE, MOST_LINES, first_lines};
+    use crate::process::hear_lines;
 
     #[test]
     fn a_flood_of_errors_is_cut_off() {
         let mut heard = Vec::new();
         let flood = "a line of many\n".repeat(100_000);
-        pass_on(flood.as_bytes(), |line| heard.push(line.to_owned()));
+        hear_lines(flood.as_bytes(), LONGEST_LINE, first_lines(|line| heard.push(line.to_owned())));
         assert_eq!(heard.len(), MOST_LINES as usize + 1);
         assert_eq!(heard[0], "a line of many");
         let mut longest = 0;
-        pass_on("x".repeat(1 << 20).as_bytes(), |line| longest = longest.max(line.len()));
+        hear_lines("x".repeat(1 << 20).as_bytes(), LONGEST_LINE, first_lines(|line| longest = longest.max(line.len())));
         assert_eq!(longest as u64, LONGEST_LINE);
     }
 }

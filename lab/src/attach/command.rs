@@ -2,14 +2,14 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::AttachError;
 use crate::keeper::KeptCommand;
+use crate::process;
 
 /// Time that a program has to end by itself after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -35,14 +35,7 @@ impl Started {
         let errors = std::io::stderr();
         let out = nix::unistd::dup(&errors).map(Stdio::from).map_err(|errno| failed(errno.into()))?;
         let mut child = Command::new(first).args(rest).stdin(Stdio::null()).stdout(out).process_group(0).spawn().map_err(failed)?;
-        let kept = match KeptCommand::new(child.id()) {
-            Ok(kept) => kept,
-            Err(answer) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(failed(answer));
-            }
-        };
+        let kept = KeptCommand::new(&mut child).map_err(failed)?;
         Ok(Self { child, _kept: kept })
     }
 
@@ -55,20 +48,11 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         // It is a child that nobody has waited for, so the id is its own, and that of its group.
-        let group = i32::try_from(self.child.id()).map(Pid::from_raw);
-        if let Ok(group) = group {
-            let _ = killpg(group, Signal::SIGTERM);
-        }
-        let asked = Instant::now();
-        while asked.elapsed() < PATIENCE {
-            if matches!(self.child.try_wait(), Ok(Some(_))) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        if let Ok(group) = group {
+        let group = Pid::from_raw(self.child.id().cast_signed());
+        let _ = killpg(group, Signal::SIGTERM);
+        if process::wait_within(&mut self.child, PATIENCE).is_none() {
             let _ = killpg(group, Signal::SIGKILL);
+            let _ = self.child.wait();
         }
-        let _ = self.child.wait();
     }
 }

@@ -1,12 +1,13 @@
 //! Reasons why a command gave no host.
 
 use std::io;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use model::Nanos;
+use sys::process::ending;
 
 use super::super::AttemptError;
-use super::started::Status;
 
 /// A command that gave no host.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +25,7 @@ pub enum CommandError {
     #[error("it ended{} before nettoll answered{}{}", ended(*status), quoted(said), advice(*status, said))]
     Ended {
         /// How, if that is known.
-        status: Option<Status>,
+        status: Option<ExitStatus>,
         /// Its last lines on standard error.
         said: Vec<String>,
     },
@@ -149,8 +150,8 @@ impl Fault {
     }
 }
 
-fn ended(status: Option<Status>) -> String {
-    status.map_or_else(String::new, |status| format!(" with {status}"))
+fn ended(status: Option<ExitStatus>) -> String {
+    status.map_or_else(String::new, |status| format!(" with {}", ending(status)))
 }
 
 /// The last lines of a command, as part of a sentence.
@@ -159,7 +160,7 @@ pub(super) fn quoted(said: &[String]) -> String {
 }
 
 /// Advice for the faults that users meet most.
-fn advice(status: Option<Status>, said: &[String]) -> &'static str {
+fn advice(status: Option<ExitStatus>, said: &[String]) -> &'static str {
     let says = |words: &str| said.iter().any(|line| line.contains(words));
     // Of ssh's warning the last lines alone are kept.
     if says("REMOTE HOST IDENTIFICATION HAS CHANGED") || says("has changed and you have requested") || says("Offending ") {
@@ -173,7 +174,7 @@ fn advice(status: Option<Status>, said: &[String]) -> &'static str {
     } else if says("Permission denied") {
         "; nettoll answers no questions: make a login that asks for nothing (a key in ssh-agent)"
     } else {
-        match status.and_then(Status::code) {
+        match status.and_then(|status| status.code()) {
             Some(127) => "; a program of the command is not installed, here or there",
             Some(126) => "; a program of the command cannot be run, here or there",
             Some(255) => "; ssh failed: try the same login by hand",

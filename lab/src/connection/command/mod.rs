@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::greeting::AgentId;
 use crate::reach::{GO, Marker, Ready};
 use model::plan::CommandHost;
+use sys::process::ending;
 
 use super::pump::{End, silence};
 use super::talk::{LOST, Lacking, Talk, pass_frames};
@@ -131,7 +132,7 @@ fn in_words(end: &End, label: &str, started: &mut Started) -> Option<String> {
     let what = match end {
         End::Near => return None,
         End::Far => match started.status_soon() {
-            Some(status) => format!("the command ended ({status})"),
+            Some(status) => format!("the command ended ({})", ending(status)),
             None => "it closed its output".to_owned(),
         },
         End::Silent => format!("nothing came from it for {}; {LOST}", silence()),

@@ -1,13 +1,11 @@
 //! The command as a process of this machine.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use model::printable::{Keep, printable};
 use nix::sys::signal::{Signal, killpg};
@@ -38,27 +36,12 @@ impl Started {
     /// password finds nobody to ask, and Ctrl-C is for this process to answer.
     pub(super) fn start(words: &[String]) -> io::Result<(Self, Link)> {
         let mut command = Command::new(THIS_PROGRAM);
-        command.arg("__detach").args(words);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process = command.spawn()?;
-        let kept = match KeptCommand::new(process.id()) {
-            Ok(kept) => kept,
-            Err(error) => {
-                let _ = process.kill();
-                let _ = process.wait();
-                return Err(error);
-            }
-        };
-        let pipes = process.stdin.take().zip(process.stdout.take());
-        let (input, output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
-        let errors = process.stderr.take();
-        let started = Self { process, said: Arc::default(), _kept: kept };
-        if let Some(errors) = errors {
-            let said = Arc::clone(&started.said);
-            thread::Builder::new().name("nettoll-errors".to_owned()).stack_size(64 << 10).spawn(move || keep_last(errors, &said))?;
-        }
-        let never_blocking = |pipe: OwnedFd| process::never_blocking(File::from(pipe));
-        let link = Link::over_pipes(never_blocking(output.into())?, never_blocking(input.into())?);
+        let (mut process, input, output) = process::piped(command.arg("__detach").args(words).stderr(Stdio::piped()))?;
+        let kept = KeptCommand::new(&mut process)?;
+        let mut started = Self { process, said: Arc::default(), _kept: kept };
+        let said = Arc::clone(&started.said);
+        process::hear_errors(&mut started.process, LONGEST_LINE, move |line| keep_last(&said, line))?;
+        let link = Link::over_pipes(process::never_blocking(output)?, process::never_blocking(input)?);
         Ok((started, link))
     }
 
@@ -68,36 +51,19 @@ impl Started {
     }
 
     /// Returns its status, if it ends soon, and waits for its last words.
-    pub(super) fn status_soon(&mut self) -> Option<Status> {
-        let status = self.wait(STATUS_LIMIT)?;
+    pub(super) fn status_soon(&mut self) -> Option<ExitStatus> {
+        let status = process::wait_within(&mut self.process, STATUS_LIMIT)?;
         // What it wrote last may still be on its way to the thread that reads it.
         thread::sleep(STEP);
-        Some(Status(status))
-    }
-
-    fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        let deadline = Instant::now() + limit;
-        loop {
-            match self.process.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Err(_) => return None,
-                Ok(None) if Instant::now() >= deadline => return None,
-                Ok(None) => thread::sleep(STEP),
-            }
-        }
+        Some(status)
     }
 
     /// Waits for its end, which the end of its input is to bring about, and kills what
     /// does not end.
     pub(super) fn end(&mut self) {
-        if self.wait(PATIENCE).is_none() {
-            self.kill();
+        if process::wait_within(&mut self.process, PATIENCE).is_some() {
+            return;
         }
-    }
-
-    /// Kills it and everything in its session's first group, and waits for it. While it is
-    /// not waited for, nobody else has its number.
-    fn kill(&mut self) {
         // It leads no group before it has made its session.
         if killpg(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGKILL).is_err() {
             let _ = self.process.kill();
@@ -112,56 +78,31 @@ impl Drop for Started {
     }
 }
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status(ExitStatus);
-
-impl Status {
-    /// Its exit code; `None` where a signal ended it.
-    pub fn code(self) -> Option<i32> {
-        self.0.code()
+/// Keeps the last lines.
+fn keep_last(said: &Mutex<VecDeque<String>>, line: &str) {
+    let text = printable(line.trim(), Keep::Nothing);
+    if text.is_empty() {
+        return;
     }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str(&sys::process::ending(self.0))
+    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.len() == LINES {
+        said.pop_front();
     }
-}
-
-/// Keeps the last lines until the writer ends; what is too long is cut into several.
-fn keep_last(errors: impl Read, said: &Mutex<VecDeque<String>>) {
-    let mut errors = BufReader::new(errors);
-    loop {
-        let mut line = Vec::new();
-        match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = printable(text.trim(), Keep::Nothing);
-        if text.is_empty() {
-            continue;
-        }
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.len() == LINES {
-            said.pop_front();
-        }
-        said.push_back(text.into_owned());
-    }
+    said.push_back(text.into_owned());
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
-    use super::{LINES, keep_last};
+    use super::{LINES, LONGEST_LINE, keep_last};
+    use crate::process::hear_lines;
 
     #[test]
     fn of_a_flood_the_last_lines_stay() {
         let said = Mutex::default();
         let text: String = (0..10_000).map(|number| format!("line {number}\x1b[2J\r\n\n")).collect();
-        keep_last(text.as_bytes(), &said);
+        hear_lines(text.as_bytes(), LONGEST_LINE, |line| keep_last(&said, line));
         let said = said.into_inner().unwrap();
         assert_eq!(said.len(), LINES);
         assert_eq!(said.back().map(String::as_str), Some("line 9999\\u{1b}[2J"));
