@@ -197,14 +197,10 @@ fn addresses() -> Vec<IpAddr> {
 fn own_addresses() -> Vec<IpAddr> {
     let up = InterfaceFlags::IFF_UP;
     let all = getifaddrs().into_iter().flatten().filter(|one| one.flags.contains(up) && !one.flags.contains(InterfaceFlags::IFF_LOOPBACK));
-    let mut found: Vec<IpAddr> = all.filter_map(|one| address_of(&one.address?)).filter(|address| !is_link_local(*address)).collect();
+    let mut found: Vec<IpAddr> =
+        all.filter_map(|one| Some(route::address_of(&one)?.ip())).filter(|address| !is_link_local(*address)).collect();
     found.order_by_key(IpAddr::is_ipv6);
     found
-}
-
-fn address_of(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
-    let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
-    v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
 }
 
 const fn is_link_local(address: IpAddr) -> bool {

@@ -16,11 +16,11 @@ use model::attach::{Connection, Device, Sockets};
 use model::link::Offload;
 use model::sorting::Order;
 use netlink_packet_core::NLM_F_DUMP;
-use nix::ifaddrs::getifaddrs;
 use nix::sched::{CloneFlags, setns};
 
 use crate::host::ethtool;
 use crate::host::link::{self, LOOPBACK};
+use crate::host::route;
 use sys::netlink::{Channel, NetlinkError, Protocol, attributes};
 
 use super::program::beyond;
@@ -264,7 +264,8 @@ const SENDING: [Offload; 4] = [Offload::Tx, Offload::Sg, Offload::Tso, Offload::
 
 /// The devices of this thread's namespace that TCP connections leave by.
 fn devices(found: &[Found]) -> Vec<Device> {
-    let owned: Vec<(IpAddr, String)> = getifaddrs().map_or_else(|_| Vec::new(), |all| all.filter_map(owned).collect());
+    let owned: Vec<(IpAddr, String)> =
+        route::addresses().unwrap_or_default().into_iter().map(|own| (own.address.ip(), own.device)).collect();
     let device_of = |ip: IpAddr| owned.iter().find(|(own, _)| *own == ip).map(|(_, device)| device.as_str());
     let mut sums: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
     for one in found.iter().filter(|one| one.connection.tcp.is_some() && one.state != LISTENS) {
@@ -283,14 +284,6 @@ fn devices(found: &[Found]) -> Vec<Device> {
         off: off(name),
     };
     sums.into_iter().map(device).collect()
-}
-
-/// An address of this namespace, and its device.
-fn owned(entry: nix::ifaddrs::InterfaceAddress) -> Option<(IpAddr, String)> {
-    let storage = entry.address?;
-    let v4 = storage.as_sockaddr_in().map(|v4| IpAddr::from(v4.ip()));
-    let v6 = storage.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip()));
-    Some((v4.or(v6)?, entry.interface_name))
 }
 
 /// What a device could do for a sender and is told not to; nothing where the kernel does not say.

@@ -7,16 +7,18 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
 use model::control::Route;
-use nix::ifaddrs::getifaddrs;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 
 use super::link::{self, LOOPBACK};
 use crate::refusal::{Refusal, refused};
 
 /// One address of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Owned {
-    device: String,
-    address: SocketAddr,
+pub struct Owned {
+    /// Name of its device.
+    pub device: String,
+    /// The address, with its scope and port 0.
+    pub address: SocketAddr,
 }
 
 /// The way to `to`. An address of this host itself is reached over loopback,
@@ -65,15 +67,17 @@ const fn scope_fits(asked: SocketAddr, own: SocketAddr) -> bool {
 }
 
 /// All addresses of this host's namespace.
-fn addresses() -> Result<Vec<Owned>, Refusal> {
+pub fn addresses() -> Result<Vec<Owned>, Refusal> {
     let owned = getifaddrs().map_err(refused("listing this host's addresses (getifaddrs)", "is netlink allowed here?"))?;
-    let owned = owned.filter_map(|entry| {
-        let storage = entry.address?;
-        let v4 = storage.as_sockaddr_in().map(|v4| SocketAddr::new(v4.ip().into(), 0));
-        let v6 = storage.as_sockaddr_in6().map(|v6| SocketAddrV6::new(v6.ip(), 0, 0, v6.scope_id()).into());
-        Some(Owned { device: entry.interface_name, address: v4.or(v6)? })
-    });
+    let owned = owned.filter_map(|entry| Some(Owned { address: address_of(&entry)?, device: entry.interface_name }));
     Ok(owned.collect())
+}
+
+/// The address of an entry of that list, with its scope and port 0.
+pub fn address_of(entry: &InterfaceAddress) -> Option<SocketAddr> {
+    let storage = entry.address?;
+    let v4 = storage.as_sockaddr_in().map(|v4| SocketAddr::new(v4.ip().into(), 0));
+    v4.or_else(|| storage.as_sockaddr_in6().map(|v6| SocketAddrV6::new(v6.ip(), 0, 0, v6.scope_id()).into()))
 }
 
 #[cfg(test)]
