@@ -53,6 +53,8 @@ pub struct Pending {
     pub peer: SocketAddr,
     /// When it is sent away.
     pub deadline: Instant,
+    /// Identity of the controller's process, once it has said it.
+    pub controller: Option<Hex<16>>,
     stage: Stage,
 }
 
@@ -90,8 +92,15 @@ enum Step {
 
 impl Pending {
     pub fn new(socket: TcpStream, peer: SocketAddr) -> io::Result<Self> {
-        let link = Link::new(socket, None)?;
-        Ok(Self { link, frames: Frames::new(LONGEST_GREETING), peer, deadline: Instant::now() + GREETING_LIMIT, stage: Stage::Silent })
+        let deadline = Instant::now() + GREETING_LIMIT;
+        Ok(Self { peer, stage: Stage::Silent, ..Self::over_pipes(Link::new(socket, None)?, &[], deadline) })
+    }
+
+    /// Somebody of this machine, who has said this much.
+    pub fn over_pipes(link: Link, said: &[u8], deadline: Instant) -> Self {
+        let (mut frames, peer) = (Frames::new(LONGEST_GREETING), (Ipv6Addr::LOCALHOST, 0).into());
+        frames.push(said);
+        Self { link, frames, peer, deadline, controller: None, stage: Stage::ClientHello }
     }
 
     /// What it waits for; never empty.
@@ -206,6 +215,7 @@ impl Pending {
 
     fn hello(&mut self, terms: &Terms, body: &[u8]) -> Result<Step, GreetingError> {
         let hello = ClientHello::parse(body)?;
+        self.controller = hello.controller;
         let Credentials { secret, tls, trust_loopback, .. } = &terms.credentials;
         // A tunnel, or a proxy, makes a stranger look like this machine.
         let near = is_this_machine(self.peer) && *trust_loopback;
@@ -279,7 +289,7 @@ fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, GreetingError> {
     encode(message).map_err(|error| GreetingError::Refused(error.to_string()))
 }
 
-pub(super) fn refusal(error: GreetingError) -> RefusalMessage {
+fn refusal(error: GreetingError) -> RefusalMessage {
     let words = match error {
         GreetingError::Busy(words) => return RefusalMessage::busy(tool(), words),
         GreetingError::Foreign(words) => format!("it does not speak as a controller does: {words}"),

@@ -12,11 +12,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Verdict, Wants};
-use crate::hex::Hex;
 use crate::reach::{GO, MOST_NOISE, Ready};
 use model::control::{FromHost, Limits};
-use model::frame::{Frames, encode};
+use model::frame::encode;
 use model::sorting::Order;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
@@ -26,15 +24,15 @@ use super::controller::{Budget, Controller, Turn};
 use super::host::{HostProcess, adopt_orphans};
 use super::limit::{Allowance, Origin, Programs};
 use super::machine::MachineTurn;
-use super::pending::refusal;
+use super::pending::{Outcome, Pending, Terms};
 use super::queue::{Bell, Queue, Ticket};
 use super::served::Served;
 use crate::connection::link::{Filled, Link, timeout};
 use crate::connection::proof::random;
 use crate::connection::pump::Pump;
-use crate::connection::resolve;
+use crate::connection::{Credentials, resolve};
 use crate::host::route;
-use crate::{process, tool};
+use crate::process;
 
 /// Time that a controller may take to greet.
 const GREETING_LIMIT: Duration = Duration::from_secs(60);
@@ -49,8 +47,9 @@ pub fn serve() -> io::Result<()> {
     stdout.write_all(Ready { addresses: addresses() }.line().as_bytes())?;
     stdout.flush()?;
     let own = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from).and_then(process::never_blocking);
-    let mut link = Link::over_pipes(own(io::stdin().as_fd())?, own(stdout.as_fd())?);
-    let Some((hello, frames)) = greet(&mut link)? else { return Ok(()) };
+    let Some(admitted) = greet(Link::over_pipes(own(io::stdin().as_fd())?, own(stdout.as_fd())?))? else { return Ok(()) };
+    let machine = admitted.controller.map(MachineTurn::new);
+    let (mut link, rest) = admitted.into_parts();
     let bell = Arc::new(Bell::new()?);
     let (mut host, from, to) = match HostProcess::start(eprintln) {
         Ok(started) => started,
@@ -78,9 +77,9 @@ pub fn serve() -> io::Result<()> {
         budget: Budget::new(Instant::now()),
         turn: Turn::Away,
         held: Vec::new(),
-        machine: hello.controller.map(MachineTurn::new),
+        machine,
     };
-    let _ = Pump::new(link, &frames.into_rest(), from, to, controller).run();
+    let _ = Pump::new(link, &rest, from, to, controller).run();
     host.end();
     Ok(())
 }
@@ -92,40 +91,19 @@ fn eprintln(line: &str) {
 }
 
 /// Lets the controller in; `None` where it went away or was refused, which it was told.
-fn greet(link: &mut Link) -> io::Result<Option<(ClientHello, Frames)>> {
+fn greet(mut link: Link) -> io::Result<Option<Pending>> {
     let deadline = Instant::now() + GREETING_LIMIT;
-    let Some(rest) = until_go(link, deadline)? else { return Ok(None) };
-    let mut frames = Frames::new(LONGEST_GREETING);
-    frames.push(&rest);
-    let body = loop {
-        match frames.take() {
-            Ok(Some(frame)) => break frame[4..].to_vec(),
-            Ok(None) => {}
-            Err(error) => return Err(io::Error::other(format!("this is no controller: {error}"))),
-        }
-        let mut bytes = Vec::new();
-        if !more(link, &mut bytes, deadline)? {
-            return Ok(None);
-        }
-        frames.push(&bytes);
-    };
-    let answered = ClientHello::parse(&body).and_then(|hello| {
-        let nonce = random().ok_or_else(|| GreetingError::Refused("this machine gives no random numbers (getrandom)".to_owned()))?;
-        let agent = AgentId { tool: tool().to_owned(), id: Hex(machine_id()) };
-        let frame = |frame: Result<Vec<u8>, _>| frame.map_err(|error: model::frame::FrameError| GreetingError::Refused(error.to_string()));
-        link.queue(&frame(encode(&Answer::new(agent, nonce, Wants::Nothing)))?);
-        link.queue(&frame(encode(&Verdict { admitted: true, proof: None }))?);
-        Ok(hello)
-    });
-    match answered {
-        Ok(hello) => Ok(Some((hello, frames))),
-        Err(error) => {
-            let refusal = refusal(error);
-            if let Ok(frame) = encode(&refusal) {
-                link.queue(&frame);
+    let Some(said) = until_go(&mut link, deadline)? else { return Ok(None) };
+    let terms = Terms { id: machine_id(), credentials: Credentials::default(), served: Arc::default() };
+    let mut pending = Pending::over_pipes(link, &said, deadline);
+    loop {
+        match pending.step(&terms) {
+            Outcome::Admitted => return Ok(Some(pending)),
+            // Interrupted, it looks again.
+            Outcome::Stays if Instant::now() < deadline => {
+                let _ = poll(&mut pending.fds(), timeout(deadline));
             }
-            let _ = link.flush();
-            Ok(None)
+            _ => return Ok(None),
         }
     }
 }
