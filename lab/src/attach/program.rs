@@ -39,14 +39,9 @@ pub enum Target {
 
 /// A program under observation.
 #[derive(Debug, Clone)]
-pub struct Program {
-    place: Place,
-}
-
-#[derive(Debug, Clone)]
-enum Place {
-    /// With the time at which it started, which tells it from another of the same id.
-    Tree { root: u32, started: u64 },
+pub enum Program {
+    /// A process with its descendants, and the time at which it started, which tells it from another of the same id.
+    Tree(u32, u64),
     /// A directory of a cgroup.
     Group(PathBuf),
 }
@@ -57,21 +52,17 @@ impl Program {
     /// # Errors
     /// When there is no such process, cgroup or unit.
     pub fn find(target: &Target) -> Result<Self, AttachError> {
-        let place = match target {
-            Target::Pid(pid) => {
-                let stat = Stat::of(*pid).ok_or(AttachError::NoProcess(*pid))?;
-                Place::Tree { root: *pid, started: stat.started }
-            }
-            Target::Cgroup(path) => Place::Group(group(path).ok_or_else(|| AttachError::NoGroup(path.clone()))?),
-            Target::Unit(name) => Place::Group(unit(name).ok_or_else(|| AttachError::NoUnit(name.clone()))?),
-        };
-        Ok(Self { place })
+        Ok(match target {
+            Target::Pid(pid) => Self::Tree(*pid, Stat::of(*pid).ok_or(AttachError::NoProcess(*pid))?.started),
+            Target::Cgroup(path) => Self::Group(group(path).ok_or_else(|| AttachError::NoGroup(path.clone()))?),
+            Target::Unit(name) => Self::Group(unit(name).ok_or_else(|| AttachError::NoUnit(name.clone()))?),
+        })
     }
 
     /// Its processes now, the main one first; empty when it has ended.
     pub fn processes(&self) -> Vec<u32> {
-        match &self.place {
-            Place::Tree { root, started } => {
+        match self {
+            Self::Tree(root, started) => {
                 if Stat::of(*root).is_none_or(|stat| stat.started != *started || stat.is_dead()) {
                     return Vec::new();
                 }
@@ -85,7 +76,7 @@ impl Program {
                 all.truncate(MOST_PROCESSES);
                 all
             }
-            Place::Group(path) => {
+            Self::Group(path) => {
                 let mut all = BTreeSet::new();
                 members(path, 0, &mut all);
                 all.into_iter().take(MOST_PROCESSES).collect()
