@@ -204,7 +204,7 @@ impl Bench<'_> {
         if !tool.is_file() {
             self.cache.write(&tool, &plugin)?;
         }
-        let mut options = format!("{},symbols={},functions=on,tree=on", tool.display(), symbols.display());
+        let mut options = format!("{},symbols={}", tool.display(), symbols.display());
         for (on, word) in [
             (counting.lines, ",lines=on"),
             (counting.accesses == Accesses::Callback, ",accesses=callback"),

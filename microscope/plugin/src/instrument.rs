@@ -90,7 +90,7 @@ extern "C" fn translated(_: u64, tb: *mut Tb) {
         let kind = decode(&bytes[..length.min(16)]);
         let (function, begins) = state.symbols.find(address);
         let user = address >> 63 == 0;
-        let counter = if state.options.functions { state.counter(function) } else { 0 };
+        let counter = state.counter(function);
         let mut at = Instrumented { state: &mut *state, insn, event: Event { what: What::User, address, function, counter } };
         if let Kind::Marker(number) = kind {
             // A marker is not counted, wherever it is.
@@ -100,9 +100,7 @@ extern "C" fn translated(_: u64, tb: *mut Tb) {
             continue;
         }
         // Events first: an instruction belongs to the path that it begins.
-        if at.state.options.tree {
-            at.path(kind, user && place == 0, begins);
-        }
+        at.path(kind, user && place == 0, begins);
         if at.state.options.lines && line != Some(address >> SHIFT) {
             line = Some(address >> SHIFT);
             at.on_execution(What::Line);
@@ -166,12 +164,11 @@ impl Instrumented<'_> {
         if repeated {
             self.on_execution(What::Repeated);
         }
-        let functions = self.state.options.functions;
-        let firsts = [Some(0), functions.then_some(self.event.counter)].into_iter().flatten();
+        let firsts = [0, self.event.counter];
         if self.state.options.executions_by_callback {
             self.on_execution(What::Execution);
         }
-        for first in firsts.clone() {
+        for first in firsts {
             // SAFETY: of this block, in each of these.
             unsafe {
                 if !self.state.options.executions_by_callback {
@@ -214,9 +211,7 @@ extern "C" fn executed(_: c_uint, data: *mut c_void) {
         What::Marker(number) => return state.mark(number),
         What::Execution => {
             state.add(INSTRUCTIONS, 1);
-            if state.options.functions {
-                state.add(event.counter + INSTRUCTIONS, 1);
-            }
+            state.add(event.counter + INSTRUCTIONS, 1);
             return;
         }
         _ => {}
@@ -235,9 +230,7 @@ extern "C" fn executed(_: c_uint, data: *mut c_void) {
             let before = if again { now[INSTRUCTIONS].wrapping_sub(1) } else { now[INSTRUCTIONS] };
             if again {
                 state.add(INSTRUCTIONS, u64::MAX);
-                if state.options.functions {
-                    state.add(event.counter + INSTRUCTIONS, u64::MAX);
-                }
+                state.add(event.counter + INSTRUCTIONS, u64::MAX);
             }
             state.repeated = (event.address, before);
         }
@@ -259,7 +252,7 @@ extern "C" fn accessed(_: c_uint, info: u32, address: u64, data: *mut c_void) {
             let stores = qemu::stores(info);
             let kind = if stores { STORES } else { LOADS };
             let repeated = event.what == What::RepeatedAccess;
-            for first in [Some(0), state.options.functions.then_some(event.counter)].into_iter().flatten() {
+            for first in [0, event.counter] {
                 state.add(first + BYTES, qemu::width(info));
                 if state.options.accesses_by_callback {
                     state.add(first + kind, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The options of the plugin: `-plugin FILE,symbols=FILE,out=FILE[,inline=off][,tree=on]...`
+//! The options of the plugin: `-plugin FILE,symbols=FILE,out=FILE[,lines=on]...`
 
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
@@ -15,10 +15,6 @@ pub struct Options {
     pub executions_by_callback: bool,
     /// Count loads and stores by callbacks: right where QEMU's filter of them is not.
     pub accesses_by_callback: bool,
-    /// Count by function.
-    pub functions: bool,
-    /// Count by call path.
-    pub tree: bool,
     /// Count cache lines.
     pub lines: bool,
 }
@@ -39,8 +35,6 @@ impl Options {
                 ("out", path) => options.out = path.into(),
                 ("executions", "callback") => options.executions_by_callback = true,
                 ("accesses", "callback") => options.accesses_by_callback = true,
-                ("functions", "on") => options.functions = true,
-                ("tree", "on") => options.tree = true,
                 ("lines", "on") => options.lines = true,
                 _ => return Err(format!("'{text}' is no option")),
             }

@@ -137,16 +137,13 @@ impl State {
     }
 
     fn functions_now(&self) -> Vec<Counts> {
-        let count = if self.options.functions { self.functions.len().min(MOST_FUNCTIONS) } else { 0 };
-        (0..count).map(|place| self.read(of_function(place))).collect()
+        (0..self.functions.len().min(MOST_FUNCTIONS)).map(|place| self.read(of_function(place))).collect()
     }
 
     fn begin_message(&mut self) {
         self.total_before = self.now();
         self.functions_before = self.functions_now();
-        if self.options.tree {
-            self.stack.begin_message(&self.total_before);
-        }
+        self.stack.begin_message(&self.total_before);
         self.set.take();
     }
 
@@ -160,7 +157,7 @@ impl State {
             }
         }
         functions.sort_unstable();
-        let paths = if self.options.tree { self.stack.message(&now) } else { Vec::new() };
+        let paths = self.stack.message(&now);
         let message = Message { total: moved(&now, &self.total_before), functions, paths, lines: self.set.take() };
         if let Some(region) = &mut self.region {
             region.push(message);
