@@ -12,13 +12,11 @@ mod churn;
 mod congestion;
 mod cpu_per_message;
 mod endure;
-mod equal_arms;
 mod external;
 mod fixed_cost;
 mod fleet;
 mod gate;
 mod goodput;
-mod implementations;
 mod iperf;
 mod kills;
 mod known_difference;
@@ -208,7 +206,7 @@ const ENDURE: &str = "endure";
 /// Questions that woven arms answer.
 const QUESTIONS: &str = "questions";
 
-const BENCHMARKS: [Benchmark; 33] = [
+const BENCHMARKS: [Benchmark; 30] = [
     usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -231,9 +229,6 @@ const BENCHMARKS: [Benchmark; 33] = [
     }),
     alone("external", "an external endpoint in C against nettoll's own end", "lower end <= 1.03, half-width <= 3 %", |on| {
         external::measure(&on.nettoll, &on.endpoint, on.share(100, 10))
-    }),
-    alone("implementations", "tpi-sockets and tpi-streams against send and sendto", "half-width <= 3 %", |on| {
-        implementations::measure(&on.nettoll, on.share(200, 12))
     }),
     alone("crossings", "sizes at which two ways cost the same, found twice", "the intervals overlap, or both runs find none", |on| {
         repeated::crossings(&on.nettoll, on.share(48, 8))
@@ -262,9 +257,6 @@ const BENCHMARKS: [Benchmark; 33] = [
     alone("links", "goodput over each link, against the link's limit", "1 within 0.005 to 0.01; nothing lost or left", |on| {
         links::measure(&on.nettoll, on.effort.min(1.0))
     }),
-    alone("equal", "this machine against itself", "<= 6 false verdicts in 60 studies", |on| {
-        equal_arms::measure(&on.nettoll, on.share(60, 2))
-    }),
     alone(
         "gate",
         "a gate of 5 % by CPU of both ends: a candidate that costs 10 % more, and one that is equal",
@@ -281,13 +273,10 @@ const BENCHMARKS: [Benchmark; 33] = [
         questions::measure(&on.nettoll, on.share(1, 1))
     }),
     questions("difference", "684 ns of work more at a UDP sender, woven", "held by >= 8 of 10 intervals, half-width <= 3 %", |on| {
-        known_difference::woven(&on.nettoll, on.share(10, 1))
+        known_difference::measure(&on.nettoll, on.share(10, 1))
     }),
     questions("neighbour", "equal arms next to a busy neighbour on each CPU", "woven no wider than in turn", |on| {
         woven::busy(&on.nettoll, on.share(3, 1))
-    }),
-    alone("known", "1,000 ns of work before each datagram", "found within 10 %, within 60 ns either way", |on| {
-        known_difference::measure(&on.nettoll, on.share(20, 10))
     }),
     alone("proof", "known costs at senders of 12 kinds, in their receipts", "found at 0.85 to 1.15", |on| proof::measure(&on.nettoll)),
     alone("verdict", "simulated studies, 10,000 of each kind", "", |on| Ok(verdict::measure(on.share(10_000, 100)))),
