@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -20,8 +20,8 @@ use model::host_place::HostPlace;
 use model::{Family, Plan, Protocol, Role};
 use nix::sched::{CloneFlags, setns};
 
-use crate::bare::{End, Trial};
 use crate::bars::Row;
+use crate::cpu_per_message::ENDS;
 use crate::{ours, pairs};
 
 /// Largest half-width of an interval, as a share.
@@ -43,18 +43,21 @@ pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
         }
         let one = |session: &RefCell<Session>| ours::run(&mut session.borrow_mut(), protocol, size);
         let pairs = pairs::run(count, || one(&remote), || one(&local))?;
-        type Pick = fn(&Trial) -> &End;
-        let ends: [(&str, Pick); 2] = [("sender", |trial| &trial.sender), ("receiver", |trial| &trial.receiver)];
-        for (end, pick) in ends {
-            let ratio = pairs::ratio(&pairs, |trial| pick(trial).cpu_per_message(), 0.95)?;
-            let half_width = (ratio.high - ratio.low) / 2.0 / ratio.value;
-            let equal = ratio.low <= 1.0 && ratio.high >= 1.0 && half_width <= HALF_WIDTH;
+        for (end, pick) in ENDS {
             let what = format!("CPU per message, {protocol} {size} B, {end}, over agents / local");
-            let row = Row::printed(what, ratio.value, "x", ratio.n).within(ratio.low, ratio.high);
-            rows.push(row.against(format!("95 % holds 1, half-width <= {HALF_WIDTH}"), equal));
+            let row = pairs::ratio(what, &pairs, |trial| pick(trial).cpu_per_message(), 0.95)?;
+            let equal = |row: &Row| row.ends().0 <= 1.0 && row.ends().1 >= 1.0 && row.half_width() <= HALF_WIDTH;
+            rows.push(row.judged(format!("95 % holds 1, half-width <= {HALF_WIDTH}"), equal));
         }
     }
     Ok(rows)
+}
+
+/// A secret in a file that only its owner can read.
+pub fn secret(file: &Path) -> anyhow::Result<PathBuf> {
+    fs::write(file, "nobody outside this benchmark has it\n")?;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
+    Ok(file.to_owned())
 }
 
 /// An agent in the namespace of a host. Dropped, it ends.
@@ -67,9 +70,7 @@ struct Serving {
 impl Serving {
     fn start(session: &mut Session, role: Role) -> anyhow::Result<Self> {
         let secret = tempfile::tempdir()?;
-        let file = secret.path().join("secret");
-        fs::write(&file, "nobody outside this benchmark has it\n")?;
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
+        let file = self::secret(&secret.path().join("secret"))?;
         let address = session.place(role, false).address(Family::V4).context("no IPv4 address")?;
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/proc/{}/ns/net", session.host(role, false).pid()));

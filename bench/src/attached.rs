@@ -16,7 +16,7 @@ use serde_json::Value;
 use testkit::Skip;
 use testkit::servers::Server;
 
-use crate::bars::Row;
+use crate::bars::{Row, number};
 use crate::{ours, pairs};
 
 /// Bars of CPU time for each request: with samples, and with system calls counted.
@@ -74,7 +74,8 @@ fn start(name: &str, echo: &Path) -> Result<Target, Skip> {
     }
 }
 
-fn usable() -> anyhow::Result<Vec<usize>> {
+/// CPUs of this program.
+pub fn usable() -> anyhow::Result<Vec<usize>> {
     let set = sched_getaffinity(Pid::from_raw(0))?;
     Ok((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect())
 }
@@ -127,22 +128,18 @@ fn echo_in_c(program: &Path) -> Result<Target, Skip> {
 fn of_target(nettoll: &Path, name: &str, target: &Target, cpu: usize, seconds: u32) -> anyhow::Result<Vec<Row>> {
     let runs = tempfile::tempdir().context("make a directory for the run")?;
     let stop = AtomicBool::new(false);
-    let told = thread::scope(|scope| {
+    let receipt = thread::scope(|scope| {
         for _ in 0..target.connections {
             scope.spawn(|| load(target, cpu, &stop));
         }
-        let mut command = Command::new(nettoll);
-        command.args(["attach", "-J", "--pid", &target.server.pid(), "-t", &seconds.to_string(), "--window", "500ms"]);
-        let told = ours::json(command.args(["--requests", &target.requests, "--runs"]).arg(runs.path()));
+        let receipt = receipt(nettoll, &target.server.pid(), seconds, &target.requests, runs.path());
         stop.store(true, Ordering::Relaxed);
-        told
+        receipt
     })?;
     let windows = windows(runs.path())?;
     let mut rows = LOOKS.into_iter().map(|(look, bar)| cost(name, &windows, look, bar)).collect::<anyhow::Result<Vec<_>>>()?;
-    let receipt = &told["states"][0]["outcome"]["made"];
-    ensure!(receipt.is_object(), "no receipt of {name}: {}", told["states"][0]["outcome"]);
     // What the kernel bills before the program runs, and what no sample shows, are no sampled rows: they complete the sum.
-    let ns = |figure: &Value| figure["value"].as_f64().unwrap_or(f64::NAN);
+    let ns = |figure: &Value| number(&figure["value"]);
     let sampled = receipt["layers"].as_array().into_iter().flatten().map(|row| ns(&row["ns"])).sum::<f64>();
     let rows_and_rest = sampled + ns(&receipt["unsampled"]) + ns(&receipt["charged"]);
     let sums = [
@@ -157,6 +154,15 @@ fn of_target(nettoll: &Path, name: &str, target: &Target, cpu: usize, seconds: u
         );
     }
     Ok(rows)
+}
+
+/// The receipt that `attach` makes of a program.
+pub fn receipt(nettoll: &Path, pid: &str, seconds: u32, requests: &str, runs: &Path) -> anyhow::Result<Value> {
+    let mut command = Command::new(nettoll);
+    command.args(["attach", "-J", "--pid", pid, "-t", &seconds.to_string(), "--window", "500ms", "--requests", requests]);
+    let outcome = &ours::json(command.arg("--runs").arg(runs))?["states"][0]["outcome"];
+    ensure!(outcome["made"].is_object(), "no receipt of the program: {outcome}");
+    Ok(outcome["made"].clone())
 }
 
 /// Asks on a connection of its own until it is stopped.
@@ -186,8 +192,6 @@ fn cost(name: &str, windows: &[WindowRecord], look: Look, bar: f64) -> anyhow::R
     let blocks = windows.iter().map(|window| window.block).max().unwrap_or_default();
     let pairs: Vec<(f64, f64)> = (0..=blocks).filter_map(|block| of(look, block).zip(of(Look::Clean, block))).collect();
     ensure!(!pairs.is_empty(), "{name}: no windows with the look {look}");
-    let ratio = pairs::ratio(&pairs, |cpu| *cpu, 0.95)?;
-    Ok(Row::printed(format!("{name}: CPU per request, {look} / clean"), ratio.value, "x", ratio.n)
-        .within(ratio.low, ratio.high)
-        .against(format!("<= {bar}, of {WINDOWS} windows or more"), ratio.value <= bar && ratio.n >= WINDOWS))
+    let row = pairs::ratio(format!("{name}: CPU per request, {look} / clean"), &pairs, |cpu| *cpu, 0.95)?;
+    Ok(row.judged(format!("<= {bar}, of {WINDOWS} windows or more"), |row| row.value <= bar && row.n >= WINDOWS))
 }

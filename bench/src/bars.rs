@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
+use serde_json::Value;
+use stats::estimate::Estimate;
 
 /// One figure and its bar.
 #[derive(Debug, Clone, Serialize)]
@@ -47,6 +49,19 @@ impl Row {
         Self { what: what.into(), value, interval: None, unit, n, bar: String::new(), clears: None }
     }
 
+    /// An estimate that is only printed.
+    pub fn estimated(what: impl Into<String>, unit: &'static str, estimate: &Estimate) -> Self {
+        let interval = estimate.interval.map(|interval| (interval.low, interval.high));
+        Self { interval, ..Self::printed(what, estimate.value, unit, estimate.n) }
+    }
+
+    /// An estimate in the JSON of nettoll that is only printed.
+    pub fn read(what: impl Into<String>, unit: &'static str, estimate: &Value) -> Self {
+        let row = Self::printed(what, number(&estimate["value"]), unit, estimate["n"].as_u64().unwrap_or_default() as usize);
+        let ends = &estimate["interval"];
+        if ends.is_object() { row.within(number(&ends["low"]), number(&ends["high"])) } else { row }
+    }
+
     /// With an interval.
     pub fn within(mut self, low: f64, high: f64) -> Self {
         self.interval = Some((low, high));
@@ -57,6 +72,28 @@ impl Row {
     pub fn against(mut self, bar: impl Into<String>, clears: bool) -> Self {
         (self.bar, self.clears) = (bar.into(), Some(clears));
         self
+    }
+
+    /// With a bar that the row itself is looked at for.
+    pub fn judged(self, bar: impl Into<String>, clears: impl FnOnce(&Self) -> bool) -> Self {
+        let clears = clears(&self);
+        self.against(bar, clears)
+    }
+
+    /// With the bar of a ratio of costs: it is not shown to be above `most`, by an interval that is narrow enough to show it.
+    pub fn no_dearer(self, most: f64, half_width: f64) -> Self {
+        let bar = format!("lower end <= {most}, half-width <= {half_width}");
+        self.judged(bar, |row| row.ends().0 <= most && row.half_width() <= half_width)
+    }
+
+    /// Both ends of its interval: no numbers without one.
+    pub fn ends(&self) -> (f64, f64) {
+        self.interval.unwrap_or((f64::NAN, f64::NAN))
+    }
+
+    /// Half of its interval, as a share of the figure.
+    pub fn half_width(&self) -> f64 {
+        (self.ends().1 - self.ends().0) / 2.0 / self.value
     }
 
     /// With a bar, where there are enough runs for it.
@@ -133,6 +170,11 @@ impl Results {
         fs::write(base.with_extension("md"), self.table())?;
         Ok(base.with_extension("md"))
     }
+}
+
+/// A number of the JSON of nettoll.
+pub fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
 }
 
 /// The figure with its unit; what was not measured has none.

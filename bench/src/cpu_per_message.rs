@@ -38,22 +38,15 @@ fn one_size(bare: &Bare, protocol: Protocol, size: u64, count: u32) -> anyhow::R
     )?;
     let mut rows = Vec::new();
     for (end, pick) in ENDS {
-        let ratio = pairs::ratio(&pairs, |trial| pick(trial).cpu_per_message(), 0.99)?;
         let wakeups = |of: fn(&(Trial, Trial)) -> &Trial| {
             let values: Vec<f64> = pairs.iter().map(|pair| pick(of(pair)).wakeups_per_message()).collect();
             stats::median::median(&values).unwrap_or_default()
         };
         let what = format!("CPU per message, {protocol} {size} B, {end}, ours / bare");
-        let row = Row::printed(what, ratio.value, "x", ratio.n).within(ratio.low, ratio.high);
-        let half_width = (ratio.high - ratio.low) / 2.0 / ratio.value;
-        rows.push(match protocol {
-            Protocol::Udp => {
-                row.against(format!("lower end of 99 % <= {BAR}, half-width <= {HALF_WIDTH}"), ratio.low <= BAR && half_width <= HALF_WIDTH)
-            }
-            Protocol::Tcp => row,
-        });
-        rows.push(Row::printed(format!("  wake-ups per message, ours, {end}"), wakeups(|pair| &pair.0), "", ratio.n));
-        rows.push(Row::printed(format!("  wake-ups per message, bare, {end}"), wakeups(|pair| &pair.1), "", ratio.n));
+        let row = pairs::ratio(what, &pairs, |trial| pick(trial).cpu_per_message(), 0.99)?;
+        rows.push(if protocol == Protocol::Udp { row.no_dearer(BAR, HALF_WIDTH) } else { row });
+        rows.push(Row::printed(format!("  wake-ups per message, ours, {end}"), wakeups(|pair| &pair.0), "", pairs.len()));
+        rows.push(Row::printed(format!("  wake-ups per message, bare, {end}"), wakeups(|pair| &pair.1), "", pairs.len()));
     }
     Ok(rows)
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::Context;
-use serde_json::Value;
 
 use crate::bars::Row;
 use crate::ours;
@@ -30,22 +29,13 @@ pub fn measure(nettoll: &Path, endpoint: &Path, blocks: u32) -> anyhow::Result<V
         let metric = format!("{end}_cpu_per_message_ns");
         let metrics = analysis["verdicts"][0]["metrics"].as_array().with_context(|| format!("no verdict: {analysis}"))?;
         let found = metrics.iter().find(|known| known["metric"] == metric.as_str()).with_context(|| format!("no {metric}: {analysis}"))?;
-        let names = analysis["cells"].as_array().into_iter().flatten().map(|cell| words(&cell["cell"]));
-        let cells = found["comparison"]["cells"].as_array().into_iter().flatten();
-        rows.extend(cells.zip(names).map(|(cell, name)| row(end, &name, &cell["ratio"])));
+        let cells = analysis["cells"].as_array().into_iter().flatten().map(|cell| &cell["cell"]);
+        let compared = found["comparison"]["cells"].as_array().into_iter().flatten();
+        rows.extend(compared.zip(cells).map(|(compared, cell)| {
+            let (test, size) = (cell["test"].as_str().unwrap_or_default(), &cell["size"]);
+            let what = format!("CPU per message, {test} {size} B, {end}, C program / nettoll");
+            Row::read(what, "x", &compared["ratio"]).no_dearer(BAR, HALF_WIDTH)
+        }));
     }
     Ok(rows)
-}
-
-fn words(cell: &Value) -> String {
-    format!("{} {} B", cell["test"].as_str().unwrap_or_default(), cell["size"])
-}
-
-fn row(end: &str, cell: &str, ratio: &Value) -> Row {
-    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    let (value, low, high) = (number(&ratio["value"]), number(&ratio["interval"]["low"]), number(&ratio["interval"]["high"]));
-    let half_width = (high - low) / 2.0 / value;
-    Row::printed(format!("CPU per message, {cell}, {end}, C program / nettoll"), value, "x", number(&ratio["n"]) as usize)
-        .within(low, high)
-        .against(format!("lower end <= {BAR}, half-width <= {HALF_WIDTH}"), low <= BAR && half_width <= HALF_WIDTH)
 }

@@ -3,10 +3,9 @@
 
 use model::trial::Measured;
 use model::{Cell, Protocol, Test};
-use stats::median;
 
 use crate::bars::Row;
-use crate::ours;
+use crate::{ours, pairs};
 
 /// Measures trials of all kinds, short and long.
 pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
@@ -20,13 +19,8 @@ pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
             costs.push(measured.overhead.as_secs_f64() * 1e3);
             resident = resident.max(largest(&measured));
         }
-        let estimate = median::estimate(&costs, 0.95).ok_or_else(|| anyhow::anyhow!("no trials"))?;
-        let (low, high) = estimate.interval.map_or((estimate.value, estimate.value), |interval| (interval.low, interval.high));
-        rows.push(
-            Row::printed(format!("fixed cost of a trial, {name}"), estimate.value, "ms", estimate.n)
-                .within(low, high)
-                .against("<= 60 ms", high <= 60.0),
-        );
+        let row = Row::estimated(format!("fixed cost of a trial, {name}"), "ms", &pairs::of(&costs, 0.95)?);
+        rows.push(row.judged("<= 60 ms", |row| row.ends().1 <= 60.0));
     }
     let long = ours::measure(&mut session, &ours::plan(ours::stream(Protocol::Udp, 1, 1), 10, 5_000))?;
     rows.push(

@@ -6,25 +6,17 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use lab::session::Session;
-use model::{Family, Role};
+use model::{Cell, Family, Protocol, Role};
 use serde_json::Value;
 
-/// Settings for both tools.
-#[derive(Debug, Clone, Copy)]
-pub struct Settings {
-    /// Bytes of a call.
-    pub size: u64,
-    /// `true` if TCP_NODELAY is on.
-    pub nodelay: bool,
-    /// Length; iperf3 takes whole seconds.
-    pub seconds: u64,
-    /// Parallel streams.
-    pub flows: u32,
-    /// Congestion control; `None`: the kernel's usual one.
-    pub cc: Option<&'static str>,
-}
+use crate::ours;
 
-/// Figures of one run.
+/// iperf3's default: what one call hands over, and what one call asks for.
+const SIZE: u64 = 128 << 10;
+/// Length of a run; iperf3 takes whole seconds.
+const SECONDS: u64 = 1;
+
+/// Figures of one run of either tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     /// Goodput in bits per second, as the receiver has it.
@@ -33,17 +25,27 @@ pub struct Run {
     pub receiver_cpu_per_byte: f64,
 }
 
-/// TCP goodput of one iperf3 run in bits per second, as its receiver has it.
-pub fn goodput(session: &mut Session, settings: Settings) -> anyhow::Result<f64> {
-    Ok(run(session, settings)?.goodput)
+/// A cell with the sizes of iperf3.
+pub fn cell() -> Cell {
+    ours::stream(Protocol::Tcp, SIZE, SIZE)
 }
 
-/// One iperf3 run.
-pub fn run(session: &mut Session, settings: Settings) -> anyhow::Result<Run> {
+/// The same figures of a trial of nettoll. iperf3 measures its slow start; so do we.
+pub fn trial(session: &mut Session, cell: &Cell) -> anyhow::Result<Run> {
+    let end = ours::measure(session, &ours::plan(cell.clone(), 0, SECONDS * 1_000))?.receiver;
+    let bytes = end.counts.bytes as f64;
+    Ok(Run {
+        goodput: bytes * 8.0 / end.window.length().as_secs_f64(),
+        receiver_cpu_per_byte: end.cpu_time.process.get() as f64 / bytes.max(1.0),
+    })
+}
+
+/// One iperf3 run with the settings of a cell.
+pub fn run(session: &mut Session, cell: &Cell) -> anyhow::Result<Run> {
     let address = session.place(Role::Receiver, false).address(Family::V4).context("no IPv4 address")?.ip().to_string();
     let mut server =
-        in_host(session, Role::Receiver, settings.flows).args(["-s", "-1"]).stdout(Stdio::null()).spawn().context("start iperf3 -s")?;
-    let answer = client(session, &address, settings);
+        in_host(session, Role::Receiver, cell.flows).args(["-s", "-1"]).stdout(Stdio::null()).spawn().context("start iperf3 -s")?;
+    let answer = client(session, &address, cell);
     end(&mut server)?;
     let report: Value = serde_json::from_slice(&answer?).context("read iperf3's JSON")?;
     let (end, received) = (&report["end"], &report["end"]["sum_received"]);
@@ -53,14 +55,14 @@ pub fn run(session: &mut Session, settings: Settings) -> anyhow::Result<Run> {
     Ok(Run { goodput: number(&received["bits_per_second"])?, receiver_cpu_per_byte: cpu_ns / number(&received["bytes"])?.max(1.0) })
 }
 
-fn client(session: &mut Session, address: &str, settings: Settings) -> anyhow::Result<Vec<u8>> {
-    let mut command = in_host(session, Role::Sender, settings.flows);
-    command.args(["-c", address, "-J", "-l", &settings.size.to_string(), "-t", &settings.seconds.to_string()]);
-    command.args(["-P", &settings.flows.to_string()]);
-    if settings.nodelay {
+fn client(session: &mut Session, address: &str, cell: &Cell) -> anyhow::Result<Vec<u8>> {
+    let mut command = in_host(session, Role::Sender, cell.flows);
+    command.args(["-c", address, "-J", "-l", &SIZE.to_string(), "-t", &SECONDS.to_string()]);
+    command.args(["-P", &cell.flows.to_string()]);
+    if cell.nodelay {
         command.arg("-N");
     }
-    command.args(settings.cc.iter().flat_map(|name| ["-C", name]));
+    command.args(cell.cc.iter().flat_map(|name| ["-C", name.as_str()]));
     // The server may not listen yet.
     for _ in 0..50 {
         // With -J a failure to connect is an `error` in the JSON, and exit code 0.

@@ -38,13 +38,13 @@ pub fn measure(bare: &Bare, count: u32) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (kind, name) in [(Kind::Plain, "the loop around the call"), (Kind::Boxed, "the loop around a call that is looked up")] {
         let pairs = pairs::run(count, || ours(kind), || bare.ppid(CALLS))?;
-        let extra = pairs::difference(&pairs, End::cpu_per_message, 0.95)?;
+        let differences: Vec<f64> = pairs.iter().map(|(ours, bare)| ours.cpu_per_message() - bare.cpu_per_message()).collect();
         let theirs: Vec<f64> = pairs.iter().map(|(_, bare)| bare.cpu_per_message()).collect();
         if rows.is_empty() {
-            rows.push(Row::printed("one getppid in the bare loop", median(&theirs).unwrap_or_default(), "ns", extra.n));
+            rows.push(Row::printed("one getppid in the bare loop", median(&theirs).unwrap_or_default(), "ns", pairs.len()));
         }
-        let row = Row::printed(format!("{name}, beyond the bare loop"), extra.value, "ns per message", extra.n);
-        rows.push(row.within(extra.low, extra.high).against(format!("upper end of 95 % <= {BAR} ns"), extra.high <= BAR));
+        let row = Row::estimated(format!("{name}, beyond the bare loop"), "ns per message", &pairs::of(&differences, 0.95)?);
+        rows.push(row.judged(format!("upper end of 95 % <= {BAR} ns"), |row| row.ends().1 <= BAR));
     }
     Ok(rows)
 }

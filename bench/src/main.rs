@@ -9,7 +9,6 @@ mod attached;
 mod bare;
 mod bars;
 mod churn;
-mod congestion;
 mod cpu_per_message;
 mod endure;
 mod external;
@@ -225,7 +224,7 @@ const BENCHMARKS: [Benchmark; 30] = [
     }),
     alone("packs", "gso with gro against send, 1,024 B over veth", "lower end of 95 % >= 5", |on| many::packs(on.pairs(60))),
     alone("congestion", "TCP goodput and CPU per byte by reno, cubic, bbr, against iperf3", ">= 0.97, <= 1.0", |on| {
-        congestion::measure(on.pairs(150))
+        goodput::by_control(on.pairs(150))
     }),
     alone("external", "an external endpoint in C against nettoll's own end", "lower end <= 1.03, half-width <= 3 %", |on| {
         external::measure(&on.nettoll, &on.endpoint, on.share(100, 10))

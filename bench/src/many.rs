@@ -59,11 +59,8 @@ fn one_size(bare: &Bare, api: Api, size: u64, count: u32) -> anyhow::Result<Vec<
         || bare.way(&mut session.borrow_mut(), api, size, BATCH),
     )?;
     let row = |(end, pick): Pick| {
-        let ratio = pairs::ratio(&pairs, |trial| pick(trial).cpu_per_message(), 0.99)?;
-        let half_width = (ratio.high - ratio.low) / 2.0 / ratio.value;
-        Ok(Row::printed(format!("CPU per message, {api} {size} B, {end}, ours / C"), ratio.value, "x", ratio.n)
-            .within(ratio.low, ratio.high)
-            .against(format!("lower end of 99 % <= {BAR}, half-width <= {HALF_WIDTH}"), ratio.low <= BAR && half_width <= HALF_WIDTH))
+        let what = format!("CPU per message, {api} {size} B, {end}, ours / C");
+        Ok(pairs::ratio(what, &pairs, |trial| pick(trial).cpu_per_message(), 0.99)?.no_dearer(BAR, HALF_WIDTH))
     };
     ENDS.into_iter().map(row).collect()
 }
@@ -74,10 +71,7 @@ pub fn packs(count: u32) -> anyhow::Result<Vec<Row>> {
     let run = |api: Api| ours::run_cell(&mut session.borrow_mut(), cell(api, PACKED_SIZE)?);
     let pairs = pairs::run(count, || run(Api::Send), || run(Api::Gso))?;
     let together = |trial: &Trial| trial.sender.cpu_per_message() + trial.receiver.cpu_per_message();
-    let ratio = pairs::ratio(&pairs, together, 0.95)?;
-    Ok(vec![
-        Row::printed(format!("CPU per message of both ends, {PACKED_SIZE} B over veth, send / gso with gro"), ratio.value, "x", ratio.n)
-            .within(ratio.low, ratio.high)
-            .against(format!("lower end of 95 % >= {LEAST_SAVING}"), ratio.low >= LEAST_SAVING),
-    ])
+    let what = format!("CPU per message of both ends, {PACKED_SIZE} B over veth, send / gso with gro");
+    let row = pairs::ratio(what, &pairs, together, 0.95)?;
+    Ok(vec![row.judged(format!("lower end of 95 % >= {LEAST_SAVING}"), |row| row.ends().0 >= LEAST_SAVING)])
 }

@@ -1,21 +1,12 @@
 //! Pairs of neighbours in random order, and what they show.
 
+use anyhow::Context;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stats::estimate::Estimate;
 use stats::median;
 
-/// A ratio, or a difference, and where it lies.
-#[derive(Debug, Clone, Copy)]
-pub struct PairEstimate {
-    /// Median over pairs.
-    pub value: f64,
-    /// Lower end of its interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Pairs.
-    pub n: usize,
-}
+use crate::bars::Row;
 
 /// Runs `ours` and `theirs` in turn, which first is drawn for each pair.
 pub fn run<T>(
@@ -39,20 +30,14 @@ pub fn run<T>(
 }
 
 /// The median ratio of ours to theirs, with its exact interval.
-pub fn ratio<T>(pairs: &[(T, T)], figure: impl Fn(&T) -> f64, confidence: f64) -> anyhow::Result<PairEstimate> {
+pub fn ratio<T>(what: impl Into<String>, pairs: &[(T, T)], figure: impl Fn(&T) -> f64, confidence: f64) -> anyhow::Result<Row> {
     let logs: Vec<f64> = pairs.iter().map(|(ours, theirs)| (figure(ours) / figure(theirs)).ln()).collect();
-    let compared = median_of(&logs, confidence)?;
-    Ok(PairEstimate { value: compared.value.exp(), low: compared.low.exp(), high: compared.high.exp(), ..compared })
+    Ok(Row::estimated(what, "x", &of(&logs, confidence)?.map(f64::exp)))
 }
 
-/// The median difference of ours and theirs, with its exact interval.
-pub fn difference<T>(pairs: &[(T, T)], figure: impl Fn(&T) -> f64, confidence: f64) -> anyhow::Result<PairEstimate> {
-    let differences: Vec<f64> = pairs.iter().map(|(ours, theirs)| figure(ours) - figure(theirs)).collect();
-    median_of(&differences, confidence)
-}
-
-fn median_of(values: &[f64], confidence: f64) -> anyhow::Result<PairEstimate> {
-    let estimate = median::estimate(values, confidence).ok_or_else(|| anyhow::anyhow!("no figures"))?;
-    let interval = estimate.interval.ok_or_else(|| anyhow::anyhow!("too few pairs for an interval: {}", values.len()))?;
-    Ok(PairEstimate { value: estimate.value, low: interval.low, high: interval.high, n: estimate.n })
+/// The median of values with its exact interval.
+pub fn of(values: &[f64], confidence: f64) -> anyhow::Result<Estimate> {
+    let estimate = median::estimate(values, confidence).context("no figures")?;
+    anyhow::ensure!(estimate.interval.is_some(), "too few figures for an interval: {}", values.len());
+    Ok(estimate)
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::bars::Row;
+use crate::bars::{Row, number};
 use crate::ours;
 
 /// Smallest and largest part of a known cost that a receipt may show.
@@ -20,7 +20,6 @@ pub fn measure(nettoll: &Path) -> anyhow::Result<Vec<Row>> {
             let word = |key: &str| cost[key].as_str().unwrap_or_default();
             let name = format!("{neighbour}: {} in {}, found / put in", word("cause"), word("traffic"));
             let ratio = &cost["Ok"]["ratio"];
-            let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
             let value = number(&ratio["value"]);
             let samples = cost["Ok"]["samples"].as_u64().unwrap_or_default() as usize;
             let row = Row::printed(name, value, "", samples).within(number(&ratio["interval"][0]), number(&ratio["interval"][1]));

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bars::Row;
+use crate::bars::{Row, number};
 use anyhow::Context;
 use serde_json::Value;
 
@@ -131,7 +131,7 @@ fn scenario(nettoll: &Path, name: &str, flags: &[&str], blocks: u32) -> anyhow::
     let advised = first.first().context("no way was measured")?;
     let found = again.iter().find(|ranked| way(ranked) == way(advised)).context("the way was not measured again")?;
     let (cheapest, cost) = (&again[0]["cost_ns"]["value"], &found["cost_ns"]["value"]);
-    let ratio = cost.as_f64().unwrap_or(f64::NAN) / cheapest.as_f64().unwrap_or(f64::NAN);
+    let ratio = number(cost) / number(cheapest);
     let [api, ..] = way(advised).map(|part| part.as_str().unwrap_or_default().to_owned());
     // The first of a ranking is one of its ties.
     Ok(Row::printed(format!("{name}: {api} is advised; its cost over the cheapest, measured again"), ratio, "x", blocks as usize)

@@ -16,7 +16,7 @@ use profile::machine::MachineSampler;
 use serde_json::Value;
 use sys::clock::{process_cpu, spin_for};
 
-use crate::bars::Row;
+use crate::bars::{Row, number};
 use crate::{ours, pairs};
 
 /// Bytes of a datagram.
@@ -45,7 +45,7 @@ pub fn measure(nettoll: &Path, slices: u32) -> anyhow::Result<Vec<Row>> {
     }
     rows.push(owners(nettoll, RATES)?);
     rows.push(owners(nettoll, [RATES[1], RATES[0]])?);
-    rows.extend(cost(slices)?);
+    rows.push(cost(slices)?);
     rows.push(own_cost(nettoll)?);
     rows.push(softirqs(nettoll, slices as usize / 40)?);
     rows.extend(rings::measure()?);
@@ -67,10 +67,6 @@ fn snapshot(nettoll: &Path) -> anyhow::Result<Value> {
 
 fn processes(snapshot: &Value) -> impl Iterator<Item = &Value> {
     snapshot["processes"].as_array().into_iter().flatten()
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or(f64::NAN)
 }
 
 /// The share of its CPU time that a program spends in its socket calls: by its own clock, and by samples.
@@ -176,7 +172,7 @@ pub fn run_give(port: u16, rate: u32, length: Duration) -> anyhow::Result<()> {
 }
 
 /// CPU time of a byte that is sent to oneself, in slices with samples of every CPU over slices without.
-fn cost(slices: u32) -> anyhow::Result<Vec<Row>> {
+fn cost(slices: u32) -> anyhow::Result<Row> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.connect(socket.local_addr()?)?;
     let period = Nanos::new(1_000_000_000 / u64::from(model::top::RATE));
@@ -191,18 +187,8 @@ fn cost(slices: u32) -> anyhow::Result<Vec<Row>> {
         Ok(process_cpu().since(cpu).get() as f64 / bytes as f64)
     };
     let taken = pairs::run(slices / 2, || slice(true), || slice(false))?;
-    let ratio = pairs::ratio(&taken, |cpu| *cpu, 0.95)?;
-    let half = (ratio.high - ratio.low) / 2.0;
-    Ok(vec![
-        Row::printed(
-            format!("top: CPU per byte, sampled at {} Hz / not, ± {:.1} %", model::top::RATE, half * 100.0),
-            ratio.value,
-            "x",
-            ratio.n,
-        )
-        .within(ratio.low, ratio.high)
-        .against("upper end <= 1.02", ratio.high <= 1.02),
-    ])
+    let row = pairs::ratio(format!("top: CPU per byte, sampled at {} Hz / not", model::top::RATE), &taken, |cpu| *cpu, 0.95)?;
+    Ok(row.judged("upper end <= 1.02", |row| row.ends().1 <= 1.02))
 }
 
 /// Softirqs by samples over those by the kernel's counters, in window after window.

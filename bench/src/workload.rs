@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::bars::Row;
+use crate::bars::{Row, number};
 use crate::ours;
 
 /// The workloads with a bar.
@@ -40,22 +40,16 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
 /// One figure: its ratio, against the bar of its series; with Nagle both figures.
 fn figure_rows(workload: &Value, series: &Value, figure: &Value) -> Vec<Row> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (quantity, number) = (word(&figure["quantity"]), |value: &Value| value.as_f64().unwrap_or(f64::NAN));
+    let quantity = word(&figure["quantity"]);
     let what = format!("{}, {}, {quantity}", word(workload), word(&series["series"]));
-    let ratio = &figure["ratio"];
-    let n = ratio["n"].as_u64().unwrap_or_default() as usize;
-    let (value, interval) = (number(&ratio["value"]), &ratio["interval"]);
-    let mut row = Row::printed(format!("{what}, measured / predicted by {}", word(&figure["source"])), value, "x", n);
-    if interval.is_object() {
-        row = row.within(number(&interval["low"]), number(&interval["high"]));
-    }
+    let row = Row::read(format!("{what}, measured / predicted by {}", word(&figure["source"])), "x", &figure["ratio"]);
     if series["nagle"] == true {
-        let both = ["predicted", "measured"].map(|side| Row::printed(format!("  {what}, {side}"), number(&figure[side]["value"]), "", n));
+        let both = ["predicted", "measured"].map(|side| Row::printed(format!("  {what}, {side}"), number(&figure[side]["value"]), "", row.n));
         return [vec![row], both.into()].concat();
     }
     let bar = if series["cut"].is_object() || series["protocol"] == "UDP" { UDP } else { TCP };
-    if WITH_BAR.contains(&quantity.as_str()) {
-        row = row.against(format!("1 within {:.0} %", bar * 100.0), (value - 1.0).abs() <= bar);
+    if !WITH_BAR.contains(&quantity.as_str()) {
+        return vec![row];
     }
-    vec![row]
+    vec![row.judged(format!("1 within {:.0} %", bar * 100.0), |row| (row.value - 1.0).abs() <= bar)]
 }

@@ -14,8 +14,7 @@ use engine::injection::filter_with;
 use serde_json::Value;
 use sys::clock::process_cpu;
 
-use super::number;
-use crate::bars::Row;
+use crate::bars::{Row, number};
 use crate::{gate, ours};
 
 /// Bytes of a datagram.

@@ -21,6 +21,7 @@ use sys::clock::process_cpu;
 
 use super::role;
 use crate::bars::Row;
+use crate::pairs;
 
 const CPUS: u32 = 128;
 /// Seconds that are read: the first fill the window.
@@ -77,16 +78,13 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
     // Of a full window.
     times.drain(..STRETCHES.min(times.len()));
     let row = |words: &str, of: fn(&[f64; 3]) -> f64| -> anyhow::Result<Row> {
-        let share = stats::median::estimate(&times.iter().map(of).collect::<Vec<_>>(), 0.95).context("no second was read")?;
-        let interval = share.interval.context("too few seconds")?;
         let words = format!("top: reader at {CPUS} CPUs x {RATE} Hz from recorded rings, {words}");
-        Ok(Row::printed(words, share.value, "% of one CPU", share.n).within(interval.low, interval.high))
+        Ok(Row::estimated(words, "% of one CPU", &pairs::of(&times.iter().map(of).collect::<Vec<_>>(), 0.95)?))
     };
     let whole = row(&format!("counters, {lost} samples lost"), |[read, counted, shown]| read + counted + shown / STRETCHES as f64)?;
-    let clears = whole.interval.is_some_and(|(_, high)| high < MOST) && lost == 0;
     Ok(vec![
         row("names of chains alone", |[read, ..]| *read)?,
-        whole.against(format!("< {MOST} %, none lost"), clears),
+        whole.judged(format!("< {MOST} %, none lost"), |row| row.ends().1 < MOST && lost == 0),
         row("a window each second", |times| times.iter().sum())?,
     ])
 }
