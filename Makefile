@@ -43,12 +43,13 @@ bench: ## Install what is missing, then compare nettoll with a bare C loop and w
 	@scripts/setup.sh bench
 	@cargo build --locked --release --package nettoll --package nettoll-bench
 	@scripts/loops.sh $(TARGET)
-	@NETTOLL_TEST_SERVICES=$(TARGET)/test/services $(TARGET)/release/nettoll-bench --bare $(TARGET)/bare --ways $(TARGET)/ways --endpoint $(TARGET)/endpoint --echo $(TARGET)/echo --nettoll $(TARGET)/release/nettoll $(BENCH)
+	@NETTOLL_TEST_SERVICES=$(TARGET)/test/services $(TARGET)/release/nettoll-bench --target $(TARGET) $(BENCH)
 
 endure: ## Kill every kind of process 100 times, run 20,000 trials back to back, besiege an agent, start 5,000 processes a second under top
 	@scripts/setup.sh bench
 	@cargo build --locked --release --package nettoll --package nettoll-bench
-	@$(TARGET)/release/nettoll-bench --only endure --nettoll $(TARGET)/release/nettoll $(BENCH)
+	@scripts/loops.sh $(TARGET)
+	@$(TARGET)/release/nettoll-bench --only endure --target $(TARGET) $(BENCH)
 
 build: ## Build the release program
 	@scripts/setup.sh study

@@ -1,8 +1,7 @@
 //! Thousands of processes a second under `nettoll top`: what it remembers of them has bounds.
 
-use std::fs;
 use std::net::UdpSocket;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -15,8 +14,6 @@ use crate::endure::tool::Tool;
 
 /// Processes a second.
 const RATE: f64 = 5_000.0;
-/// The load, in C and linked statically: a small process is made and ends in less time than one of an interpreter.
-const CHURN: &str = include_str!("../churn.c");
 /// Time in which the loads and the first window come up.
 const SETTLE: Duration = Duration::from_secs(12);
 /// Most growth of memory: this share, and this many KiB.
@@ -24,15 +21,13 @@ const GROWTH: f64 = 0.1;
 const GROWTH_KIB: f64 = 2_048.0;
 
 /// Watches processes that come and go for so many seconds.
-pub fn measure(nettoll: &Path, seconds: u32) -> anyhow::Result<Vec<Row>> {
+pub fn measure(nettoll: &Path, churns: &Path, seconds: u32) -> anyhow::Result<Vec<Row>> {
     let tool = Tool::new(nettoll)?;
-    let folder = tempfile::tempdir().context("make a folder for the load")?;
-    let program = compile(folder.path())?;
     let sink = UdpSocket::bind("127.0.0.1:0").context("bind a socket")?;
     let port = sink.local_addr()?.port();
     let length = SETTLE + Duration::from_secs(seconds.into());
     let churns =
-        (0..thread::available_parallelism()?.get()).map(|_| churn(&program, port, length)).collect::<anyhow::Result<Vec<Child>>>()?;
+        (0..thread::available_parallelism()?.get()).map(|_| churn(churns, port, length)).collect::<anyhow::Result<Vec<Child>>>()?;
     let mut top = tool.command(&[], &["top", "-J"]).spawn().context("start nettoll top")?;
     let watched = watch(top.id(), seconds);
     top.kill().and_then(|()| top.wait()).context("end nettoll top")?;
@@ -51,18 +46,9 @@ pub fn measure(nettoll: &Path, seconds: u32) -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-/// Compiles the load into a folder.
-fn compile(folder: &Path) -> anyhow::Result<PathBuf> {
-    let (source, program) = (folder.join("churn.c"), folder.join("churn"));
-    fs::write(&source, CHURN).context("write the load")?;
-    let status = Command::new("cc").args(["-O2", "-Wall", "-static", "-o"]).args([&program, &source]).status().context("start cc")?;
-    anyhow::ensure!(status.success(), "cc does not compile bench/churn.c");
-    Ok(program)
-}
-
 fn churn(program: &Path, port: u16, length: Duration) -> anyhow::Result<Child> {
     let arguments = [port.to_string(), length.as_secs().to_string()];
-    Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().context("start the load")
+    Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().context("start bench/churn.c; compile it first")
 }
 
 /// Memory in KiB at both ends of the time.

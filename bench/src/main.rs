@@ -48,26 +48,15 @@ use clap::{Parser, Subcommand};
 use lab::host::namespace::Isolation;
 use model::Nanos;
 
+use crate::bare::Bare;
 use crate::bars::{Results, Row};
 
 /// Measures nettoll against a bare C loop and against iperf3.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Compiled bench/bare.c
-    #[arg(long)]
-    bare: Option<PathBuf>,
-    /// Compiled bench/ways.c
-    #[arg(long)]
-    ways: Option<PathBuf>,
-    /// Compiled examples/endpoint/endpoint.c
-    #[arg(long)]
-    endpoint: Option<PathBuf>,
-    /// Compiled bench/echo.c
-    #[arg(long)]
-    echo: Option<PathBuf>,
-    /// The release build of nettoll
-    #[arg(long)]
-    nettoll: Option<PathBuf>,
+    /// Place of the programs: what scripts/loops.sh has compiled, and release/nettoll
+    #[arg(long, default_value = "target")]
+    target: PathBuf,
     /// Place where the results are kept
     #[arg(long, default_value = "bench/results")]
     out: PathBuf,
@@ -207,10 +196,10 @@ const QUESTIONS: &str = "questions";
 
 const BENCHMARKS: [Benchmark; 30] = [
     usual("loop", "the loops around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
-        loop_cost::measure(&on.bare, on.pairs(60))
+        loop_cost::measure(&Bare::new(on.program("bare")), on.pairs(60))
     }),
     usual("cpu", "CPU time per message, against a bare loop", "UDP: lower end of 99 % <= 1.02", |on| {
-        cpu_per_message::measure(&on.bare, on.pairs(220))
+        cpu_per_message::measure(&Bare::new(on.program("bare")), on.pairs(220))
     }),
     usual("goodput", "TCP goodput, against iperf3", "lower end of 95 % >= 0.95", |on| goodput::measure(1, on.pairs(32))),
     usual("flows", "goodput of parallel flows, against iperf3", "lower end of 95 % >= 0.95", |on| goodput::measure(8, on.pairs(32))),
@@ -220,14 +209,14 @@ const BENCHMARKS: [Benchmark; 30] = [
         report_speed::measure(&on.nettoll)
     }),
     alone("ways", "ways of many messages a call, against the same calls in C", "lower end of 99 % <= 1.03, half-width <= 3 %", |on| {
-        many::measure(&on.ways, on.pairs(220))
+        many::measure(&on.program("ways"), on.pairs(220))
     }),
     alone("packs", "gso with gro against send, 1,024 B over veth", "lower end of 95 % >= 5", |on| many::packs(on.pairs(60))),
     alone("congestion", "TCP goodput and CPU per byte by reno, cubic, bbr, against iperf3", ">= 0.97, <= 1.0", |on| {
         goodput::by_control(on.pairs(150))
     }),
     alone("external", "an external endpoint in C against nettoll's own end", "lower end <= 1.03, half-width <= 3 %", |on| {
-        external::measure(&on.nettoll, &on.endpoint, on.share(100, 10))
+        external::measure(&on.nettoll, &on.program("endpoint"), on.share(100, 10))
     }),
     alone("crossings", "sizes at which two ways cost the same, found twice", "the intervals overlap, or both runs find none", |on| {
         repeated::crossings(&on.nettoll, on.share(48, 8))
@@ -236,7 +225,7 @@ const BENCHMARKS: [Benchmark; 30] = [
         repeated::advice(&on.nettoll, on.share(12, 6))
     }),
     alone("attach", "servers under load, attached with each look against none", "<= 1.03, <= 1.10; sums 0.95 to 1.05", |on| {
-        attached::measure(&on.nettoll, &on.echo, on.share(100, 20))
+        attached::measure(&on.nettoll, &on.program("echo"), on.share(100, 20))
     }),
     alone("sender", "nettoll's own sender, attached to and in a receipt of the same traffic", "layers within 5 points", |on| {
         own_sender::measure(&on.nettoll, on.share(60, 20))
@@ -254,7 +243,7 @@ const BENCHMARKS: [Benchmark; 30] = [
         workload::measure(&on.nettoll, on.share(20, 6))
     }),
     alone("links", "goodput over each link, against the link's limit", "1 within 0.005 to 0.01; nothing lost or left", |on| {
-        links::measure(&on.nettoll, on.effort.min(1.0))
+        links::measure(&on.nettoll, on.arguments.effort.min(1.0))
     }),
     alone(
         "gate",
@@ -289,11 +278,11 @@ const BENCHMARKS: [Benchmark; 30] = [
         siege::measure(&on.nettoll, on.share(20, 1))
     }),
     endure("churn", "top while 5,000 processes a second come and go", "its memory grows by < 10 % + 2 MiB in 60 s", |on| {
-        churn::measure(&on.nettoll, on.share(60, 10))
+        churn::measure(&on.nettoll, &on.program("churn"), on.share(60, 10))
     }),
 ];
 
-type Measure = fn(&Setup) -> anyhow::Result<Vec<Row>>;
+type Measure = fn(&Setup<'_>) -> anyhow::Result<Vec<Row>>;
 
 const fn usual(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
     Benchmark { name, set: USUAL, how, bar, measure }
@@ -312,19 +301,20 @@ const fn questions(name: &'static str, how: &'static str, bar: &'static str, mea
 }
 
 /// Programs and effort of this run.
-struct Setup {
-    bare: bare::Bare,
-    ways: PathBuf,
-    endpoint: PathBuf,
-    echo: PathBuf,
+struct Setup<'a> {
+    arguments: &'a Arguments,
     nettoll: PathBuf,
-    effort: f64,
 }
 
-impl Setup {
+impl Setup<'_> {
+    /// A program in C.
+    fn program(&self, name: &str) -> PathBuf {
+        self.arguments.target.join(name)
+    }
+
     /// Returns the share of a full number, at least `least`.
     fn share(&self, full: u32, least: u32) -> u32 {
-        ((f64::from(full) * self.effort) as u32).max(least)
+        ((f64::from(full) * self.arguments.effort) as u32).max(least)
     }
 
     fn pairs(&self, full: u32) -> u32 {
@@ -342,14 +332,7 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
         anyhow::bail!("there is no benchmark '{unknown}'. There are: {}", BENCHMARKS.map(|known| known.name).join(", "));
     }
     let wanted: Vec<&Benchmark> = BENCHMARKS.iter().filter(|known| arguments.only.iter().any(|only| named(known, only))).collect();
-    let setup = Setup {
-        bare: bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into())),
-        ways: arguments.ways.clone().unwrap_or_else(|| "target/ways".into()),
-        endpoint: arguments.endpoint.clone().unwrap_or_else(|| "target/endpoint".into()),
-        echo: arguments.echo.clone().unwrap_or_else(|| "target/echo".into()),
-        nettoll: arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into()),
-        effort: arguments.effort,
-    };
+    let setup = Setup { arguments, nettoll: arguments.target.join("release/nettoll") };
     let mut results = Results::of_this_machine();
     for benchmark in &wanted {
         results.extend((benchmark.measure)(&setup)?);
