@@ -70,7 +70,7 @@ fn records(nettoll: &Path, plan: &str) -> anyhow::Result<Vec<TrialRecord>> {
     let mut study = tool.start(&[], plan, &[])?;
     let status = study.wait(HANG).context("a study of links hangs")?;
     anyhow::ensure!(status.success(), "a study of links ended with {status}: {}", study.words());
-    tool.stored().context("it stored no run")?.trials()
+    Ok(tool.stored().context("it stored no run")?.read()?.1)
 }
 
 fn was_disturbed(record: &TrialRecord) -> bool {

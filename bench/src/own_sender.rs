@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use model::schedule::{self, Shape};
 use serde_json::Value;
 use sys::process::Stat;
-use testkit::processes::{self, MARK, Process};
+use testkit::processes::{self, Process};
 
 use crate::bars::Row;
-use crate::ours;
+use crate::endure::tool::{Study, Tool};
+use crate::{attached, ours};
 
 /// Largest distance of a layer's shares.
 const POINTS: f64 = 0.05;
@@ -30,7 +30,7 @@ const BUSY: u64 = 20;
 pub fn measure(nettoll: &Path, seconds: u32) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (test, size) in TRAFFIC {
-        let attached = attached(nettoll, test, size, seconds)?;
+        let attached = of_attached(nettoll, test, size, seconds)?;
         let plan = plan(test, size, "200ms", 6) + "receipt = { samples = 8000 }\n";
         let study = ours::study(nettoll, &plan, &[])?;
         let receipt = &study["receipt"]["cells"][0]["sender"]["outcome"]["made"];
@@ -49,31 +49,19 @@ fn plan(test: &str, size: u64, length: &str, blocks: u32) -> String {
 }
 
 /// The receipt that `attach` makes of the sender of one long trial.
-fn attached(nettoll: &Path, test: &str, size: u64, seconds: u32) -> anyhow::Result<Value> {
-    let runs = tempfile::tempdir().context("make a directory for the runs")?;
-    let file = runs.path().join("plan.toml");
-    std::fs::write(&file, plan(test, size, &format!("{}s", seconds + 60), 1)).context("write the plan")?;
-    let mark = format!("own-sender-{}-{test}", std::process::id());
-    let mut command = Command::new(nettoll);
-    command.args(["study", "-J", "--plan"]).arg(&file).arg("--runs").arg(runs.path()).env(MARK, &mark);
-    let mut study = command.stdout(Stdio::null()).spawn().context("start a study")?;
-    let observed = sender(&mark, &mut study).and_then(|sender| {
-        let mut command = Command::new(nettoll);
-        command.args(["attach", "-J", "--pid", &sender.pid.to_string(), "-t", &seconds.to_string(), "--window", "500ms"]);
-        ours::json(command.args(["--requests", "sends", "--runs"]).arg(runs.path()))
-    });
-    // Its other processes end with it.
-    study.kill().and_then(|()| study.wait()).context("end the study")?;
-    let outcome = &observed?["states"][0]["outcome"];
-    ensure!(outcome["made"].is_object(), "no receipt of the attached sender: {outcome}");
-    Ok(outcome["made"].clone())
+fn of_attached(nettoll: &Path, test: &str, size: u64, seconds: u32) -> anyhow::Result<Value> {
+    let tool = Tool::new(nettoll)?;
+    let mut study = tool.start(&[], &plan(test, size, &format!("{}s", seconds + 60), 1), &[])?;
+    let sender = sender(tool.mark(), &mut study)?;
+    // The study ends with its owner.
+    attached::receipt(nettoll, &sender.pid.to_string(), seconds, "sends", &tool.file("attached"))
 }
 
 /// The endpoint that sends in the first block of a study, once it does.
-fn sender(mark: &str, study: &mut Child) -> anyhow::Result<Process> {
+fn sender(mark: &str, study: &mut Study) -> anyhow::Result<Process> {
     let name = if schedule::block(SEED, 0, Shape::plain(1, 1)).swapped { "b" } else { "a" };
     let begun = Instant::now();
-    while begun.elapsed() < START && study.try_wait()?.is_none() {
+    while begun.elapsed() < START && !study.is_over() {
         let all = processes::marked(mark);
         let host = all.iter().find(|process| process.kind == "__host" && process.name == name);
         let endpoint = host.and_then(|host| all.iter().find(|process| process.kind == "__endpoint" && process.parent == host.pid));

@@ -9,10 +9,9 @@ use anyhow::Context;
 use lab::proof::Neighbours;
 use model::woven::{OVERHEAD, SliceTimes};
 use model::{Bytes, Cell, Test};
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
 use stats::median::median;
 
+use crate::attached::usable;
 use crate::bars::Row;
 use crate::ours::{Answer, Arms, BOTH_ENDS, Pair};
 use crate::pairs;
@@ -75,8 +74,7 @@ pub fn measure(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
 
 /// Measures some kinds next to a busy neighbour on each CPU: 8 ms on, 12 ms off.
 pub fn busy(nettoll: &Path, runs: u32) -> anyhow::Result<Vec<Row>> {
-    let allowed = sched_getaffinity(Pid::from_raw(0)).context("read the CPUs of this program")?;
-    let cpus: Vec<u32> = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect();
+    let cpus: Vec<u32> = usable()?.into_iter().map(|cpu| cpu as u32).collect();
     let _neighbours = Neighbours::start(&cpus).context("keep the CPUs busy")?;
     let mut rows = Vec::new();
     for traffic in TRAFFIC.iter().filter(|traffic| traffic.busy) {

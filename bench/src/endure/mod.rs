@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use anyhow::Context;
+use sys::process::{Scheduling, field, threads};
 
 /// Time until a claim came true; `None` when it did not within `limit`.
 pub fn within(limit: Duration, mut claim: impl FnMut() -> bool) -> Option<Duration> {
@@ -31,8 +32,7 @@ pub fn within(limit: Duration, mut claim: impl FnMut() -> bool) -> Option<Durati
 /// A process that has ended.
 pub fn kib(pid: u32, key: &str) -> anyhow::Result<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("read the status of process {pid}"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    let number = field(&text, key).and_then(|words| words.split_whitespace().next()?.parse().ok());
     number.with_context(|| format!("process {pid} has no {key}: it has ended"))
 }
 
@@ -41,15 +41,7 @@ pub fn descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
-/// CPU time that it took since it was started, all of its threads together, in ns.
-///
-/// # Errors
-/// A process that has ended.
-pub fn cpu_ns(pid: u32) -> anyhow::Result<u64> {
-    let mut sum = 0;
-    for task in fs::read_dir(format!("/proc/{pid}/task")).with_context(|| format!("read the threads of process {pid}"))? {
-        let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-        sum += text.split_whitespace().next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-    }
-    Ok(sum)
+/// CPU time that its threads took since they were started, in ns; 0 of a process that has ended.
+pub fn cpu_ns(pid: u32) -> u64 {
+    threads(pid).into_iter().filter_map(|thread| Scheduling::of(pid, thread).ran).sum()
 }

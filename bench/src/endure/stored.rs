@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use model::trial::{Outcome, TrialRecord};
-use model::{Plan, Run, schedule};
+use model::{Plan, schedule};
+use store::RunReader;
 
 /// A run's directory.
 #[derive(Debug)]
@@ -34,16 +34,11 @@ impl Stored {
         self.bytes().iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// Its plan and status.
-    pub fn run(&self) -> anyhow::Result<Run> {
-        Ok(serde_json::from_slice(&fs::read(self.path.join("run.json"))?)?)
-    }
-
-    /// Its trials.
-    pub fn trials(&self) -> anyhow::Result<Vec<TrialRecord>> {
-        let bytes = self.bytes();
-        let text = std::str::from_utf8(&bytes).context("trials.jsonl is not text")?;
-        text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("read the trial {line}"))).collect()
+    /// Its plan and its trials, all of them whole.
+    pub fn read(&self) -> anyhow::Result<(Plan, Vec<TrialRecord>)> {
+        let run = RunReader::open(&self.path)?;
+        let trials = run.trials()?.map(|trial| trial.map_err(|bad| anyhow::anyhow!("trial {bad:?}")));
+        Ok((run.run().plan.clone(), trials.collect::<anyhow::Result<_>>()?))
     }
 
     /// The errors of trials that failed, after having seen that each trial of
@@ -52,8 +47,7 @@ impl Stored {
     /// # Errors
     /// The first trial that is not as planned.
     pub fn failed_of_all(&self) -> anyhow::Result<Vec<String>> {
-        let plan = self.run()?.plan;
-        let trials = self.trials()?;
+        let (plan, trials) = self.read()?;
         let planned = if plan.woven { planned_places(&plan) } else { planned_trials(&plan) };
         anyhow::ensure!(trials.len() == planned.len(), "{} trials are stored, {} were planned", trials.len(), planned.len());
         for (trial, Planned { block, position, of_order }) in trials.iter().zip(planned) {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sys::process::Stat;
 use testkit::processes::{self, Process};
 
 use super::within;
@@ -78,28 +79,22 @@ fn devices() -> BTreeSet<String> {
 /// makes, so a process started later says nothing of ours.
 fn held(until: f64) -> BTreeMap<String, String> {
     let mut spaces = BTreeMap::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok) {
-        let path = entry.path();
-        if started(&path).is_none_or(|at| at > until) {
+    for pid in sys::process::processes() {
+        // In ticks of user space, of which every Linux of today has 100 a second.
+        if Stat::of(pid).is_none_or(|stat| stat.started as f64 / 100.0 > until) {
             continue;
         }
+        let path = Path::new("/proc").join(pid.to_string());
         let files = fs::read_dir(path.join("fd")).into_iter().flatten().filter_map(Result::ok).map(|file| file.path());
         let links = files.chain([path.join("ns/net")]).filter_map(|path| fs::read_link(path).ok());
         let links = links.map(|link| link.to_string_lossy().into_owned()).filter(|link| link.starts_with("net:["));
         let name = || fs::read_to_string(path.join("comm")).unwrap_or_default().trim().to_owned();
-        spaces.extend(links.map(|space| (space, format!("process {} ({})", entry.file_name().to_string_lossy(), name()))));
+        spaces.extend(links.map(|space| (space, format!("process {pid} ({})", name()))));
     }
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mounted = mounts.split_whitespace().filter(|word| word.starts_with("net:["));
     spaces.extend(mounted.map(|space| (space.to_owned(), "a mount".to_owned())));
     spaces
-}
-
-/// Start of a process, in seconds of uptime.
-fn started(process: &Path) -> Option<f64> {
-    let stat = fs::read_to_string(process.join("stat")).ok()?;
-    // In ticks of user space, of which every Linux of today has 100 a second.
-    Some(stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse::<f64>().ok()? / 100.0)
 }
 
 fn uptime() -> f64 {

@@ -2,25 +2,21 @@
 
 mod flood;
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use lab::connection::Credentials;
-use lab::event::Quiet;
 use lab::session::Session;
-use model::plan::{RawPlan, resolve};
 use model::{Family, Role};
 
 pub use flood::run as run_flood;
 
 use crate::bars::Row;
-use crate::endure;
+use crate::agents::secret;
 use crate::endure::agent::Agent;
 use crate::endure::tool::Tool;
+use crate::{endure, ours};
 
 /// Most memory that the agent may take, in MiB.
 const MOST_MIB: f64 = 64.0;
@@ -34,11 +30,11 @@ const HANG: Duration = Duration::from_secs(300);
 /// Runs a study of `blocks` blocks through the siege.
 pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     let tool = Tool::new(nettoll)?;
-    let mut session = session()?;
+    let mut session = ours::session()?;
     let inside = |session: &mut Session, role| format!("--net=/proc/{}/ns/net", session.host(role, false).pid());
     let (near, far) = (inside(&mut session, Role::Sender), inside(&mut session, Role::Receiver));
     let address = session.place(Role::Receiver, false).address(Family::V4).context("no IPv4 address")?.ip().to_string();
-    let secret = secret(&tool)?;
+    let secret = secret(&tool.file("secret"))?;
     let secret = secret.to_string_lossy();
     let agent = Agent::start(&tool, &["nsenter", &far], &["--listen", &address, "--port", "0", "--secret-file", &secret])?;
     let flood = flood::Flood::start(&near, agent.address)?;
@@ -59,9 +55,9 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     }
     let trials = tool.trials();
     thread::sleep(AFTER);
-    let before = endure::cpu_ns(agent.pid())?;
+    let before = endure::cpu_ns(agent.pid());
     thread::sleep(IDLE);
-    let idle = endure::cpu_ns(agent.pid())? - before;
+    let idle = endure::cpu_ns(agent.pid()).abs_diff(before);
     ensure!(agent.end(), "the agent did not end within 5 s of SIGTERM");
     Ok(vec![
         Row::printed("siege: failed trials of the study", errors.len() as f64, "", trials).against("0", errors.is_empty()),
@@ -70,20 +66,4 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
         Row::printed("siege: largest memory of the agent", peak, "MiB", 1).against(format!("<= {MOST_MIB} MiB"), peak <= MOST_MIB),
         Row::printed("CPU time of the agent in 3 s after it", idle as f64, "ns", 1).against("0", idle == 0),
     ])
-}
-
-/// Two hosts joined by a virtual Ethernet of usual settings.
-fn session() -> anyhow::Result<Session> {
-    let raw = RawPlan::parse("name = \"siege\"\n[link]\nkind = \"veth\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1\n")?;
-    let session = Session::open(&resolve(&raw, &[], 1)?, &Credentials::default(), &mut Quiet)?;
-    ensure!(session.is_isolated(), "the siege needs namespaces of its own: run it as root");
-    Ok(session)
-}
-
-/// A secret in a file that only its owner can read.
-fn secret(tool: &Tool) -> anyhow::Result<PathBuf> {
-    let path = tool.file("secret");
-    fs::write(&path, "nobody outside this benchmark has it\n")?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-    Ok(path)
 }
