@@ -5,7 +5,6 @@ mod external;
 use model::condition::{Conditions, Placement};
 use model::end::{EndReport, OptionValue, SocketOption, ZeroCopy};
 use model::plan::TrialEnd;
-use model::socket_option::OptionName;
 use model::trial::{Measured, Windows};
 use model::{Cell, Nanos, Plan, Protocol, Role, Test, TrialRecord, Warning};
 
@@ -212,16 +211,13 @@ fn generator_limit(end: &EndReport, loop_overhead_ns: f64) -> Option<Warning> {
 /// and less is not. Anything else has to be just what was asked.
 fn not_taken(role: Role, option: &SocketOption) -> Option<Warning> {
     let asked = option.asked.as_ref()?;
+    let is_buffer = ["SO_SNDBUF", "SO_RCVBUF"].contains(&option.name.as_str());
     let taken = match (asked, &option.set) {
-        (OptionValue::Number(asked), OptionValue::Number(set)) if is_buffer(&option.name) => set >= asked,
+        (OptionValue::Number(asked), OptionValue::Number(set)) if is_buffer => set >= asked,
         (asked, set) => asked == set,
     };
     let (option, asked, got) = (option.name.clone(), words(asked), words(&option.set));
     (!taken).then_some(Warning::OptionNotTaken { role, option, asked, got })
-}
-
-const fn is_buffer(name: &OptionName) -> bool {
-    matches!(name, OptionName::Sndbuf | OptionName::Rcvbuf)
 }
 
 fn words(value: &OptionValue) -> String {

@@ -224,20 +224,20 @@ metrics! {
         value: host_cpu }
     /// Busy share of the CPUs that the sender can use, in the measured time: the CPUs to which its flows are
     /// bound, or one for each thread that is not bound.
-    SenderBusyShare { name: "sender_busy_share", unit: Unit::Share, bound: Bound::SenderBusy,
+    SenderBusyShare { name: "sender_busy_share", unit: Unit::Share, bound: Bound::Busy(Role::Sender),
         title: "Sender busy", head: "Sender busy", column: ["busy", "sender"],
         value: |trial| busy(&trial.measured.sender) }
     /// Busy share of the CPUs that the receiver can use, in the measured time.
-    ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share, bound: Bound::ReceiverBusy,
+    ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share, bound: Bound::Busy(Role::Receiver),
         title: "Receiver busy", head: "Receiver busy", column: ["busy", "receiver"],
         value: |trial| busy(&trial.measured.receiver) }
     /// Share of the measured time in which the sender was ready but waited for a CPU; with several flows
     /// their mean.
-    SenderRunDelayShare { name: "sender_run_delay_share", unit: Unit::Share, bound: Bound::SenderWait,
+    SenderRunDelayShare { name: "sender_run_delay_share", unit: Unit::Share, bound: Bound::Wait(Role::Sender),
         title: "Sender waiting for a CPU", head: "Sender without CPU", column: ["no CPU", "sender"],
         value: |trial| waited(&trial.measured.sender) }
     /// Share of the measured time in which the receiver was ready but waited for a CPU.
-    ReceiverRunDelayShare { name: "receiver_run_delay_share", unit: Unit::Share, bound: Bound::ReceiverWait,
+    ReceiverRunDelayShare { name: "receiver_run_delay_share", unit: Unit::Share, bound: Bound::Wait(Role::Receiver),
         title: "Receiver waiting for a CPU", head: "Receiver without CPU", column: ["no CPU", "receiver"],
         value: |trial| waited(&trial.measured.receiver) }
     /// Lost datagrams (or answers) as a share of those sent, over the whole trial.
@@ -462,7 +462,7 @@ fn billed(trial: &Source, role: Role, messages: f64) -> Option<f64> {
     if test.is_stream() && rate.is_none() || *conditions.load.of(role) > 0 || conditions.placement == Placement::SameCore {
         return None;
     }
-    let end = if role == Role::Sender { &trial.measured.sender } else { &trial.measured.receiver };
+    let end = trial.measured.end(role);
     let cost = trial.measured.wakeups[role as usize]?.steady()?.get() as f64;
     per((end.switches.voluntary as f64 * cost).min(cpu(end)), messages)
 }

@@ -54,7 +54,7 @@ impl PassDurations {
         }
         let ends = self.known.entry((slot.cell, slot.arm)).or_default();
         for (end, role) in ends.iter_mut().zip(ROLES) {
-            let report = if role == Role::Sender { &measured.sender } else { &measured.receiver };
+            let report = measured.end(role);
             let elapsed = seconds(report.window.length());
             if elapsed <= 0.0 {
                 continue;

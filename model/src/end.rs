@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bytes, Nanos};
-use crate::socket_option::OptionName;
 use crate::traffic::Role;
 
 /// Everything one endpoint reports when its trial is over.
@@ -390,8 +389,8 @@ pub struct Switches {
 /// One socket option through its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketOption {
-    /// Its name.
-    pub name: OptionName,
+    /// Its name in C.
+    pub name: String,
     /// The value that the plan asked for; `None` left it to the kernel.
     pub asked: Option<OptionValue>,
     /// Value that the kernel gave right after setting it, or its errno in words.

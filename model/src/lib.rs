@@ -50,7 +50,6 @@ pub mod recording;
 pub mod refusal;
 pub mod replay;
 pub mod run;
-pub mod socket_option;
 pub mod sorting;
 pub mod top;
 pub mod trial;

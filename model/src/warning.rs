@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Nanos;
 use crate::refusal::Refusal;
-use crate::socket_option::OptionName;
 use crate::traffic::Role;
 
 /// Kind of a warning: warnings of one kind are counted together.
@@ -408,20 +407,20 @@ warnings! {
         /// The end.
         role: Role,
         /// The option.
-        option: OptionName,
+        option: String,
         /// The value asked for.
         asked: String,
         /// The value that the kernel reports.
         got: String,
     } => {
         words: format!("{option} of the {role}: asked {asked}, got {got}"),
-        remedy: match option {
-            OptionName::Sndbuf | OptionName::Rcvbuf => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
-            OptionName::Congestion => "If the end is your own program, have it set TCP_CONGESTION to one that the kernel has (net.ipv4.tcp_available_congestion_control).",
+        remedy: match option.as_str() {
+            "SO_SNDBUF" | "SO_RCVBUF" => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
+            "TCP_CONGESTION" => "If the end is your own program, have it set TCP_CONGESTION to one that the kernel has (net.ipv4.tcp_available_congestion_control).",
             _ => "If the end is your own program, have it set the option. If it is nettoll's, this kernel changed the value: ask for that value.",
         },
         role: *role,
-        name: option.to_string(),
+        name: option.clone(),
         severity: 0.02,
     }
     /// Calls failed.

@@ -103,7 +103,7 @@ const fn least_headers(cell: &Cell) -> u64 {
 
 /// Of a stream both ends count the bytes from the first to the last.
 fn bytes(measured: &Measured, end: &EndReport) -> Option<(String, String)> {
-    let other = if end.role == Role::Sender { &measured.receiver } else { &measured.sender };
+    let other = measured.end(end.role.other());
     let (claimed, counted) = (end.total.bytes, other.total.bytes);
     let told = || (format!("{claimed} B"), format!("the {} counted {counted} B", other.role));
     (claimed != counted).then(told)

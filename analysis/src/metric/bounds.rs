@@ -40,63 +40,52 @@ pub enum Bound {
     Received,
     /// The same of the way back, in the sender's measured part.
     ReceivedBack,
-    /// The sender's CPU time, of that of the CPUs that it can use.
-    SenderBusy,
-    /// The receiver's.
-    ReceiverBusy,
-    /// The time that the sender waited for a CPU, of that in which it can have waited.
-    SenderWait,
-    /// The receiver's.
-    ReceiverWait,
-}
-
-/// A row of the table.
-struct Row {
-    /// The figure in words, as a doubt names it.
-    figure: &'static str,
-    /// The end whose clocks measured it.
-    clocks: Option<Role>,
-    /// True where it cannot be below 0.
-    is_not_negative: bool,
-    /// It over the most that there can be; `None` without an upper bound.
-    share: fn(&Source, f64) -> Option<f64>,
+    /// An end's CPU time, of that of the CPUs that it can use.
+    Busy(Role),
+    /// The time that an end waited for a CPU, of that in which it can have waited.
+    Wait(Role),
 }
 
 impl Bound {
-    const fn row(self) -> Row {
-        const fn row(figure: &'static str, clocks: Option<Role>, share: fn(&Source, f64) -> Option<f64>) -> Row {
-            Row { figure, clocks, is_not_negative: true, share }
-        }
-        use Role::{Receiver, Sender};
+    /// The end whose clocks measured the figure.
+    const fn clocks(self) -> Option<Role> {
         match self {
-            Self::Any => Row { is_not_negative: false, ..row("a time", None, |_, _| None) },
-            Self::NotNegative => row("a count or cost", None, |_, _| None),
-            Self::Share => row("a share", None, |_, value| Some(value)),
-            Self::Sent => row("a rate of the sender", Some(Sender), |_, _| None),
-            Self::Received => row("the goodput on the link", Some(Receiver), |trial, _| {
-                of_the_link(trial).or_else(|| of_the_rate(trial, Receiver, &trial.measured.receiver.counts))
-            }),
-            Self::ReceivedBack => row("the goodput back on the link", Some(Sender), |trial, _| {
-                of_the_rate(trial, Sender, &trial.measured.sender.back?.counts)
-            }),
+            Self::Any | Self::NotNegative | Self::Share => None,
+            Self::Sent | Self::ReceivedBack => Some(Role::Sender),
+            Self::Received => Some(Role::Receiver),
+            Self::Busy(role) | Self::Wait(role) => Some(role),
+        }
+    }
+
+    /// The figure over the most that there can be; `None` without an upper bound.
+    fn share(self, trial: &Source, value: f64) -> Option<f64> {
+        let Measured { sender, receiver, .. } = trial.measured;
+        match self {
+            Self::Any | Self::NotNegative | Self::Sent => None,
+            Self::Share => Some(value),
+            Self::Received => of_the_link(trial).or_else(|| of_the_rate(trial, Role::Receiver, &receiver.counts)),
+            Self::ReceivedBack => of_the_rate(trial, Role::Sender, &sender.back?.counts),
             // Over a window that no clock resolves it says nothing.
-            Self::SenderBusy => {
-                row("the CPU time of the sender", Some(Sender), |trial, share| trial.measured.sender.window.is_resolved().then_some(share))
-            }
-            Self::ReceiverBusy => row("the CPU time of the receiver", Some(Receiver), |trial, share| {
-                trial.measured.receiver.window.is_resolved().then_some(share)
-            }),
-            Self::SenderWait => row("the wait of the sender for a CPU", Some(Sender), |trial, _| waited(trial.measured, Sender)),
-            Self::ReceiverWait => row("the wait of the receiver for a CPU", Some(Receiver), |trial, _| waited(trial.measured, Receiver)),
+            Self::Busy(role) => trial.measured.end(role).window.is_resolved().then_some(value),
+            Self::Wait(role) => waited(trial.measured, role),
+        }
+    }
+
+    /// The figure in words, as a doubt names it.
+    fn words(self, metric: Metric) -> String {
+        match self {
+            Self::Any | Self::NotNegative | Self::Share | Self::Sent => format!("the figure `{metric}`"),
+            Self::Received => "the goodput on the link".to_owned(),
+            Self::ReceivedBack => "the goodput back on the link".to_owned(),
+            Self::Busy(role) => format!("the CPU time of the {role}"),
+            Self::Wait(role) => format!("the wait of the {role} for a CPU"),
         }
     }
 
     /// Returns whether a trial's figure is within this bound.
     pub fn holds(self, trial: &Source, value: f64) -> bool {
-        let row = self.row();
-        let resolved = row.clocks.is_none_or(|role| end(trial.measured, role).window.is_resolved());
-        let possible = !row.is_not_negative || value >= 0.0;
-        resolved && possible && (row.share)(trial, value).is_none_or(is_possible)
+        let resolved = self.clocks().is_none_or(|role| trial.measured.end(role).window.is_resolved());
+        resolved && (self == Self::Any || value >= 0.0) && self.share(trial, value).is_none_or(is_possible)
     }
 }
 
@@ -105,15 +94,14 @@ impl Bound {
 pub fn breaches(trial: &Source) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for metric in Metric::ALL {
-        let (bound, row) = (metric.bound(), metric.bound().row());
+        let bound = metric.bound();
         let Some(value) = metric.unbounded(trial) else { continue };
-        let share = match (row.share)(trial, value) {
+        let share = match bound.share(trial, value) {
             Some(share) if !is_possible(share) => share,
-            _ if row.is_not_negative && value < 0.0 => value,
+            _ if bound != Bound::Any && value < 0.0 => value,
             _ => continue,
         };
-        let named = matches!(bound, Bound::Share | Bound::NotNegative) || share < 0.0;
-        let figure = if named { format!("the figure `{metric}`") } else { row.figure.to_owned() };
+        let figure = if share < 0.0 { Bound::NotNegative } else { bound }.words(*metric);
         let same = |warning: &Warning| matches!(warning, Warning::Impossible { figure: known, .. } if *known == figure);
         if !found.iter().any(same) {
             found.push(Warning::Impossible { figure, share });
@@ -135,13 +123,6 @@ pub fn is_possible(share: f64) -> bool {
     share.is_nan() || share <= 1.0 + MOST_BEYOND
 }
 
-const fn end(measured: &Measured, role: Role) -> &EndReport {
-    match role {
-        Role::Sender => &measured.sender,
-        Role::Receiver => &measured.receiver,
-    }
-}
-
 /// Goodput over that for which the link's rate leaves room.
 pub fn of_the_link(trial: &Source) -> Option<f64> {
     let Source { measured, cell, .. } = trial;
@@ -155,7 +136,7 @@ pub fn of_the_link(trial: &Source) -> Option<f64> {
 fn of_the_rate(trial: &Source, role: Role, received: &Counts) -> Option<f64> {
     let Source { measured, cell, link, .. } = trial;
     let rate = (*link)?.rate().filter(|_| cell.bidirectional && !cell.api.over().is_local())?;
-    let seconds = end(measured, role).window.length().as_secs_f64();
+    let seconds = measured.end(role).window.length().as_secs_f64();
     (seconds > 0.0).then(|| received.in_window().bytes as f64 * 8.0 / seconds / rate.get() as f64)
 }
 
@@ -163,7 +144,7 @@ fn of_the_rate(trial: &Source, role: Role, received: &Counts) -> Option<f64> {
 /// the wait over the time since messages have flowed. Clocks of hosts that are apart
 /// have no common beginning.
 fn waited(measured: &Measured, role: Role) -> Option<f64> {
-    let end = end(measured, role);
+    let end = measured.end(role);
     let lasted = end.window.length();
     let begun = measured.sender.flow.filter(|_| !measured.apart).map_or(lasted, |flow| lasted.max(end.window.end.since(flow.start)));
     over(end.run_delay?, begun.get() as f64 * threads(end))

@@ -20,7 +20,6 @@ use model::arm::{HostSettings, Setting};
 use model::control::{FromHost, ToHost};
 use model::plan::Factor;
 use model::schedule::Slot;
-use model::socket_option::OptionName;
 use model::sorting::Gather;
 use model::trial::Measured;
 use model::warning::Warning;
@@ -226,14 +225,14 @@ impl ArmController {
 
 /// Returns which options an arm asked for and a trial did not get, in words.
 pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
-    let is_set_by = |option: &OptionName, factor| match factor {
-        Factor::Cc => *option == OptionName::Congestion,
-        Factor::Nodelay => *option == OptionName::Nodelay,
-        Factor::Sndbuf => *option == OptionName::Sndbuf,
-        Factor::Rcvbuf => *option == OptionName::Rcvbuf,
-        Factor::Tos => ["IP_TOS", "IPV6_TCLASS"].contains(&option.as_str()),
-        Factor::Nstreams => option.as_str() == "SCTP_STATUS",
-        Factor::Xbind => option.as_str() == "SCTP_GET_LOCAL_ADDRS",
+    let is_set_by = |option: &str, factor| match factor {
+        Factor::Cc => option == "TCP_CONGESTION",
+        Factor::Nodelay => option == "TCP_NODELAY",
+        Factor::Sndbuf => option == "SO_SNDBUF",
+        Factor::Rcvbuf => option == "SO_RCVBUF",
+        Factor::Tos => ["IP_TOS", "IPV6_TCLASS"].contains(&option),
+        Factor::Nstreams => option == "SCTP_STATUS",
+        Factor::Xbind => option == "SCTP_GET_LOCAL_ADDRS",
         _ => false,
     };
     arm.settings.iter().find_map(|setting| {
@@ -356,7 +355,6 @@ fn known(name: &str) -> Result<(), ArmError> {
 
 #[cfg(test)]
 mod tests {
-    use model::socket_option::OptionName;
     use model::warning::Warning;
     use model::{Arm, Role};
 
@@ -366,7 +364,7 @@ mod tests {
     fn an_option_that_an_arm_did_not_get_is_told_from_those_of_others() {
         let arms = Arm::parse_all(&["a".to_owned(), "b: sndbuf=1G".to_owned()]).unwrap();
         let warning =
-            Warning::OptionNotTaken { role: Role::Sender, option: OptionName::Sndbuf, asked: "2".to_owned(), got: "1".to_owned() };
+            Warning::OptionNotTaken { role: Role::Sender, option: "SO_SNDBUF".to_owned(), asked: "2".to_owned(), got: "1".to_owned() };
         assert_eq!(not_taken(&arms[0], std::slice::from_ref(&warning)), None);
         let words = not_taken(&arms[1], &[Warning::OneCpu, warning]).unwrap();
         assert_eq!(words, "sndbuf did not take effect at the sender: asked 2, set without an error, got 1 (SO_SNDBUF)");

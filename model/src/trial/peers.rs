@@ -114,11 +114,11 @@ impl Measured {
             Role::Receiver => receiver_host = several(|part| part.receiver_host)?,
         }
         let by_count = first.windows.is_none();
-        let end = |role: Role| gather(all.iter().map(|part| part.report(role)).collect(), role == many, by_count);
+        let end = |role: Role| gather(all.iter().map(|part| part.end(role)).collect(), role == many, by_count);
         let seen = |role: Role| {
             let parts = all.iter().enumerate().map(|(place, part)| {
                 let machine = if role == many { place } else { 0 };
-                Some(((machine, cpus(part.report(role))), part.observed.as_deref()?.of(role)))
+                Some(((machine, cpus(part.end(role))), part.observed.as_deref()?.of(role)))
             });
             parts.collect::<Option<Vec<_>>>().map(|parts| seen::gather(&parts))
         };
@@ -143,7 +143,8 @@ impl Measured {
         })
     }
 
-    const fn report(&self, role: Role) -> &EndReport {
+    /// The report of the end with a role.
+    pub const fn end(&self, role: Role) -> &EndReport {
         match role {
             Role::Sender => &self.sender,
             Role::Receiver => &self.receiver,

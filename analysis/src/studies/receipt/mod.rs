@@ -184,7 +184,7 @@ impl Receipts {
     }
 
     fn push_end(&mut self, group: usize, record: &TrialRecord, measured: &Measured, role: Role) {
-        let report = if role == Role::Sender { &measured.sender } else { &measured.receiver };
+        let report = measured.end(role);
         let seen = measured.observed.as_ref().map(|observed| observed.of(role));
         seen.iter().for_each(|seen| self.refused(seen));
         let group = &mut self.groups[group];
