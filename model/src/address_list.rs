@@ -1,14 +1,13 @@
 //! Several addresses of one end, written with `+` between them.
 
 use std::fmt;
-use std::net::{AddrParseError, IpAddr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::choice::stored_as_text;
 
 /// Addresses of one end, in their order: `192.0.2.1+198.51.100.1`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Addresses(Vec<IpAddr>);
 
 /// A word that is no list of addresses.
@@ -29,8 +28,7 @@ impl FromStr for Addresses {
     type Err = AddressesError;
 
     fn from_str(text: &str) -> Result<Self, AddressesError> {
-        let refused = |word: &str, _: AddrParseError| AddressesError { word: word.to_owned() };
-        let one = |word: &str| word.trim().parse().map_err(|error| refused(word, error));
+        let one = |word: &str| word.trim().parse().map_err(|_| AddressesError { word: word.to_owned() });
         text.split('+').map(one).collect::<Result<_, _>>().map(Self)
     }
 }
@@ -42,16 +40,4 @@ impl fmt::Display for Addresses {
     }
 }
 
-impl TryFrom<String> for Addresses {
-    type Error = AddressesError;
-
-    fn try_from(text: String) -> Result<Self, AddressesError> {
-        text.parse()
-    }
-}
-
-impl From<Addresses> for String {
-    fn from(addresses: Addresses) -> Self {
-        addresses.to_string()
-    }
-}
+stored_as_text!(Addresses);

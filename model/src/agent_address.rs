@@ -68,6 +68,7 @@ impl FromStr for HostAddress {
             },
         };
         let (address, port) = split_port(place).map_err(failed)?;
+        let port = port.unwrap_or(AGENT_PORT);
         if !is_name(address) {
             return Err(failed("a name or an address has 1 to 255 letters, digits, '.', ':', '-', '_' and '%'"));
         }
@@ -79,24 +80,25 @@ pub(crate) fn is_name(word: &str) -> bool {
     (1..=255).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-_%".contains(&byte))
 }
 
-fn split_port(place: &str) -> Result<(&str, u16), &'static str> {
+/// A host and the port behind it, where there is one.
+pub(crate) fn split_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
     let port = |word: &str| match word.parse() {
         Ok(0) | Err(_) => Err("a port is a number from 1 to 65535"),
-        Ok(port) => Ok(port),
+        Ok(port) => Ok(Some(port)),
     };
     if let Some(rest) = place.strip_prefix('[') {
         let (address, rest) = rest.split_once(']').ok_or("a '[' without its ']'")?;
         return match rest.strip_prefix(':') {
             Some(word) => Ok((address, port(word)?)),
-            None if rest.is_empty() => Ok((address, AGENT_PORT)),
+            None if rest.is_empty() => Ok((address, None)),
             None => Err("behind ']' only a port can stand"),
         };
     }
     match place.split_once(':') {
         // More than one colon: an IPv6 address without a port.
-        Some((_, rest)) if rest.contains(':') => Ok((place, AGENT_PORT)),
+        Some((_, rest)) if rest.contains(':') => Ok((place, None)),
         Some((address, word)) => Ok((address, port(word)?)),
-        None => Ok((place, AGENT_PORT)),
+        None => Ok((place, None)),
     }
 }
 

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::agent_address::{HostAddress, HostAddressError, is_name};
+use crate::agent_address::{HostAddress, HostAddressError, is_name, split_port};
 use crate::choice::stored_as_text;
 
 /// The longest command, in bytes.
@@ -204,17 +204,7 @@ fn named(word: &str) -> Result<String, &'static str> {
 
 fn ssh(rest: &str) -> Result<Transport, &'static str> {
     let (user, place) = rest.rsplit_once('@').map_or((None, rest), |(user, place)| (Some(user), place));
-    let (host, port) = match place.strip_prefix('[').map(|inner| inner.split_once(']').ok_or("a '[' without its ']'")).transpose()? {
-        Some((host, "")) => (host, None),
-        Some((host, behind)) => (host, Some(behind.strip_prefix(':').ok_or("behind ']' only a port can stand")?)),
-        None => match place.split_once(':') {
-            // More than one colon: an IPv6 address without a port.
-            Some((_, behind)) if behind.contains(':') => (place, None),
-            Some((host, port)) => (host, Some(port)),
-            None => (place, None),
-        },
-    };
-    let port = port.map(|port| port.parse().ok().filter(|port| *port != 0).ok_or("a port is a number from 1 to 65535")).transpose()?;
+    let (host, port) = split_port(place)?;
     if host.starts_with('-') {
         return Err(DASH);
     }

@@ -245,50 +245,33 @@ quantity!(BitRate, RATE);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self.0 {
-            n if n > 0 && n % (1 << 30) == 0 => f.pad(&format!("{}G", n >> 30)),
-            n if n > 0 && n % (1 << 20) == 0 => f.pad(&format!("{}M", n >> 20)),
-            n if n > 0 && n % (1 << 10) == 0 => f.pad(&format!("{}K", n >> 10)),
-            n => f.pad(&n.to_string()),
-        }
+        f.pad(&exact(self.0, &[(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")]))
     }
 }
 
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let n = self.0 as f64;
-        f.pad(&match self.0 {
-            0..1_000 => format!("{n} ns"),
-            1_000..1_000_000 => format!("{} µs", significant(n / 1e3)),
-            1_000_000..1_000_000_000 => format!("{} ms", significant(n / 1e6)),
-            _ => format!("{} s", significant(n / 1e9)),
-        })
+        f.pad(&rounded(self.0, ["ns", "µs", "ms", "s"]))
     }
 }
 
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let n = self.0 as f64;
-        f.pad(&match self.0 {
-            0..1_000 => format!("{n} bit/s"),
-            1_000..1_000_000 => format!("{} kbit/s", significant(n / 1e3)),
-            1_000_000..1_000_000_000 => format!("{} Mbit/s", significant(n / 1e6)),
-            _ => format!("{} Gbit/s", significant(n / 1e9)),
-        })
+        f.pad(&rounded(self.0, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]))
     }
 }
 
-/// Four significant figures, trailing zeros removed.
-fn significant(number: f64) -> String {
-    let whole_digits = if number >= 100.0 {
-        3
-    } else if number >= 10.0 {
-        2
-    } else {
-        1
+/// A count in the unit that fits, each a thousand times the one before: four significant figures, trailing zeros removed.
+fn rounded(count: u64, units: [&str; 4]) -> String {
+    let place = (count.checked_ilog10().unwrap_or(0) as usize / 3).min(3);
+    let number = count as f64 / [1.0, 1e3, 1e6, 1e9][place];
+    let decimals = match number {
+        100.0.. => 1,
+        10.0.. => 2,
+        _ => 3,
     };
-    let text = format!("{number:.*}", 4 - whole_digits);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let text = format!("{number:.decimals$}");
+    format!("{} {}", text.trim_end_matches('0').trim_end_matches('.'), units[place])
 }
 
 #[cfg(test)]
