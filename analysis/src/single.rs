@@ -7,7 +7,7 @@ use model::{Role, TrialRecord};
 use serde::Serialize;
 
 use crate::answer::notation::{message, size, time};
-use crate::answer::{Answer, Direction, Grade, Part};
+use crate::answer::{Answer, Grade, Part};
 use crate::figures::Figures;
 pub use crate::latency::Spread;
 use crate::latency::{RoundTrips, Times};
@@ -80,15 +80,7 @@ pub fn answer(record: &TrialRecord, figures: &TrialFigures) -> Answer {
         Some((_, ns)) => format!("A {subject} took {}.", time(ns)),
         None => format!("No {subject} was measured."),
     };
-    let part = |(metric, value): (Metric, f64)| Part {
-        subject: subject.clone(),
-        against: None,
-        metric: Some(metric),
-        size: Some(cell.size),
-        value,
-        interval: None,
-        direction: Direction::Figure,
-    };
+    let part = |(metric, value)| Part::figure(subject.as_str(), Some(metric), Some(cell.size), value);
     let parts = found.map(part).into_iter().collect();
     Answer { parts, ..Answer::new(format!("one trial, {subject}"), headline, Grade::Open, "one trial, no interval") }
 }

@@ -36,15 +36,7 @@ pub fn attached(attached: &Attached) -> Answer {
             let headline = format!("A {unit} costs {program} {} of CPU{}.", time_in(cpu.value, cpu.interval), composition(state));
             let network = state.sampled(Work::Network).map_or_else(String::new, |share| format!(", {} % network", amount(share)));
             let brief = format!("{}{network}", time(cpu.value));
-            let part = Part {
-                subject: program.clone(),
-                against: None,
-                metric: None,
-                size: None,
-                value: cpu.value,
-                interval: cpu.interval,
-                direction: Direction::Figure,
-            };
+            let part = Part { interval: cpu.interval, ..Part::figure(program, None, None, cpu.value) };
             Answer { parts: vec![part], brief, ..Answer::new(question, headline, grade, reason) }
         }
         (None, None) => {
@@ -122,8 +114,7 @@ fn of_change(change: &Change, question: String) -> Answer {
             format!("a request takes {a:.1} sends in {baseline}, {b:.1} in {candidate}, and CPU is per send: count requests by --requests")
         },
     );
-    let part =
-        Part { subject: candidate.clone(), against: Some(baseline.clone()), metric: None, size: None, value, interval: ends, direction };
+    let part = Part { against: Some(baseline.clone()), interval: ends, direction, ..Part::figure(candidate, None, None, value) };
     let brief = format!("CPU {} %", signed(value));
     Answer { parts: vec![part], brief, ..Answer::new(question, headline, grade, reason) }
 }

@@ -7,7 +7,7 @@ use stats::knee::{ENOUGH, NOTCH};
 
 use super::notation::{amount, digits, plural, size};
 use super::sweep::{LEAST_BLOCKS, caveat, ends, too_few};
-use super::{Answer, Direction, Grade, Next, Part, next};
+use super::{Answer, Grade, Next, Part, next};
 use crate::metric::Metric;
 use crate::studies::Analysis;
 use crate::studies::buffers::{BufferCell, BufferLevel, BufferMap};
@@ -60,15 +60,8 @@ pub fn of(analysis: &Analysis) -> Answer {
         None => "no plateau".to_owned(),
     };
     let shown = chosen.map_or_else(|| fastest(map), |(_, cell)| cell);
-    let parts = vec![Part {
-        subject: pair(map, shown),
-        against: None,
-        metric: Some(Metric::GoodputBitPerS),
-        size: Some(map.message),
-        value: shown.goodput_bit_per_s.value,
-        interval: ends(&shown.goodput_bit_per_s),
-        direction: Direction::Figure,
-    }];
+    let part = Part::figure(pair(map, shown), Some(Metric::GoodputBitPerS), Some(map.message), shown.goodput_bit_per_s.value);
+    let parts = vec![Part { interval: ends(&shown.goodput_bit_per_s), ..part }];
     let next = (grade != Grade::Settled).then(|| match analysis.blocks < LEAST_BLOCKS {
         _ if edge => larger(analysis, map),
         true => next::missing(analysis, LEAST_BLOCKS as usize),

@@ -81,13 +81,5 @@ fn steps(by: i64) -> String {
 }
 
 fn part(region: &Region, against: Option<&str>) -> Part {
-    Part {
-        subject: region.name.clone(),
-        against: against.map(str::to_owned),
-        metric: None,
-        size: None,
-        value: region.total.instructions as f64,
-        interval: None,
-        direction: Direction::Figure,
-    }
+    Part { against: against.map(str::to_owned), ..Part::figure(&region.name, None, None, region.total.instructions as f64) }
 }

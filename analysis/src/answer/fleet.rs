@@ -34,15 +34,8 @@ pub fn of(analysis: &Analysis) -> Answer {
     };
     let part = |named: &Named| {
         let figure = fleet.figures.get(named.figure)?;
-        Some(Part {
-            subject: who(named),
-            against: None,
-            metric: Some(figure.metric),
-            size: Some(figure.cell.size),
-            value: named.change.change,
-            interval: named.change.interval,
-            direction: Direction::Worse,
-        })
+        let part = Part::figure(who(named), Some(figure.metric), Some(figure.cell.size), named.change.change);
+        Some(Part { interval: named.change.interval, direction: Direction::Worse, ..part })
     };
     let parts: Vec<Part> = fleet.named.iter().filter_map(part).collect();
     let brief = match fleet.named.first() {

@@ -48,17 +48,12 @@ pub fn history(history: &History) -> Answer {
     let part = |cell: &&CellHistory| {
         let level = cell.levels.last()?;
         Some(Part {
-            subject: cell.name.clone(),
-            against: None,
-            metric: Some(history.metric),
-            size: Some(cell.cell.size),
-            value: level.change?,
-            interval: None,
             direction: match cell.newest {
                 Turn::Worse => Direction::Worse,
                 Turn::Better => Direction::Better,
                 Turn::Other | Turn::None => Direction::Figure,
             },
+            ..Part::figure(&cell.name, Some(history.metric), Some(cell.cell.size), level.change?)
         })
     };
     let parts = changed.iter().filter_map(part).collect();

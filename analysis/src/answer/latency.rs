@@ -3,7 +3,7 @@
 
 use super::notation::{message, plural, size, time, time_in, whole};
 use super::sweep::{caveat, ends, width};
-use super::{Answer, Direction, Grade, Part, next};
+use super::{Answer, Grade, Part, next};
 use crate::latency::{Latency, Percentile};
 use crate::metric::Metric;
 use crate::studies::Analysis;
@@ -46,14 +46,10 @@ pub fn of(analysis: &Analysis) -> Answer {
         figure(asked),
         carried(series, rate)
     );
+    let subject = format!("{}/s", whole(rate.offered_per_s.round() as u64));
     let part = |one: &Percentile, metric| Part {
-        subject: format!("{}/s", whole(rate.offered_per_s.round() as u64)),
-        against: None,
-        metric: Some(metric),
-        size: Some(series.size),
-        value: one.estimate.value,
         interval: ends(&one.estimate),
-        direction: Direction::Figure,
+        ..Part::figure(subject.as_str(), Some(metric), Some(series.size), one.estimate.value)
     };
     let parts = percentile(50.0).map(|one| part(one, Metric::RoundTripP50Ns)).into_iter().chain([part(asked, Metric::RoundTripP99Ns)]);
     let next = (grade != Grade::Settled).then(|| match asked.at_least {

@@ -105,17 +105,14 @@ fn part(one: &Farthest) -> Part {
     let better = (one.ratio.value > 1.0) == one.series.test.is_stream();
     let shown = ends(&one.ratio).is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     Part {
-        subject: one.level.to_owned(),
         against: Some(one.series.base().to_owned()),
-        metric: Some(one.metric),
-        size: None,
-        value: one.ratio.value - 1.0,
         interval: ends(&one.ratio).map(|ends| ends.map(|end| end - 1.0)),
         direction: match (shown, better) {
             (false, _) => Direction::Open,
             (true, true) => Direction::Better,
             (true, false) => Direction::Worse,
         },
+        ..Part::figure(one.level, Some(one.metric), None, one.ratio.value - 1.0)
     }
 }
 

@@ -126,6 +126,13 @@ pub struct Part {
     pub direction: Direction,
 }
 
+impl Part {
+    /// A figure by itself, without an interval.
+    pub(crate) fn figure(subject: impl Into<String>, metric: Option<Metric>, size: Option<Bytes>, value: f64) -> Self {
+        Self { subject: subject.into(), against: None, metric, size, value, interval: None, direction: Direction::Figure }
+    }
+}
+
 /// The direction of a figure of a headline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -130,13 +130,10 @@ impl Pair<'_> {
 
     fn part(&self, metric: Metric, seen: &CellChange) -> Part {
         Part {
-            subject: self.names[1].to_owned(),
             against: Some(self.names[0].to_owned()),
-            metric: Some(metric),
-            size: self.places.sizes.get(seen.place).copied(),
-            value: seen.change,
             interval: seen.interval,
             direction: seen.direction,
+            ..Part::figure(self.names[1], Some(metric), self.places.sizes.get(seen.place).copied(), seen.change)
         }
     }
 

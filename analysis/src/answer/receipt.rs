@@ -6,7 +6,7 @@ use model::sorting::Order;
 
 use super::next;
 use super::notation::{amount, message, plural, size, time, time_in, verb};
-use super::{Answer, Direction, Grade, Part};
+use super::{Answer, Grade, Part};
 use crate::metric::Metric;
 use crate::studies::Analysis;
 use crate::studies::receipt::{CellReceipt, ReceiptOutcome};
@@ -110,14 +110,9 @@ pub fn of(analysis: &Analysis) -> Answer {
         _ if ends.is_empty() => "no receipt".to_owned(),
         _ => time(sum),
     };
-    let part = |(end, receipt): &(&str, &Receipt)| Part {
-        subject: (*end).to_owned(),
-        against: None,
-        metric: Some(if receipt.role == Role::Sender { Metric::SenderCpuPerMessageNs } else { Metric::ReceiverCpuPerMessageNs }),
-        size: Some(cell.cell.size),
-        value: receipt.cpu.value,
-        interval: receipt.cpu.interval,
-        direction: Direction::Figure,
+    let part = |(end, receipt): &(&str, &Receipt)| {
+        let metric = if receipt.role == Role::Sender { Metric::SenderCpuPerMessageNs } else { Metric::ReceiverCpuPerMessageNs };
+        Part { interval: receipt.cpu.interval, ..Part::figure(*end, Some(metric), Some(cell.cell.size), receipt.cpu.value) }
     };
     let parts = ends.iter().map(part).collect();
     let next = (grade != Grade::Settled && !receipts.is_empty()).then(|| next::halve(analysis, "halve the intervals"));

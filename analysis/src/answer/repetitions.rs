@@ -2,7 +2,7 @@
 
 use super::notation::{amount, plural, size, whole};
 use super::sweep::{LEAST_BLOCKS, caveat, too_few};
-use super::{Answer, Direction, Grade, Part, next};
+use super::{Answer, Grade, Part, next};
 use crate::studies::Analysis;
 use crate::studies::repetitions::{Advice, RepetitionSeries, RepetitionStudy};
 
@@ -29,15 +29,7 @@ pub fn of(analysis: &Analysis, study: &RepetitionStudy) -> Answer {
             Advice::Count { count, .. } => (count.value, count.interval.map(|ends| [ends.low, ends.high])),
             Advice::MoreRuns { .. } | Advice::Unknown => return None,
         };
-        Some(Part {
-            subject: series.series.clone(),
-            against: None,
-            metric: None,
-            size: Some(series.size),
-            value,
-            interval,
-            direction: Direction::Figure,
-        })
+        Some(Part { interval, ..Part::figure(&series.series, None, Some(series.size), value) })
     };
     let parts = study.series.iter().filter_map(part).collect();
     let next = (grade != Grade::Settled && !study.series.is_empty()).then(|| match analysis.blocks < LEAST_BLOCKS {

@@ -6,7 +6,7 @@ use stats::median;
 
 use super::next;
 use super::notation::{self, amount, message, plural, size, time, time_in, verb};
-use super::{Answer, Direction, Grade, Part};
+use super::{Answer, Grade, Part};
 use crate::cells::CellResult;
 use crate::grouping::group_by;
 use crate::metric::Metric;
@@ -226,13 +226,6 @@ fn settings(cell: &Cell) -> String {
 
 fn part(cell: &CellResult) -> Option<Part> {
     let (metric, found) = judged_by(cell)?;
-    Some(Part {
-        subject: message(cell.cell.test).to_owned(),
-        against: None,
-        metric: Some(metric),
-        size: Some(cell.cell.size),
-        value: found.value,
-        interval: ends(found),
-        direction: Direction::Figure,
-    })
+    let part = Part::figure(message(cell.cell.test), Some(metric), Some(cell.cell.size), found.value);
+    Some(Part { interval: ends(found), ..part })
 }

@@ -144,13 +144,10 @@ fn parts(series: &WaySeries) -> Vec<Part> {
         let way = &series.ways[cheapest.way];
         let found = way.cost_ns.get(place)?.as_ref()?;
         Some(Part {
-            subject: way.name(),
             against: Some(series.ways[0].name()),
-            metric: Some(Metric::CpuPerMessageNs),
-            size: series.sizes.get(place).copied(),
-            value: found.value,
             interval: ends(found),
             direction: if cheapest.ties.is_empty() { Direction::Better } else { Direction::Open },
+            ..Part::figure(way.name(), Some(Metric::CpuPerMessageNs), series.sizes.get(place).copied(), found.value)
         })
     };
     series.cheapest.iter().enumerate().filter_map(part).collect()
