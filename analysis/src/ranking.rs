@@ -141,7 +141,7 @@ fn ranking(analysis: &Analysis, failures: &Failures, series: &WaySeries, size: O
             cost_ns,
             of_send,
             ties: number == cheapest.way || cheapest.ties.contains(&number),
-            cpus: rate.map(|rate| scaled(cost_ns, rate / 1e9)),
+            cpus: rate.map(|rate| cost_ns.map(|ns| ns * (rate / 1e9))),
             saved_cpus: rate.zip(base).zip(of_send).map(|((rate, base), of_send)| saved(of_send, base.value * rate / 1e9)),
             carried_per_s: cell.and_then(|cell| figure(analysis, cell, Metric::TimePerMessageNs)).map(|found| 1e9 / found.value),
             batch_fills_ns: rate.filter(|_| way.batch > 1).map(|rate| f64::from(way.batch - 1) / rate * 1e9),
@@ -189,17 +189,8 @@ fn requests(analysis: &Analysis, stream: &Cell) -> Option<Cell> {
     }
 }
 
-fn scaled(estimate: Estimate, by: f64) -> Estimate {
-    mapped(estimate, |value| value * by)
-}
-
 /// The part of `all` that is saved, where a share is left.
 fn saved(left: Estimate, all: f64) -> Estimate {
-    let turned = mapped(left, |share| (1.0 - share) * all);
+    let turned = left.map(|share| (1.0 - share) * all);
     Estimate { interval: turned.interval.map(|interval| Interval { low: interval.high, high: interval.low, ..interval }), ..turned }
-}
-
-fn mapped(estimate: Estimate, by: impl Fn(f64) -> f64) -> Estimate {
-    let interval = estimate.interval.map(|interval| Interval { low: by(interval.low), high: by(interval.high), ..interval });
-    Estimate { value: by(estimate.value), interval, ..estimate }
 }

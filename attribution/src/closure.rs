@@ -12,7 +12,7 @@ use crate::doubt::{Cause, Doubt};
 use crate::figure::{Figure, ratio};
 use crate::passes::{CleanPass, Passes, SampledSlices, TimePass};
 use model::woven::USABLE_SAMPLED;
-use stats::estimate::{Estimate, Interval};
+use stats::estimate::Estimate;
 use stats::instances::Instances;
 use stats::median;
 
@@ -122,9 +122,7 @@ impl Observer {
     /// Student's interval over trials (`stats::instances`).
     fn of_slices(shifts: &[f64]) -> Option<Estimate> {
         let enough = Instances::new(shifts).filter(|_| shifts.len() >= USABLE_SAMPLED as usize);
-        let Estimate { value, interval, n } = enough?.estimate(Self::CONFIDENCE_OF_SLICES);
-        let interval = interval.map(|ends| Interval { low: ends.low.exp(), high: ends.high.exp(), ..ends });
-        Some(Estimate { value: value.exp(), interval, n })
+        Some(enough?.estimate(Self::CONFIDENCE_OF_SLICES).map(f64::exp))
     }
 
     /// Pairs passes by their block; `None` where no block has both.

@@ -71,7 +71,7 @@ const INTERRUPTS_ON: [&str; 7] = [
 
 /// What stands in front of `sys_` in the names of functions that a system call begins with
 /// (arch/*/include/asm/syscall_wrapper.h); the call's own name follows.
-const CALLS: [&str; 10] = ["__x64", "__arm64", "__riscv", "__s390x", "__loongarch", "__se", "__do", "", "k", "do"];
+const CALLS: [&str; 11] = ["__x64", "__ia32", "__arm64", "__riscv", "__s390x", "__loongarch", "__se", "__do", "", "k", "do"];
 
 impl<'a> Symbol<'a> {
     /// The system call that it is a beginning of, by its name.

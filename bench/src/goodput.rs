@@ -32,11 +32,7 @@ pub fn measure(flows: u32, count: u32) -> anyhow::Result<Vec<Row>> {
     for nodelay in [true, false] {
         let session = RefCell::new(ours::session()?);
         let cell = Cell { nodelay, flows, ..iperf::cell() };
-        let pairs = pairs::run(
-            count,
-            || iperf::trial(&mut session.borrow_mut(), &cell),
-            || iperf::run(&mut session.borrow_mut(), &cell),
-        )?;
+        let pairs = pairs::run(count, || iperf::trial(&mut session.borrow_mut(), &cell), || iperf::run(&mut session.borrow_mut(), &cell))?;
         let (several, name) = (if flows == 1 { String::new() } else { format!("{flows} flows, ") }, if nodelay { "on" } else { "off" });
         let what = format!("TCP goodput, {several}128 KiB, TCP_NODELAY {name}, ours / iperf3");
         rows.push(goodput(pairs::ratio(what, &pairs, |run| run.goodput, 0.95)?, GOODPUT));

@@ -44,7 +44,8 @@ fn figure_rows(workload: &Value, series: &Value, figure: &Value) -> Vec<Row> {
     let what = format!("{}, {}, {quantity}", word(workload), word(&series["series"]));
     let row = Row::read(format!("{what}, measured / predicted by {}", word(&figure["source"])), "x", &figure["ratio"]);
     if series["nagle"] == true {
-        let both = ["predicted", "measured"].map(|side| Row::printed(format!("  {what}, {side}"), number(&figure[side]["value"]), "", row.n));
+        let both =
+            ["predicted", "measured"].map(|side| Row::printed(format!("  {what}, {side}"), number(&figure[side]["value"]), "", row.n));
         return [vec![row], both.into()].concat();
     }
     let bar = if series["cut"].is_object() || series["protocol"] == "UDP" { UDP } else { TCP };

@@ -9,6 +9,7 @@ mod passes;
 mod tests;
 mod work;
 
+pub(crate) use work::is_on_sockets;
 pub use work::{OwnRow, Work, WorkRow};
 
 use std::collections::BTreeMap;

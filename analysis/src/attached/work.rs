@@ -127,23 +127,9 @@ const NETWORK: [&str; 13] = [
     "skb_",
 ];
 
-/// Calls that are the network's whatever they call: without what stands before their names.
-const SOCKET_CALLS: [&str; 14] = [
-    "send",
-    "recv",
-    "socket",
-    "connect",
-    "accept",
-    "bind",
-    "listen",
-    "shutdown",
-    "getsockopt",
-    "setsockopt",
-    "getsockname",
-    "getpeername",
-    "splice",
-    "io_uring",
-];
+/// Beginnings of the names of calls on sockets alone, but for `sendfile`.
+const SOCKET_CALLS: [&str; 11] =
+    ["send", "recv", "socket", "connect", "accept", "bind", "listen", "shutdown", "getsock", "setsock", "getpeername"];
 const WAITING: [&str; 12] =
     ["epoll", "poll", "ppoll", "select", "pselect", "futex", "nanosleep", "clock_nanosleep", "pause", "rt_sigtimedwait", "wait4", "waitid"];
 const FILES: [&str; 27] = [
@@ -243,12 +229,17 @@ fn call(name: &str) -> Option<&str> {
     inlined.or_else(|| Symbol::parse(name).system_call())
 }
 
+/// Returns whether a system call is on sockets alone.
+pub fn is_on_sockets(call: &str) -> bool {
+    SOCKET_CALLS.iter().any(|one| call.starts_with(one)) && !call.starts_with("sendfile")
+}
+
 fn of_call(call: &str) -> Work {
     let is = |all: &[&str]| all.iter().any(|one| call.starts_with(one));
-    // In this order: `pselect` is no `pread`, `sendfile` no `send` that could be told apart.
+    // In this order: `pselect` is no `pread`.
     if is(&WAITING) {
         Work::Waiting
-    } else if is(&SOCKET_CALLS) {
+    } else if is_on_sockets(call) || is(&["sendfile", "splice", "io_uring"]) {
         Work::Network
     } else if is(&MEMORY) {
         Work::Memory

@@ -5,33 +5,11 @@ use std::collections::HashMap;
 use attribution::{Attributes, Classifier, Context, Layer, Rules, Symbol};
 use model::top::{Bucket, Chain};
 
+use crate::attached::is_on_sockets;
+
 /// Layers of functions that work for the network and for nothing else. Drivers are not among them: the rules name
 /// a disk's, and DMA, as well; where a network device's driver runs, functions of these layers have called it.
 const LAYERS: [Layer; 6] = [Layer::Socket, Layer::Tcp, Layer::Udp, Layer::Ip, Layer::Netfilter, Layer::Netdev];
-
-/// System calls on sockets alone.
-const CALLS: [&str; 18] = [
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-    "recvfrom",
-    "recvmsg",
-    "recvmmsg",
-    "socket",
-    "socketpair",
-    "bind",
-    "listen",
-    "accept",
-    "accept4",
-    "connect",
-    "getsockname",
-    "getpeername",
-    "setsockopt",
-    "getsockopt",
-    "shutdown",
-];
-/// What stands before a system call's name in those of its functions.
-const CALL_PREFIXES: [&str; 8] = ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "____sys_", "___sys_", "__sys_"];
 
 /// Functions that pass packets on to another machine or namespace.
 const FORWARD: [&str; 11] = [
@@ -238,9 +216,11 @@ impl<'r> Parts<'r> {
         }
         let frames: Vec<&str> = chain.frames.iter().map(|place| symbols.get(*place as usize).map_or("", String::as_str)).collect();
         let attributes = self.classifier.classify(&frames, chain.user);
-        let names = || frames.iter().map(|frame| Symbol::parse(frame).name);
+        let functions = || frames.iter().map(|frame| Symbol::parse(frame));
+        let names = || functions().map(|function| function.name);
         let of_layer = self.classifier.named_layers(&frames).into_iter().flatten().any(|layer| LAYERS.contains(&layer));
-        let network = !chain.user && (of_layer || names().any(is_socket_call));
+        let on_sockets = || functions().any(|function| function.system_call().is_some_and(is_on_sockets));
+        let network = !chain.user && (of_layer || on_sockets());
         let in_softirq = names().any(|name| SOFTIRQ.contains(&name));
         let (fate, origin) = (Fate::of(names()), Origin::of(names()));
         let crosses = !chain.user && !network && attributes.context == Context::Process && attributes.layer == Layer::Syscall;
@@ -251,11 +231,6 @@ impl<'r> Parts<'r> {
         self.known.insert(key, part);
         part
     }
-}
-
-/// Returns whether a function is that of a system call on sockets.
-fn is_socket_call(name: &str) -> bool {
-    CALL_PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).is_some_and(|call| CALLS.contains(&call))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use model::{Family, Role};
 
 pub use flood::run as run_flood;
 
-use crate::bars::Row;
 use crate::agents::secret;
+use crate::bars::Row;
 use crate::endure::agent::Agent;
 use crate::endure::tool::Tool;
 use crate::{endure, ours};

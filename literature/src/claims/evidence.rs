@@ -29,7 +29,9 @@ impl Figure {
         self.low.is_finite() && self.high.is_finite()
     }
 
-    pub(super) fn scaled(self, factor: f64) -> Self {
+    /// The figure and its ends, times a number.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 

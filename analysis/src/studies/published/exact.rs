@@ -6,7 +6,6 @@ use literature::Study;
 use literature::claims::evidence::{Curve, Figure};
 
 use super::add;
-use super::experiments::scaled;
 
 /// An end of 1997, and what it does for a message.
 pub(super) const ENDS: [(&str, [Phase; 2]); 2] = [("send", [Phase::Send, Phase::AckTaken]), ("receive", [Phase::Receive, Phase::AckSent])];
@@ -86,7 +85,7 @@ pub fn memory(curves: &[(Study, Curve)]) -> Vec<(Study, Curve)> {
                 let labels: Vec<&str> = rate.labels.iter().map(String::as_str).collect();
                 for (at, rate) in &rate.points {
                     let Some((_, a_byte)) = count.points.iter().find(|point| point.0 == *at) else { continue };
-                    let per_s = scaled(*rate, a_byte.value / 8.0);
+                    let per_s = rate.scaled(a_byte.value / 8.0);
                     add(&mut found, quantity, &count.name, &count.group, &labels, (*at, per_s));
                 }
             }

@@ -72,7 +72,7 @@ fn totals(analysis: &Analysis) -> Points {
     let points = series.flat_map(|series| {
         let name = format!("{} {}", series.series, series.size);
         let labels = vec![protocol(series.test).to_owned()];
-        let total = move |(count, total): (u64, _)| (name.clone(), labels.clone(), count as f64, scaled(figure(&total), 1e-6));
+        let total = move |(count, total): (u64, _)| (name.clone(), labels.clone(), count as f64, figure(&total).scaled(1e-6));
         series.counts.iter().filter_map(|one| Some((one.count, one.total_ns?))).map(total)
     });
     points.collect()
@@ -84,7 +84,7 @@ fn slopes(analysis: &Analysis) -> Points {
     let slope = |series: &RepetitionSeries| match &series.line {
         CountLine::Fitted { per_message_ns, .. } => {
             let labels = vec![protocol(series.test).to_owned()];
-            Some((series.series.clone(), labels, series.size.get() as f64, scaled(figure(per_message_ns), 1e-6)))
+            Some((series.series.clone(), labels, series.size.get() as f64, figure(per_message_ns).scaled(1e-6)))
         }
         CountLine::None { .. } => None,
     };
@@ -167,14 +167,10 @@ fn equal_pairs(map: &BufferMap) -> Vec<Curve> {
     let over = format!("{} over {}", map.label, map.link);
     for cell in &map.cells {
         let equal = (cell.sender + 1).to_string();
-        let rate = scaled(figure(&cell.goodput_bit_per_s), 1.0 / (8.0 * KB));
+        let rate = figure(&cell.goodput_bit_per_s).scaled(1.0 / (8.0 * KB));
         add(&mut curves, "by-receiver", &format!("sender's buffer {equal}"), &over, &[equal.as_str()], ((cell.receiver + 1) as f64, rate));
     }
     curves
-}
-
-pub(super) fn scaled(of: Figure, factor: f64) -> Figure {
-    Figure::within(of.value * factor, [of.low * factor, of.high * factor])
 }
 
 /// Rates of equal buffers over the packets seen under way, and the limits that frames set.
@@ -185,7 +181,7 @@ pub fn transfers(analysis: &Analysis) -> Vec<Curve> {
     for map in analysis.buffers() {
         for cell in map.diagonal.iter().map(|place| &map.cells[*place]) {
             if let Some(packets) = cell.in_flight {
-                let rate = scaled(figure(&cell.goodput_bit_per_s), 1.0 / (8.0 * KB));
+                let rate = figure(&cell.goodput_bit_per_s).scaled(1.0 / (8.0 * KB));
                 let known = |curve: &Curve| curve.quantity == "task" && curve.name == map.label;
                 // Two buffers that had as many packets under way: the first, as in the run's own report.
                 if !curves.iter().any(|curve| known(curve) && curve.points.iter().any(|point| point.0 == packets.round())) {
@@ -206,7 +202,7 @@ pub fn transactions(analysis: &Analysis) -> Vec<Curve> {
         let mut one = |quantity, labels: &[&str], at, figure| add(&mut curves, quantity, &name, &group, labels, (at, figure));
         let labels = [protocol(cell.cell.test), link.as_str(), one_link(&cell.cell)];
         if let (Test::TcpRr | Test::UdpRr, Some(time)) = (cell.cell.test, of(cell, Metric::TimePerMessageNs)) {
-            one("round-trip", &labels, 0.0, scaled(time, 1e-6));
+            one("round-trip", &labels, 0.0, time.scaled(1e-6));
         }
         if !cell.cell.test.is_stream() {
             continue;

@@ -23,7 +23,7 @@ use literature::comparison::BufferRate;
 use literature::jacobson::{BufferCurve, KB, SEGMENT};
 use literature::sweep::{Series, SizePoint};
 use literature::{Foreign, ReferenceAnalysis, Study, shape};
-use stats::estimate::{Estimate, Interval};
+use stats::estimate::Estimate;
 
 pub use ends::{MIX, TOUCHES};
 pub use exact::{exact, memory};
@@ -86,7 +86,7 @@ fn times(reference: &ReferenceAnalysis, analysis: &Analysis) -> Vec<PublishedTim
         let test = if curve.protocol == "tcp" { Test::TcpRr } else { Test::UdpRr };
         let [_, published_ms] = *curve.points.iter().find(|point| point[0] == 0.0)?;
         let today = analysis.cells.iter().find(|cell| cell.cell.test == test && cell.cell.size.get() == 1)?;
-        let today_ms = scaled(*today.metrics.get(&Metric::TimePerMessageNs)?, 1e-6);
+        let today_ms = today.metrics.get(&Metric::TimePerMessageNs)?.map(|ns| ns * 1e-6);
         Some(PublishedTime {
             what: format!("{} {} {} of one byte", curve.machine, curve.protocol.to_uppercase(), curve.of),
             published_ms,
@@ -96,16 +96,11 @@ fn times(reference: &ReferenceAnalysis, analysis: &Analysis) -> Vec<PublishedTim
     round_trips.filter_map(one).collect()
 }
 
-fn scaled(estimate: Estimate, factor: f64) -> Estimate {
-    let interval = estimate.interval.map(|ends| Interval { low: ends.low * factor, high: ends.high * factor, ..ends });
-    Estimate { value: estimate.value * factor, interval, n: estimate.n }
-}
-
 fn buffers(curve: &BufferCurve, place: usize, map: &BufferMap) -> PublishedBuffers {
     let mut today: BTreeMap<u64, Estimate> = BTreeMap::new();
     for cell in map.diagonal.iter().map(|place| &map.cells[*place]) {
         if let Some(packets) = cell.in_flight {
-            today.entry(packets.round() as u64).or_insert_with(|| scaled(cell.goodput_bit_per_s, 1.0 / (8.0 * KB)));
+            today.entry(packets.round() as u64).or_insert_with(|| cell.goodput_bit_per_s.map(|bits| bits * (1.0 / (8.0 * KB))));
         }
     }
     let published: BTreeMap<u64, f64> = curve.points.iter().map(|point| (point.packets.round() as u64, point.kbytes_per_s)).into_map();
