@@ -39,7 +39,7 @@ pub fn one_run(nettoll: &Path, count: usize, random: &mut ChaCha8Rng, account: &
             None => tool.start(&[], &plan, &[])?,
         };
     }
-    account.check(&mut study, tool.stored(), &seen, 0);
+    account.check(&mut study, &tool, &seen, 0);
     account.leftovers.extend(traces.leftovers(&tool, |_| false));
     Ok(())
 }

@@ -63,7 +63,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaC
         had = tool.trials();
         account.kills += usize::from(process.kill());
     }
-    account.check(&mut study, tool.stored(), &seen, seen.len());
+    account.check(&mut study, &tool, &seen, seen.len());
     account.leftovers.extend(traces.leftovers(&tool, |_| false));
     Ok(())
 }

@@ -13,8 +13,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::bars::Row;
-use crate::endure::stored::Stored;
-use crate::endure::tool::Study;
+use crate::endure::tool::{Study, Tool};
 
 /// Seed of each kind's random moments.
 const SEED: u64 = 2_026;
@@ -43,7 +42,7 @@ pub struct Account {
 impl Account {
     /// The study comes to its end with every trial that was stored at one of
     /// the kills (`seen`, from first to last).
-    fn check(&mut self, study: &mut Study, stored: Option<Stored>, seen: &[Vec<u8>], most_failed: usize) {
+    fn check(&mut self, study: &mut Study, tool: &Tool, seen: &[Vec<u8>], most_failed: usize) {
         match study.wait(HANG) {
             None => return self.hangs.push(format!("the study did not end within {HANG:?}: {}", study.words())),
             // Woven arms have a verdict, which may be open, or chance, after few blocks.
@@ -52,7 +51,7 @@ impl Account {
             }
             Some(_) => {}
         }
-        let Some(stored) = stored else { return self.lost.push("the run is gone".to_owned()) };
+        let Some(stored) = tool.stored() else { return self.lost.push("the run is gone".to_owned()) };
         let all = stored.bytes();
         // A line that was being written when the kill came is written again.
         let kept = |seen: &[u8]| all.starts_with(&seen[..seen.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)]);

@@ -74,7 +74,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaC
         had = tool.trials();
     }
     let most_failed = if victim == Victim::Controller { 0 } else { seen.len() };
-    account.check(&mut study, tool.stored(), &seen, most_failed);
+    account.check(&mut study, &tool, &seen, most_failed);
     // Whatever it went through, it serves the next at once.
     free(&agent, account);
     account.leftovers.extend(traces.leftovers(&tool, |process| process.pid == agent.pid()));

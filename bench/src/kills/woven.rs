@@ -70,7 +70,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, random: &mut ChaCha8Rng, accoun
     account.kills += usize::from(killed);
     *account.unusual.get_or_insert(0) += usize::from(killed && !amid.is_subset(&before));
     // An instance has a trial of each arm.
-    account.check(&mut study, tool.stored(), &[seen], if is_controller { 0 } else { ARMS });
+    account.check(&mut study, &tool, &[seen], if is_controller { 0 } else { ARMS });
     account.leftovers.extend(traces.leftovers(&tool, |_| false));
     account.leftovers.extend(lasting(&before));
     Ok(())
