@@ -154,10 +154,7 @@ fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool)
     if let Some(path) = path {
         store::write_advice(path, &json)?;
     }
-    match args.json {
-        true => output::write(&json)?,
-        false => output::show(&verdicts.document(), false)?,
-    }
+    output::tell(args.json.then_some(json), || verdicts.document(), false)?;
     if stop.load(Ordering::Relaxed) {
         output::note("interrupted: advice without its replays is not shown");
         return Ok(Exit::Failed);
@@ -299,15 +296,10 @@ fn advise(path: &Path, args: &AdviseArgs, mixed: &Mixed) -> Result<Exit, Failure
         return Err(Failure::misuse(why));
     }
     let advice = Advice { rankings: &rankings, rate: args.rate, workload: mixed.workload.as_ref() };
-    match args.json {
-        true => output::write(&advice.json())?,
-        false => {
-            output::show(&advice.document(), false)?;
-            let page = path.join("report.html");
-            if page.exists() {
-                output::write(&format!("\nReport: {}", page.display()))?;
-            }
-        }
+    output::tell(args.json.then(|| advice.json()), || advice.document(), false)?;
+    let page = path.join("report.html");
+    if !args.json && page.exists() {
+        output::report_at(&page)?;
     }
     Ok(if rankings.iter().any(analysis::ranking::Ranking::tells_apart) { Exit::Done } else { Exit::Inconclusive })
 }

@@ -266,18 +266,11 @@ fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>
         store::write_stacks(path, &name, folded)?;
     }
     let document = pages::document(&attached, &chains);
-    let text = ::report::html::document(&document);
+    let text = ::report::html::document(&document, &attached.run.tool);
     let written = store::write_report(path, &text)?;
-    if let Some(page) = page {
-        output::page(page, &text)?;
-    }
-    if format.json {
-        output::write(&pages::json(&attached))?;
-    } else if format.csv {
-        output::write(&pages::csv(&attached))?;
-    } else {
-        output::show(&document, format.verbose)?;
-    }
+    output::page(page, || text)?;
+    let data = format.json.then(|| pages::json(&attached)).or_else(|| format.csv.then(|| pages::csv(&attached)));
+    output::tell(data, || document, format.verbose)?;
     let advisable = attached.states.iter().flat_map(|state| &state.windows).any(|(look, _)| *look == Look::Messages);
     Ok(RunSummary { page: page.map_or(written, Path::to_path_buf), advisable })
 }
@@ -297,8 +290,7 @@ fn write_workload(path: &Path, file: &Path) -> Result<(), Failure> {
         output::note("no workload was written: the program moved nothing that can be sent again, or socket calls could not be looked at");
         return Ok(());
     }
-    output::page(file, &text)?;
-    Ok(())
+    Ok(output::file(file, &text)?)
 }
 
 /// `nettoll report` of an attached run.
@@ -321,11 +313,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
 /// A run that cannot be read.
 pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
     let (attached, _) = read(path, None)?;
-    match json {
-        true => output::write(&pages::json(&attached))?,
-        false => output::show(&pages::document(&attached, &[]), false)?,
-    }
-    Ok(())
+    Ok(output::tell(json.then(|| pages::json(&attached)), || pages::document(&attached, &[]), false)?)
 }
 
 /// A line for a list of runs.
@@ -363,13 +351,9 @@ pub fn compare(sides: &[Side], args: &CompareArgs, own: Option<&Own>, page: Opti
     let Some(found) = found else {
         return Err(Failure::misuse("one of the two runs has no receipt: `nettoll report` says why"));
     };
-    if let Some(page) = page {
-        output::page(page, &::report::html::document(&pages::change(&found, version::SHORT)))?;
-    }
-    match args.json {
-        true => output::write(&::report::json::pretty(&found))?,
-        false => output::show(&pages::change(&found, version::SHORT), args.verbose)?,
-    }
+    let document = pages::change(&found);
+    output::page(page, || output::html(&document))?;
+    output::tell(args.json.then(|| ::report::json::pretty(&found)), || document, args.verbose)?;
     let undecided = if found.red.contains(&true) {
         "a receipt does not add up"
     } else if !args.trust_single_runs {

@@ -14,7 +14,7 @@ use model::Plan;
 use crate::args::{CompareArgs, RulesArgs, Side};
 use crate::exit::{Exit, Failure};
 use crate::rules::{self, Own};
-use crate::{attach, exact, output, report, top, version};
+use crate::{attach, exact, output, report, top};
 
 /// A run, as far as it is compared.
 struct One {
@@ -49,17 +49,15 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let sides: Vec<Vec<One>> = named.iter().map(|Side(paths)| runs.by_ref().take(paths.len()).collect()).collect();
     let Some((baseline, candidates)) = sides.split_first() else { return Err(Failure::misuse("give at least two runs")) };
     let between = RunComparison::from_candidates(candidates.iter().filter_map(|candidate| compared(baseline, candidate, args)).collect());
-    if let Some(place) = &place {
-        let document = match sides.as_slice() {
-            [a, b] if a.len() + b.len() == 2 => {
-                let stacks = [&a[0], &b[0]].map(|run| (&run.analysis, &run.flames));
-                ::report::verdict::with_flames(&between, version::SHORT, stacks)
-            }
-            _ => ::report::verdict::document(&between, version::SHORT),
-        };
-        output::page(place, &::report::html::document(&document))?;
-    }
-    let document = ::report::verdict::document(&between, version::SHORT);
+    let document = ::report::verdict::document(&between);
+    let page = || match sides.as_slice() {
+        [a, b] if a.len() + b.len() == 2 => {
+            let stacks = [&a[0], &b[0]].map(|run| (&run.analysis, &run.flames));
+            output::html(&::report::verdict::with_flames(&between, stacks))
+        }
+        _ => output::html(&document),
+    };
+    output::page(place.as_deref(), page)?;
     match (args.json, args.markdown) {
         (true, _) => output::write(&::report::verdict::json(&between))?,
         (_, true) => output::write(&::report::markdown::render(&document))?,

@@ -27,10 +27,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         return prove(args);
     }
     let checks = [lab::doctor::examine(), microscope::doctor::checks()].concat();
-    match args.json {
-        true => output::write(&report::json::pretty(&checks))?,
-        false => output::show(&report::doctor::document(&checks), args.verbose)?,
-    }
+    output::tell(args.json.then(|| report::json::pretty(&checks)), || report::doctor::document(&checks), args.verbose)?;
     Ok(if lab::doctor::quick_can_run(&checks) { Exit::Done } else { Exit::Failed })
 }
 
@@ -68,10 +65,7 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     {
         output::note(&format!("the proof is not kept: {failure}"));
     }
-    match args.json {
-        true => output::write(&report::proof::json(&parts))?,
-        false => output::show(&report::proof::document(&parts), false)?,
-    }
+    output::tell(args.json.then(|| report::proof::json(&parts)), || report::proof::document(&parts), false)?;
     Ok(Exit::Done)
 }
 

@@ -84,10 +84,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         tried.extend(trials.0.iter().map(|record| judge(record, role)));
     }
     let sound = tried.iter().all(|tried| tried.faults.is_empty()) && !tried.is_empty();
-    match args.json {
-        true => output::write(&report::json::pretty(&tried))?,
-        false => output::write(&text(program, &tried, sound))?,
-    }
+    output::write(&if args.json { report::json::pretty(&tried) } else { text(program, &tried, sound) })?;
     Ok(if sound { Exit::Done } else { Exit::Failed })
 }
 

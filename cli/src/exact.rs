@@ -24,7 +24,7 @@ pub fn store_run(root: &Path, measured: &[Measured], shown: Detail, part: Option
     let (path, id) = store::create_exact(root, started_ms)?;
     let run = StoredRun { id, started_ms, tool: version::SHORT.to_owned(), part };
     write(&path, Some(run), measured)?;
-    store::write_report(&path, &::report::html::document(&pages::document(measured, &[], shown, version::SHORT)))?;
+    store::write_report(&path, &output::html(&pages::document(measured, &[], shown)))?;
     Ok(path)
 }
 
@@ -89,14 +89,12 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
     let asked = args.html.place(&usual)?;
     let measured = counts(path)?;
     // A page has room for the call paths.
-    let page = ::report::html::document(&pages::document(&measured, &[], Detail { tree: true }, version::SHORT));
+    let page = output::html(&pages::document(&measured, &[], Detail { tree: true }));
     let written = store::write_report(path, &page)?;
-    if let Some(place) = asked.as_ref().filter(|place| **place != usual) {
-        output::page(place, &page)?;
-    }
+    output::page(asked.as_deref().filter(|place| *place != usual), || page)?;
     print(&measured, args.format.json, args.format.verbose)?;
     if !args.format.json {
-        output::write(&format!("\nReport: {}", asked.unwrap_or(written).display()))?;
+        output::report_at(&asked.unwrap_or(written))?;
     }
     Ok(Exit::Done)
 }
@@ -110,11 +108,8 @@ pub fn show(path: &Path, json: bool) -> Result<(), Failure> {
 }
 
 fn print(measured: &[Measured], json: bool, verbose: bool) -> Result<(), Failure> {
-    match json {
-        true => output::write(&pages::json(measured, &[]))?,
-        false => output::show(&pages::document(measured, &[], Detail::default(), version::SHORT), verbose)?,
-    }
-    Ok(())
+    let json = json.then(|| pages::json(measured, &[]));
+    Ok(output::tell(json, || pages::document(measured, &[], Detail::default()), verbose)?)
 }
 
 /// A line for a list of runs.
@@ -162,13 +157,8 @@ pub fn tell(sides: [&[Measured]; 2], place: Option<&Path>, json: bool, verbose: 
         }
     }
     let found = diff(sides[0], sides[1]);
-    if let Some(place) = place {
-        output::page(place, &::report::html::document(&pages::diff(&found, Some(sides), version::SHORT)))?;
-    }
-    match json {
-        true => output::write(&::report::json::pretty(&found))?,
-        false => output::show(&pages::diff(&found, None, version::SHORT), verbose)?,
-    }
+    output::page(place, || output::html(&pages::diff(&found, Some(sides))))?;
+    output::tell(json.then(|| ::report::json::pretty(&found)), || pages::diff(&found, None), verbose)?;
     Ok(found)
 }
 

@@ -60,10 +60,7 @@ pub fn send(args: &WorkloadArgs, page: bool) -> Result<Exit, Failure> {
         return Err(Failure::misuse(format!("{file} has no exchange")));
     }
     if args.dry_run {
-        match args.json {
-            true => output::write(&planned_json(&workload))?,
-            false => output::write(planned(&workload).trim_end())?,
-        }
+        output::write(&if args.json { planned_json(&workload) } else { planned(&workload) })?;
         return Ok(Exit::Done);
     }
     let stop = signals::listen()?;
@@ -71,10 +68,7 @@ pub fn send(args: &WorkloadArgs, page: bool) -> Result<Exit, Failure> {
     let blocks = blocks(&replays, extent.blocks.unwrap_or(BLOCKS), extent.length.unwrap_or(LENGTH), extent.seed.unwrap_or(1), &stop)?;
     let sent = sent(&workload, &blocks);
     let told = SentAgain { workload: &workload, sent: &sent, blocks: blocks.len() };
-    match args.json {
-        true => output::write(&told.json())?,
-        false => output::show(&told.document(), false)?,
-    }
+    output::tell(args.json.then(|| told.json()), || told.document(), false)?;
     if stop.load(Ordering::Relaxed) {
         output::note("interrupted: the figures are of the blocks that were finished");
         return Ok(Exit::Failed);

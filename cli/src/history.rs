@@ -12,7 +12,7 @@ use store::{Listed, Moment, RunReader};
 
 use crate::args::HistoryArgs;
 use crate::exit::{Exit, Failure};
-use crate::{output, report, top, version};
+use crate::{output, report, top};
 
 /// The word for recordings of `nettoll top`.
 const RECORDINGS: &str = "top";
@@ -51,17 +51,8 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
         collector.push(run, &report::collect(one.path, None)?.into_table());
     }
     let history = collector.finish(study, machine);
-    let document = told::document(&history, args.by.into(), &notes, version::SHORT);
-    if let Some(place) = &place {
-        output::page(place, &::report::html::document(&document))?;
-    }
-    match args.json {
-        true => output::write(&::report::json::pretty(&history))?,
-        false => output::show(&document, false)?,
-    }
-    if let Some(place) = place.filter(|_| !args.json) {
-        output::write(&format!("\nReport: {}", place.display()))?;
-    }
+    let json = args.json.then(|| ::report::json::pretty(&history));
+    output::tell_with_page(json, &told::document(&history, args.by.into(), &notes), place.as_deref())?;
     Ok(if history.worse { Exit::Against } else { Exit::Done })
 }
 

@@ -75,9 +75,5 @@ pub fn dry_run(plan: &ApprovedPlan, credentials: &Credentials, json: bool) -> Re
     let ahead = lab::study::look_ahead(plan, credentials)?;
     let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
     let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
-    match json {
-        true => output::write(&told.json())?,
-        false => output::show(&told.document(), false)?,
-    }
-    Ok(())
+    Ok(output::tell(json.then(|| told.json()), || told.document(), false)?)
 }

@@ -12,6 +12,7 @@ use report::Document;
 use report::terminal::Style;
 
 use crate::args::FormatArgs;
+use crate::version;
 
 /// Prints an analysis in the form asked for.
 ///
@@ -33,6 +34,40 @@ pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
 /// An answer of the system; a reader that went away is no error.
 pub fn show(document: &Document, verbose: bool) -> io::Result<()> {
     styled(&report::terminal::document(document, Style { verbose, ..style() }))
+}
+
+/// Prints a result: its JSON where that is asked for, else its document.
+///
+/// # Errors
+/// An answer of the system; a reader that went away is no error.
+pub fn tell(json: Option<String>, document: impl FnOnce() -> Document, verbose: bool) -> io::Result<()> {
+    json.map_or_else(|| show(&document(), verbose), |json| write(&json))
+}
+
+/// Writes the page of a result that is asked for, prints the result, and says where the page is.
+///
+/// # Errors
+/// A page that cannot be written, or an answer of the system.
+pub fn tell_with_page(json: Option<String>, document: &Document, place: Option<&Path>) -> anyhow::Result<()> {
+    page(place, || html(document))?;
+    if let Some(json) = json {
+        return Ok(write(&json)?);
+    }
+    show(document, false)?;
+    Ok(place.map_or(Ok(()), report_at)?)
+}
+
+/// Says where a page is.
+///
+/// # Errors
+/// An answer of the system; a reader that went away is no error.
+pub fn report_at(page: &Path) -> io::Result<()> {
+    write(&format!("\nReport: {}", page.display()))
+}
+
+/// A document as a page of this nettoll.
+pub fn html(document: &Document) -> String {
+    report::html::document(document, version::SHORT)
 }
 
 /// The widest page: farther apart columns are hard to follow.
@@ -116,12 +151,20 @@ fn write_keeping(text: &str, keep: Keep) -> io::Result<bool> {
     }
 }
 
-/// Writes a page to the file that the user named.
+/// Writes a page to the file that the user named, if any.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn page(place: &Path, page: &str) -> anyhow::Result<()> {
-    fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))
+pub fn page(place: Option<&Path>, page: impl FnOnce() -> String) -> anyhow::Result<()> {
+    place.map_or(Ok(()), |place| file(place, &page()))
+}
+
+/// Writes a file that the user named.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn file(place: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(place, text).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))
 }
 
 #[cfg(test)]

@@ -17,25 +17,12 @@ use crate::output;
 pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     let run = args.run.as_ref().or(args.run_option.as_ref()).map(|run| args.runs.find(run)).transpose()?;
     let Some(analysis) = analysis(args, run.as_ref())? else {
-        match args.json {
-            true => output::write(&report::reference::list_json())?,
-            false => output::show(&report::reference::list(), false)?,
-        }
+        output::tell(args.json.then(report::reference::list_json), report::reference::list, false)?;
         return Ok(Exit::Done);
     };
     let place = args.html.place("reference.html")?;
-    let document = report::reference::document(&analysis, crate::version::SHORT);
-    if let Some(place) = &place {
-        output::page(place, &report::html::document(&document))?;
-    }
-    if args.json {
-        output::write(&report::json::pretty(&analysis))?;
-        return Ok(Exit::Done);
-    }
-    output::show(&document, false)?;
-    if let Some(place) = place {
-        output::write(&format!("\nReport: {}", place.display()))?;
-    }
+    let json = args.json.then(|| report::json::pretty(&analysis));
+    output::tell_with_page(json, &report::reference::document(&analysis), place.as_deref())?;
     Ok(Exit::Done)
 }
 

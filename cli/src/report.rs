@@ -39,7 +39,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate());
     if let Some(place) = &args.picture {
         let picture = report::html::picture(&collect(&path, rules.as_ref())?.finish(), args.size)?;
-        output::page(place, &picture)?;
+        output::file(place, &picture)?;
         output::write(&format!("Picture: {}", place.display()))?;
         return Ok(Exit::Done);
     }
@@ -79,9 +79,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     let usual = path.join(PAGE);
     let asked = answer.html.place(&usual)?.filter(|place| *place != usual);
     let (analysis, page, written) = analyse_and_write(path, answer.rules.as_ref(), answer.gate)?;
-    if let Some(place) = &asked {
-        output::page(place, &page)?;
-    }
+    output::page(asked.as_deref(), || page)?;
     let concluded = concluded(&analysis, answer.is_new);
     if format.json {
         written?;
@@ -105,7 +103,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     }
     let place = written?;
     if !format.csv {
-        output::write(&format!("\nReport: {}", asked.unwrap_or(place).display()))?;
+        output::report_at(&asked.unwrap_or(place))?;
         if let Some(exit) = analysis::answer::of(&analysis).exit.filter(|exit| exit.code == concluded as u8) {
             output::sentence(&format!("Exit {}: {}.", exit.code, exit.reason))?;
         }

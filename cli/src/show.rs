@@ -53,10 +53,9 @@ fn all(args: &ShowArgs) -> Result<(), Failure> {
         .zip(ids.iter().zip(&summaries))
         .map(|((one, error), (id, summary))| Listed { id, run: one.run.as_ref().map_err(|_| error.as_str()), summary: summary.as_ref() })
         .collect();
-    match args.json {
-        true => output::write(&show::list_json(&listed))?,
-        false if listed.is_empty() && !(attached.is_empty() && counted.is_empty() && recorded.is_empty()) => {}
-        false => output::show(&show::list(&listed), false)?,
+    let others_alone = listed.is_empty() && !(attached.is_empty() && counted.is_empty() && recorded.is_empty());
+    if args.json || !others_alone {
+        output::tell(args.json.then(|| show::list_json(&listed)), || show::list(&listed), false)?;
     }
     // The JSON is a list of studies' runs, as it has been.
     for (title, lines) in [("Attached runs", attached), ("Recordings of top", recorded), ("Runs of the microscope", counted)] {
@@ -71,11 +70,9 @@ fn one(path: &Path, json: bool) -> Result<(), Failure> {
     let reader = RunReader::open(path)?;
     let (summary, id) = (summary(path, &mut { MOST_READ }), name(path));
     let listed = Listed { id: &id, run: Ok(reader.run()), summary: summary.as_ref() };
-    if json {
-        return Ok(output::write(&show::one_json(&listed))?);
-    }
     let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
-    Ok(output::show(&show::one(&listed, &hosts, &path.display().to_string()), false)?)
+    let document = || show::one(&listed, &hosts, &path.display().to_string());
+    Ok(output::tell(json.then(|| show::one_json(&listed)), document, false)?)
 }
 
 /// The summary of a run, made here where there is none and `room` for its trials.

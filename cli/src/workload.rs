@@ -14,7 +14,7 @@ use model::{Bytes, Cell, Plan};
 use crate::args::WorkloadArgs;
 use crate::consent::{self, Consent};
 use crate::exit::{Exit, Failure};
-use crate::{exchanges, measure, output, report, version};
+use crate::{exchanges, measure, output, report};
 
 /// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
@@ -241,16 +241,6 @@ fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &Worklo
     let (sizes, mixes) = (sizes.display().to_string(), mixes.map(|path| path.display().to_string()));
     let origin = Origin { sizes: &sizes, mixes: mixes.as_deref().filter(|_| study.same_run.is_some()) };
     let place = args.html.place(PAGE)?;
-    let document = ::report::workload::document(study, origin, version::SHORT);
-    if let Some(place) = &place {
-        output::page(place, &::report::html::document(&document))?;
-    }
-    if args.json {
-        return Ok(output::write(&::report::workload::json(study, origin))?);
-    }
-    output::show(&document, false)?;
-    if let Some(place) = place {
-        output::write(&format!("\nReport: {}", place.display()))?;
-    }
-    Ok(())
+    let json = args.json.then(|| ::report::workload::json(study, origin));
+    Ok(output::tell_with_page(json, &::report::workload::document(study, origin), place.as_deref())?)
 }

@@ -85,11 +85,11 @@ pub fn exact(bytes: &[u8]) {
     let Ok(measured) = serde_json::from_slice::<Vec<Measured>>(bytes) else { return };
     let found = diff(&measured, &measured);
     let documents =
-        [exact_report::document(&measured, &[], Detail { tree: true }, ""), exact_report::diff(&found, Some([&measured, &measured]), "")];
+        [exact_report::document(&measured, &[], Detail { tree: true }), exact_report::diff(&found, Some([&measured, &measured]))];
     for document in &documents {
         let shown = printable(&report::terminal::document(document, Style::VERBOSE), Keep::Lines).into_owned();
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
-        let page = report::html::document(document);
+        let page = report::html::document(document, "0.1.0");
         assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
     }
     assert!(serde_json::from_str::<serde_json::Value>(&exact_report::json(&measured, &[])).is_ok());

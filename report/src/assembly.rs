@@ -16,7 +16,7 @@ pub fn document(analysis: &Analysis, flames: &Flames) -> Document {
         Some(fleet) => of_fleet(analysis, fleet),
         None => of_cells(analysis, flames, masthead.answer.as_ref()),
     };
-    Document { title: analysis.run.plan.title.clone(), masthead, sections, data: Vec::new(), tool: analysis.run.tool.clone() }
+    Document { title: analysis.run.plan.title.clone(), ..Document::of(masthead, sections) }
 }
 
 /// The answer of a run with arms, its table and what stands behind it, as Markdown; empty without arms.

@@ -4,7 +4,7 @@
 use analysis::result::Metric;
 
 use crate::csv;
-use crate::document::{Block, Document, Section};
+use crate::document::{Block, Document, Masthead, Section};
 
 /// Columns of a terminal that are no metric of their own, and marks in them.
 const TERMINAL: [(&str, &str); 8] = [
@@ -77,8 +77,8 @@ pub fn sections() -> [Meanings; 4] {
 
 /// Returns the same as a document.
 pub fn document() -> Document {
-    let sections = sections().into_iter().map(|(heading, meanings)| Section::new("", heading, [Block::facts(meanings)])).collect();
-    Document { sections, ..Document::default() }
+    let section = |(heading, meanings): Meanings| Section::new("", heading, [Block::facts(meanings)]);
+    Document::of(Masthead::default(), sections().into_iter().map(section))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub fn render_timed(analysis: &Analysis, flames: &Flames, timed: &[Timed]) -> St
     let mut document = assembly::document(analysis, flames);
     document.sections.extend(microscope::timed_section(timed));
     document.data = vec![("analysis", compact(analysis)), ("csv", json::compact(&csv::render(analysis)))];
-    sinks::html::render(&document)
+    sinks::html::render(&document, &analysis.run.tool)
 }
 
 /// The picture of one message as a file of its own: of the size asked for, else of the usual one.

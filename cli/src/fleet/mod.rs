@@ -108,12 +108,8 @@ fn plan(args: &FleetArgs, seed: u64) -> Result<ApprovedPlan, Failure> {
 fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result<Exit, Failure> {
     let notes: Vec<String> = absent.iter().map(|(_, error)| format!("not there: {error}")).collect();
     let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
-    if args.format.json {
-        output::write(&told.json())?;
-        return Ok(Exit::Done);
-    }
-    output::show(&told.document(), false)?;
-    notes.iter().for_each(|note| output::note(note));
+    output::tell(args.format.json.then(|| told.json()), || told.document(), false)?;
+    notes.iter().filter(|_| !args.format.json).for_each(|note| output::note(note));
     Ok(Exit::Done)
 }
 

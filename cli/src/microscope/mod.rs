@@ -89,19 +89,15 @@ pub fn counted(
 fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let place = args.html.place("microscope.html")?;
     let (measured, stored) = counted(cache, args, &args.runs.directory, None, Arc::default())?;
-    let shown = Detail { tree: args.tree };
-    if let Some(place) = &place {
-        output::page(place, &report::html::document(&report::microscope::document(&measured, &[], shown, crate::version::SHORT)))?;
-    }
+    let document = report::microscope::document(&measured, &[], Detail { tree: args.tree });
+    output::page(place.as_deref(), || output::html(&document))?;
     if let Some(folder) = &args.folded {
         fold(folder, &measured)?;
     }
-    if args.json {
-        output::write(&report::microscope::json(&measured, &[]))?;
-        return Ok(Exit::Done);
+    output::tell(args.json.then(|| report::microscope::json(&measured, &[])), || document, args.verbose)?;
+    if !args.json {
+        output::report_at(&place.unwrap_or_else(|| stored.join("report.html")))?;
     }
-    output::show(&report::microscope::document(&measured, &[], shown, crate::version::SHORT), args.verbose)?;
-    output::write(&format!("\nReport: {}", place.unwrap_or_else(|| stored.join("report.html")).display()))?;
     Ok(Exit::Done)
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use analysis::result::Analysis;
 use analysis::verdict::Gate;
-use attribution::exact::{Measured, Timed};
+use attribution::exact::Timed;
 use microscope::cache::Cache;
 use microscope::scenario::{self, Scenario};
 use model::sorting::Gather;
@@ -30,14 +30,12 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let measured = lab.measure(&[lab.asked(kernel.clone(), args.seed)])?;
     let timed: Vec<Timed> = measured.iter().flat_map(|one| analysis::exact::side_by_side(&messages.analysis, one)).collect();
     exact::write(&messages.path, None, &measured)?;
-    let shown = Detail { tree: args.tree };
-    if let Some(place) = &place {
-        output::page(place, &report::html::document(&report::microscope::document(&measured, &timed, shown, crate::version::SHORT)))?;
-    }
-    tell(&measured, &timed, shown, args)?;
+    let document = report::microscope::document(&measured, &timed, Detail { tree: args.tree });
+    output::page(place.as_deref(), || output::html(&document))?;
+    output::tell(args.json.then(|| report::microscope::json(&measured, &timed)), || document, args.verbose)?;
     let page = crate::report::write(&messages.path, None, &Gate::default())?;
     if !args.json {
-        output::write(&format!("\nReport: {}", place.unwrap_or(page).display()))?;
+        output::report_at(&place.unwrap_or(page))?;
     }
     Ok(Exit::Done)
 }
@@ -95,12 +93,4 @@ impl Messages {
             _ => Err(Failure::misuse(format!("the run does not say its kernel ('{release}'): give --kernel"))),
         }
     }
-}
-
-fn tell(measured: &[Measured], timed: &[Timed], shown: Detail, args: &MicroscopeArgs) -> Result<(), Failure> {
-    match args.json {
-        true => output::write(&report::microscope::json(measured, timed))?,
-        false => output::show(&report::microscope::document(measured, timed, shown, crate::version::SHORT), args.verbose)?,
-    }
-    Ok(())
 }

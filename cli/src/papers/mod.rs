@@ -34,10 +34,7 @@ pub fn run(args: &PapersArgs) -> Result<Exit, Failure> {
     let batch = Batch::of(args, &chosen)?;
     if args.dry_run {
         let parts = batch.plan();
-        match args.json {
-            true => output::write(&report::papers::parts_json(&parts))?,
-            false => output::show(&report::papers::dry_run(&parts), args.verbose)?,
-        }
+        output::tell(args.json.then(|| report::papers::parts_json(&parts)), || report::papers::dry_run(&parts), args.verbose)?;
         return Ok(Exit::Done);
     }
     // A table that cannot be read must not cost what is measured.
@@ -86,10 +83,8 @@ fn show(
         return Err(anyhow::anyhow!("{reason}").into());
     }
     let exit = if runs.unread.is_empty() { Exit::Done } else { Exit::Failed };
-    let document = report::papers::document(&papers, &years, &runs, crate::version::SHORT);
-    if let Some(place) = &place {
-        output::page(place, &report::html::document(&document))?;
-    }
+    let document = report::papers::document(&papers, &years, &runs);
+    output::page(place.as_deref(), || output::html(&document))?;
     if args.json {
         output::write(&report::json::pretty(&report::papers::value(&papers, &years, &runs)))?;
         return Ok(exit);

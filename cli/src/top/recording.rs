@@ -96,12 +96,10 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
     if recorded.windows() == 0 {
         return Err(Failure::from(anyhow::anyhow!("{} has no whole window yet: one takes 10 s", path.display())));
     }
-    let document = pages::document(&recorded, version::SHORT);
-    let text = ::report::html::document(&document);
+    let document = pages::document(&recorded);
+    let text = output::html(&document);
     let written = store::write_report(path, &text);
-    if let Some(page) = &page {
-        output::page(page, &text)?;
-    }
+    output::page(page.as_deref(), || text)?;
     match () {
         // In JSON a failure stands alone.
         () if args.format.json => {
@@ -115,7 +113,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
         () => {
             output::show(&document, args.format.verbose)?;
             let written = written?;
-            output::write(&format!("\nReport: {}", page.unwrap_or(written).display()))?;
+            output::report_at(&page.unwrap_or(written))?;
         }
     }
     Ok(Exit::Done)
@@ -127,11 +125,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
 /// A recording that cannot be read.
 pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
     let recorded = read(path)?;
-    match json {
-        true => output::write(&pages::json(&recorded))?,
-        false => output::show(&pages::document(&recorded, version::SHORT), false)?,
-    }
-    Ok(())
+    Ok(output::tell(json.then(|| pages::json(&recorded)), || pages::document(&recorded), false)?)
 }
 
 /// A line for a list of runs; `room` is the number of bytes that may still be read for such lines.
@@ -207,17 +201,8 @@ pub fn history(paths: &[PathBuf], args: &HistoryArgs) -> Result<Exit, Failure> {
         }
     }
     let runs: Vec<Recording> = known.into_iter().map(|(_, run)| run).collect();
-    let document = pages::history(&recorded, &runs, &notes, version::SHORT);
-    if let Some(page) = &page {
-        output::page(page, &::report::html::document(&document))?;
-    }
-    match args.json {
-        true => output::write(&pages::history_json(&recorded, &runs, &notes))?,
-        false => output::show(&document, false)?,
-    }
-    if let Some(page) = page.filter(|_| !args.json) {
-        output::write(&format!("\nReport: {}", page.display()))?;
-    }
+    let json = args.json.then(|| pages::history_json(&recorded, &runs, &notes));
+    output::tell_with_page(json, &pages::history(&recorded, &runs, &notes), page.as_deref())?;
     Ok(Exit::Done)
 }
 
@@ -241,14 +226,9 @@ pub fn compare(sides: &[Side], args: &CompareArgs, page: Option<&Path>) -> Resul
     let Some(found) = RecordingsCompared::of(&read(first)?, &read(second)?, args.gate.threshold) else {
         return Err(Failure::misuse("one of the two recordings is too short: each needs at least four windows of 10 s"));
     };
-    let document = pages::compared(&found, version::SHORT);
-    if let Some(page) = page {
-        output::page(page, &::report::html::document(&document))?;
-    }
-    match args.json {
-        true => output::write(&::report::json::pretty(&found))?,
-        false => output::show(&document, args.verbose)?,
-    }
+    let document = pages::compared(&found);
+    output::page(page, || output::html(&document))?;
+    output::tell(args.json.then(|| ::report::json::pretty(&found)), || document, args.verbose)?;
     match () {
         () if !args.trust_single_runs => {
             output::note("inconclusive: what differs may be the load and not the work; --trust-single-runs decides all the same");

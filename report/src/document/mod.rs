@@ -41,11 +41,14 @@ pub struct Document {
     pub sections: Vec<Section>,
     /// Data that a page carries for its script and for programs that read it: names and JSON.
     pub data: Vec<(&'static str, String)>,
-    /// Version of nettoll that writes it.
-    pub tool: String,
 }
 
 impl Document {
+    /// A document below a masthead.
+    pub fn of(masthead: Masthead, sections: impl IntoIterator<Item = Section>) -> Self {
+        Self { masthead, sections: sections.into_iter().collect(), ..Self::default() }
+    }
+
     /// A document of one section without a title, below a heading.
     pub fn plain(heading: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
         Self { sections: vec![Section::new("", heading, blocks)], ..Self::default() }
@@ -69,6 +72,13 @@ pub struct Masthead {
     pub lines: Vec<String>,
     /// Number of trials and end of a run that did not go as planned.
     pub ended: String,
+}
+
+impl Masthead {
+    /// A masthead without an answer.
+    pub fn of(brand: impl Into<String>, heading: impl Into<String>, lines: impl IntoIterator<Item = String>) -> Self {
+        Self { brand: brand.into(), heading: heading.into(), lines: lines.into_iter().collect(), ..Self::default() }
+    }
 }
 
 /// A part of a report.

@@ -30,8 +30,8 @@ pub enum Axis {
 /// Most cells that a page draws.
 const MOST_DRAWN: usize = 24;
 
-/// The history; `tool` is nettoll's version, for a page.
-pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Document {
+/// The history.
+pub fn document(history: &History, by: Axis, notes: &[String]) -> Document {
     let title = format!(
         "{}: {} over {}",
         history.study,
@@ -60,18 +60,10 @@ pub fn document(history: &History, by: Axis, notes: &[String], tool: &str) -> Do
         Section::new("series", "Run by run", [figures]).folded(finding)
     });
     let levels = Section::new("levels", "Newest level of each cell", [newest(history, by).into()]);
-    Document {
-        masthead: Masthead {
-            heading: title,
-            answer: Some(analysis::answer::history(history)),
-            lines: vec![history.machine.clone()],
-            ..Masthead::default()
-        },
-        sections: [Some(summary), pictures, Some(levels)].into_iter().flatten().collect(),
-        data: vec![("history", json::compact(history))],
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    let answer = Some(analysis::answer::history(history));
+    let masthead = Masthead { answer, ..Masthead::of("", title, [history.machine.clone()]) };
+    let sections = [Some(summary), pictures, Some(levels)].into_iter().flatten();
+    Document { data: vec![("history", json::compact(history))], ..Document::of(masthead, sections) }
 }
 
 /// From when to when.

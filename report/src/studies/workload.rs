@@ -40,18 +40,13 @@ pub fn json(study: &WorkloadStudy, origin: Origin) -> String {
     json::pretty(&Whole { runs: origin, study })
 }
 
-/// The comparison; `tool` is nettoll's version, for a page.
-pub fn document(study: &WorkloadStudy, origin: Origin, tool: &str) -> Document {
+/// The comparison.
+pub fn document(study: &WorkloadStudy, origin: Origin) -> Document {
     let title = if study.same_run.is_some() { "Workloads, predicted and measured" } else { "Workloads, predicted" };
-    let source = source(study, origin);
+    let masthead = Masthead::of("", title, [source(study, origin)]);
     let legend = Section::named("summary", "How to read it", [Block::Aside(LEGEND.into())]);
-    Document {
-        masthead: Masthead { heading: title.to_owned(), lines: vec![source], ..Masthead::default() },
-        sections: std::iter::once(legend).chain(study.workloads.iter().enumerate().map(workload)).collect(),
-        data: vec![("analysis", json::compact(study))],
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    let sections = std::iter::once(legend).chain(study.workloads.iter().enumerate().map(workload));
+    Document { data: vec![("analysis", json::compact(study))], ..Document::of(masthead, sections) }
 }
 
 /// The runs in words, and what follows from their times.

@@ -30,7 +30,7 @@ const JSON_FORMAT: u32 = 1;
 const COLUMNS: [&str; 10] = ["time_ms", "elapsed_ns", "cpus_online", "unit", "cpus", "call", "softirq", "messages", "bytes", "samples"];
 
 /// The page, and what a terminal shows.
-pub fn document(recorded: &Recorded, tool: &str) -> Document {
+pub fn document(recorded: &Recorded) -> Document {
     let (all, units) = recorded.units();
     let mut sections = vec![Section::new("units", "Who pays", who_pays(recorded, &all, &units))];
     let names = labels(recorded);
@@ -47,17 +47,7 @@ pub fn document(recorded: &Recorded, tool: &str) -> Document {
         sections.push(section);
     }
     sections.push(Section::new("how", "How it was recorded", [Block::usual([facts(recorded)])]));
-    Document {
-        masthead: Masthead {
-            brand: "top".to_owned(),
-            heading: heading(&recorded.run, recorded.times()),
-            lines: vec![recorded.run.id.clone()],
-            ..Masthead::default()
-        },
-        sections,
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    Document::of(Masthead::of("top", heading(&recorded.run, recorded.times()), [recorded.run.id.clone()]), sections)
 }
 
 fn heading(run: &Recording, [from, until]: [u64; 2]) -> String {
@@ -128,7 +118,7 @@ const METHOD: &str = "The clearest step of each unit, by a maximally selected t 
 
 /// Steps over recordings that one machine made one after the other, which `recorded` has all windows of; `notes` name
 /// what was left out.
-pub fn history(recorded: &Recorded, runs: &[Recording], notes: &[String], tool: &str) -> Document {
+pub fn history(recorded: &Recorded, runs: &[Recording], notes: &[String]) -> Document {
     let over = format!("{} of {}", plural(recorded.windows() as u64, "window"), plural(runs.len() as u64, "recording"));
     let parts = recorded.ends().len();
     let mut sections: Vec<Section> = steps(recorded).into_iter().collect();
@@ -152,17 +142,7 @@ pub fn history(recorded: &Recorded, runs: &[Recording], notes: &[String], tool: 
         .labelled("Recordings", "The recordings, the earliest first");
     let warnings = Block::warnings(notes.to_vec());
     sections.push(Section::new("recordings", "Recordings", warnings.into_iter().chain([Block::usual([table.into()])])));
-    Document {
-        masthead: Masthead {
-            brand: "top".to_owned(),
-            heading: heading(&recorded.run, recorded.times()),
-            lines: vec![over],
-            ..Masthead::default()
-        },
-        sections,
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    Document::of(Masthead::of("top", heading(&recorded.run, recorded.times()), [over]), sections)
 }
 
 /// The same as JSON; ends with a newline.
@@ -283,8 +263,8 @@ pub fn csv_rows(run: &Recording, window: &RecordedWindow) -> String {
     sheet.finish()
 }
 
-/// Two recordings, unit by unit; `tool` is nettoll's version, for a page.
-pub fn compared(compared: &RecordingsCompared, tool: &str) -> Document {
+/// Two recordings, unit by unit.
+pub fn compared(compared: &RecordingsCompared) -> Document {
     let [first, second] = &compared.runs;
     let least = percent(compared.threshold);
     let mut blocks: Vec<Block> = compared.changed().map(conclusion).collect();
@@ -317,12 +297,8 @@ pub fn compared(compared: &RecordingsCompared, tool: &str) -> Document {
          same load name a unit in one of 100 comparisons. CPU time follows the load; that of a message does not."
             .into(),
     )]));
-    Document {
-        masthead: Masthead { brand: "compare".to_owned(), heading: format!("{second} against {first}"), ..Masthead::default() },
-        sections: vec![Section::new("change", "Units that changed", blocks)],
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    let masthead = Masthead::of("compare", format!("{second} against {first}"), []);
+    Document::of(masthead, [Section::new("change", "Units that changed", blocks)])
 }
 
 fn is_equivalent(unit: &UnitChange) -> bool {

@@ -325,7 +325,7 @@ fn the_charts_of_the_reference_studies_are_drawn() {
     let mut browser = Browser::start();
     for (study, charts) in [(Study::Cabrera1984, 14), (Study::Jacobson1988, 2), (Study::Bidulock2007, 20)] {
         let path = place(&format!("{}.html", study.name()));
-        std::fs::write(&path, report::html::document(&report::reference::document(&analyse(study, 100).unwrap(), "0.0.0"))).unwrap();
+        std::fs::write(&path, report::html::document(&report::reference::document(&analyse(study, 100).unwrap()), "0.0.0")).unwrap();
         for (screen, name) in [(WIDE, "wide"), (NARROW, "narrow")] {
             let mut page = browser.open(&path, screen);
             assert_drawn(&mut page, charts);
@@ -528,10 +528,10 @@ fn forest_plots_and_claims_fit_every_screen() {
     };
     let pages = [
         ("arms", page("arms", report::html::render(&crate::verdicts::arms())), "svg.forest"),
-        ("runs", page("runs", report::html::document(&report::verdict::document(&crate::verdicts::between(), "0.1.0"))), "svg.forest"),
+        ("runs", page("runs", report::html::document(&report::verdict::document(&crate::verdicts::between()), "0.1.0")), "svg.forest"),
         (
             "claims",
-            page("claims", report::html::document(&report::reference::document(&analyse(Study::Bidulock2007, 60).unwrap(), "0.1.0"))),
+            page("claims", report::html::document(&report::reference::document(&analyse(Study::Bidulock2007, 60).unwrap()), "0.1.0")),
             "table.claims",
         ),
     ];

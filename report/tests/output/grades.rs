@@ -82,7 +82,7 @@ pub fn at_the_edge() -> Analysis {
 /// Parts that do not add up are drawn hollow, with the reason.
 #[test]
 fn parts_that_are_not_to_be_used_are_hollow() {
-    let page = |seen| report::html::document(&report::attached::document(&attached::server(8, seen), &[]));
+    let page = |seen| report::html::document(&report::attached::document(&attached::server(8, seen), &[]), "0.1.0");
     let parts = |text: &str| {
         let bars = text.split("<svg class=\"chart breakdown").nth(1).and_then(|part| part.split("</svg>").next()).expect("a bar");
         [bars.matches("\"mark part rest\"").count(), bars.matches("\"mark part a").count()]
@@ -209,7 +209,7 @@ fn of_days(runs: usize, newest: Turn) -> History {
 fn a_level_of_cpu_time_says_which_part_of_it_was_billed() {
     let mut history = of_days(12, Turn::Worse);
     let text = |history: &History| {
-        report::terminal::document(&report::history::document(history, report::history::Axis::Date, &[], ""), Style::VERBOSE)
+        report::terminal::document(&report::history::document(history, report::history::Axis::Date, &[]), Style::VERBOSE)
     };
     assert!(!text(&history).to_lowercase().contains("billed"));
     for (level, billed) in history.cells[0].levels.iter_mut().zip([30.0, 1_200.0]) {

@@ -12,15 +12,15 @@ use unicode_width::UnicodeWidthStr;
 use crate::support::without_drawings;
 
 fn terminal(measured: &[Measured], timed: &[Timed], shown: Detail, style: Style) -> String {
-    report::terminal::document(&pages::document(measured, timed, shown, ""), style)
+    report::terminal::document(&pages::document(measured, timed, shown), style)
 }
 
 fn html(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &str) -> String {
-    report::html::document(&pages::document(measured, timed, shown, tool))
+    report::html::document(&pages::document(measured, timed, shown), tool)
 }
 
 fn diff_terminal(diff: &ExactDiff, style: Style) -> String {
-    report::terminal::document(&pages::diff(diff, None, ""), style)
+    report::terminal::document(&pages::diff(diff, None), style)
 }
 
 const TREE: Detail = Detail { tree: true };
@@ -40,7 +40,7 @@ pub fn matrix() -> Vec<Measured> {
 /// The page of what changed between both kernels.
 pub fn changes() -> String {
     let [before, after] = ["6.12", "6.18"].map(recorded);
-    report::html::document(&pages::diff(&diff(&before, &after), Some([&before, &after]), "nettoll 0"))
+    report::html::document(&pages::diff(&diff(&before, &after), Some([&before, &after])), "nettoll 0")
 }
 
 /// One seed of so many kernels.

@@ -15,7 +15,7 @@ fn papers() -> Vec<ReferenceAnalysis> {
 }
 
 fn page(papers: &[ReferenceAnalysis]) -> String {
-    report::html::document(&document(papers, &years::all().unwrap(), &Runs::default(), "0.0.0"))
+    report::html::document(&document(papers, &years::all().unwrap(), &Runs::default()), "0.0.0")
 }
 
 /// Curves of today of each kind that is drawn, as runs give them.
@@ -86,7 +86,7 @@ fn page_of_today() -> String {
         let curves = runs.curves.iter().filter(|(study, _)| Some(*study) == paper.study).map(|(_, curve)| curve.clone());
         paper.rule_today(&Evidence { curves: curves.collect() }).unwrap();
     }
-    report::html::document(&document(&papers, &years::all().unwrap(), &runs, "0.0.0"))
+    report::html::document(&document(&papers, &years::all().unwrap(), &runs), "0.0.0")
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_year_has_one_point_on_a_line() {
     for (stack, link) in [("UDP_STREAM", "loopback"), ("UDP_STREAM (sendto)", "loopback"), ("UDP_STREAM", "veth")] {
         all.push(Year { year: 2026, stack: format!("Linux 6.18 {stack}"), link: link.to_owned(), ..last.clone() });
     }
-    let text = report::html::document(&document(&papers(), &all, &Runs::default(), ""));
+    let text = report::html::document(&document(&papers(), &all, &Runs::default()), "0.1.0");
     let charts = crate::support::packed(&text, "chart-data");
     let chart = charts.as_array().unwrap().iter().find(|chart| chart["id"] == "years").unwrap();
     for trace in chart["traces"].as_array().unwrap().iter().filter(|trace| trace["apart"] != true) {
@@ -242,7 +242,7 @@ fn a_year_has_one_point_on_a_line() {
     }
     let line = chart["traces"].as_array().unwrap().iter().find(|trace| trace["name"] == "UDP over sockets").unwrap();
     assert_eq!(line["x"], serde_json::json!([1984.0, 2007.0, 2026.0]));
-    let document = document(&papers(), &all, &Runs::default(), "");
+    let document = document(&papers(), &all, &Runs::default());
     let text = report::terminal::document(&document, Style::VERBOSE).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("by 2026 Linux 6.18 UDP_STREAM over loopback") && text.contains("than by 1984 4.2BSD UDP over 10 Mbit Ethernet"),
@@ -303,7 +303,7 @@ fn the_page_is_small_and_holds_every_claim() {
 #[test]
 fn a_terminal_has_a_screen_of_it_and_more_on_request() {
     let papers = papers();
-    let document = document(&papers, &years::all().unwrap(), &Runs::default(), "");
+    let document = document(&papers, &years::all().unwrap(), &Runs::default());
     let text = report::terminal::document(&document, Style::PLAIN);
     assert!(text.lines().count() <= 23, "{} lines: {text}", text.lines().count());
     insta::assert_snapshot!("papers", text);
@@ -338,7 +338,7 @@ fn what_was_measured_and_what_was_not_is_said() {
         ..Runs::default()
     };
     let papers = papers();
-    let document = document(&papers, &years::all().unwrap(), &runs, "");
+    let document = document(&papers, &years::all().unwrap(), &runs);
     let text = report::terminal::document(&document, Style::PLAIN);
     assert!(text.lines().count() <= 23, "{text}");
     for words in [
@@ -351,7 +351,7 @@ fn what_was_measured_and_what_was_not_is_said() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let page = report::html::document(&document);
+    let page = report::html::document(&document, "0.1.0");
     let held = section(&page, "parts");
     for words in ["nettoll study host-load --blocks 6", "papers-host-load-7f3a", "papers-buffers-7f3b"] {
         assert!(held.contains(words), "{words}: {held}");
@@ -363,7 +363,7 @@ fn what_was_measured_and_what_was_not_is_said() {
 fn markdown_and_json_hold_it_as_well() {
     let papers = papers();
     let years = years::all().unwrap();
-    let text = report::markdown::page(&document(&papers, &years, &Runs::default(), ""));
+    let text = report::markdown::page(&document(&papers, &years, &Runs::default()));
     for paper in &papers {
         assert!(text.contains(&format!("# {}", paper.title)), "{}", paper.title);
         paper.statements.iter().for_each(|one| assert!(text.contains(&one.id), "{}", one.id));
@@ -377,7 +377,7 @@ fn markdown_and_json_hold_it_as_well() {
 #[test]
 fn a_section_is_that_of_its_reference() {
     for paper in papers() {
-        let alone = report::html::document(&report::reference::document(&paper, "0.0.0"));
+        let alone = report::html::document(&report::reference::document(&paper), "0.0.0");
         let id = format!("paper-{}", paper.name);
         let both = page(&[paper]);
         // The way to it has another name; all that it holds is the same.

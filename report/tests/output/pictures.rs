@@ -150,17 +150,17 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("sizes", report::html::render(&support::sample())),
         ("receipts", report::html::render_with(&red, &flames)),
         ("arms", report::html::render(&crate::verdicts::arms())),
-        ("runs", report::html::document(&report::verdict::document(&crate::verdicts::between(), "0.1.0"))),
+        ("runs", report::html::document(&report::verdict::document(&crate::verdicts::between()), "0.1.0")),
         ("buffers", report::html::render(&buffers::buffers())),
         ("ways", report::html::render(&studies::ways())),
         ("levels", report::html::render(&levels)),
         ("repetitions", report::html::render(&studies::repetitions())),
         ("latency", report::html::render(&studies::latency())),
         ("fleet", report::html::render(&studies::fleet(true))),
-        ("attach", report::html::document(&report::attached::document(&support::attached::server(8, 1.0), &[]))),
+        ("attach", report::html::document(&report::attached::document(&support::attached::server(8, 1.0), &[]), "0.1.0")),
         ("microscope", crate::microscope::side_by_side()),
         ("microscope-diff", crate::microscope::changes()),
-        ("reference", report::html::document(&report::reference::document(&analyse(Study::Bidulock2007, 60).unwrap(), "0.1.0"))),
+        ("reference", report::html::document(&report::reference::document(&analyse(Study::Bidulock2007, 60).unwrap()), "0.1.0")),
     ]
 }
 

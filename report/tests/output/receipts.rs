@@ -290,7 +290,7 @@ fn two_receipts_row_by_row() {
         receipts: Some(receipts),
     };
     let between = analysis::runs::RunComparison::from_candidates(vec![runs]);
-    let text = report::terminal::document(&report::verdict::document(&between, "0.1.0"), Style::VERBOSE);
+    let text = report::terminal::document(&report::verdict::document(&between), Style::VERBOSE);
     for words in [
         "no cell in common",
         "no drift protection",
@@ -301,7 +301,7 @@ fn two_receipts_row_by_row() {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{words}: {text}");
     }
     assert!(text.lines().all(|line| line.width() <= 80));
-    let markdown = report::markdown::render(&report::verdict::document(&between, "0.1.0"));
+    let markdown = report::markdown::render(&report::verdict::document(&between));
     assert!(
         markdown.starts_with("**second and first have no cell in common")
             && markdown.contains("## second against first")
@@ -310,10 +310,10 @@ fn two_receipts_row_by_row() {
     );
     let json: serde_json::Value = serde_json::from_str(&report::json::pretty(&between)).unwrap();
     assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(1), &serde_json::json!("inconclusive")));
-    let page = report::html::document(&report::verdict::document(&between, "0.1.0"));
+    let page = report::html::document(&report::verdict::document(&between), "0.1.0");
     assert_eq!((page.matches("<script").count(), page.matches("<table").count() % 3), (4, 1));
     // With their stacks: the difference of each end, at once.
-    let page = report::html::document(&report::verdict::with_flames(&between, "0.1.0", [(&first, &flames), (&second, &flames)]));
+    let page = report::html::document(&report::verdict::with_flames(&between, [(&first, &flames), (&second, &flames)]), "0.1.0");
     assert_eq!(
         (page.matches("<svg class=\"flame\"").count(), page.matches(",\"first\":[").count(), page.matches(",0],\"least_share\"").count()),
         (4, 4, 4)

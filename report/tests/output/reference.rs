@@ -8,11 +8,11 @@ use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
 
 fn terminal(analysis: &ReferenceAnalysis, style: Style) -> String {
-    report::terminal::document(&document(analysis, ""), style)
+    report::terminal::document(&document(analysis), style)
 }
 
 fn html(analysis: &ReferenceAnalysis, tool: &str) -> String {
-    report::html::document(&document(analysis, tool))
+    report::html::document(&document(analysis), tool)
 }
 
 const HEAD: &str = "table,host,distribution,kernel,implementation,message_bytes,test_s,sent_messages,received_messages\n";

@@ -150,10 +150,10 @@ fn between_runs(test: Test, sizes: &[u64]) -> RunComparison {
 fn separate_runs_in_a_terminal_and_a_page() {
     let between = between();
     assert_eq!(between.conclusion, Conclusion::Against);
-    let text = report::terminal::document(&report::verdict::document(&between, "0.1.0"), Style::VERBOSE);
+    let text = report::terminal::document(&report::verdict::document(&between), Style::VERBOSE);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!("runs_in_a_terminal", text);
-    let page = report::html::document(&report::verdict::document(&between, "0.1.0"));
+    let page = report::html::document(&report::verdict::document(&between), "0.1.0");
     let start = page.find("<main").expect("a page");
     let end = page.find("</main>").expect("its end");
     insta::assert_snapshot!("runs_in_a_page", page[start..end].replace("><", ">\n<"));
@@ -174,10 +174,10 @@ fn a_change_of_cpu_time_says_which_part_of_it_was_billed() {
         let row = whole.lines().find(|line| line.contains(", billed ")).unwrap();
         assert!(row.contains("800ns") && row.contains("400ns") && row.contains("-20%"), "{whole}");
         let between = between_runs(Test::UdpRr, sizes);
-        let compared = report::verdict::document(&between, "0.1.0");
+        let compared = report::verdict::document(&between);
         let text = report::terminal::document(&compared, Style::PLAIN);
         assert!(text.contains(", billed ") && text.contains("Billed: the part of the change"), "{text}");
-        for page in [report::html::document(&compared), report::html::render(&analysis)] {
+        for page in [report::html::document(&compared, "0.1.0"), report::html::render(&analysis)] {
             assert!(page.contains("of the CPU time for wake-ups, before the ends run."));
         }
     }

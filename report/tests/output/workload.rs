@@ -10,11 +10,11 @@ use report::terminal::Style;
 use report::workload::{Origin, document, json};
 
 fn terminal(study: &WorkloadStudy, origin: Origin, style: Style) -> String {
-    report::terminal::document(&document(study, origin, ""), style)
+    report::terminal::document(&document(study, origin), style)
 }
 
 fn html(study: &WorkloadStudy, origin: Origin, tool: &str) -> String {
-    report::html::document(&document(study, origin, tool))
+    report::html::document(&document(study, origin), tool)
 }
 
 const RUNS: Origin = Origin { sizes: "runs/2026-11-22T04-05-06Z-size-1a2b", mixes: Some("runs/2026-11-22T04-15-16Z-workload-3c4d") };

@@ -29,8 +29,8 @@ const LONGEST_WORD: usize = 36;
 /// Meanings of more letters than these stand side by side in wider columns.
 const LONG_MEANING: usize = 80;
 
-/// The whole page.
-pub fn render(page: &Document) -> String {
+/// The whole page, written by a version of nettoll.
+pub fn render(page: &Document, tool: &str) -> String {
     // What the link at the top of the page skips to.
     let id = page.sections.iter().all(|section| section.id != "summary").then_some("summary");
     let has = |name: &str| page.data.iter().any(|(known, _)| *known == name);
@@ -52,7 +52,7 @@ pub fn render(page: &Document) -> String {
         @for (id, json) in &page.data { (packed(id, json)) }
     };
     let title = if page.title.is_empty() { &page.masthead.heading } else { &page.title };
-    document(title, &content, &html! { "Written by nettoll " (page.tool) "." }, &held)
+    document(title, &content, &html! { "Written by nettoll " (tool) "." }, &held)
 }
 
 fn masthead(head: &Masthead) -> Markup {

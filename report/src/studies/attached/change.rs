@@ -61,14 +61,8 @@ pub fn blocks(change: &Change) -> Vec<Block> {
     blocks
 }
 
-/// The comparison; `tool` is nettoll's version, for a page.
-pub fn document(change: &Change, tool: &str) -> Document {
+/// The comparison.
+pub fn document(change: &Change) -> Document {
     let heading = format!("{} against {}", change.names[1], change.names[0]);
-    let section = Section::new("change", "CPU time of a request", blocks(change));
-    Document {
-        masthead: Masthead { brand: "compare".to_owned(), heading, ..Masthead::default() },
-        sections: vec![section],
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    Document::of(Masthead::of("compare", heading, []), [Section::new("change", "CPU time of a request", blocks(change))])
 }

@@ -55,20 +55,13 @@ pub fn document(attached: &Attached, folded: &[String]) -> Document {
         let folded = folded.get(place).map_or("", String::as_str);
         sections.extend(state_sections(attached, state, place, folded));
     }
-    Document {
-        masthead: Masthead {
-            brand: "attach".to_owned(),
-            heading: format!("Network cost of {}", run.program),
-            answer: Some(analysis::answer::attached(attached)),
-            warnings: warnings(attached),
-            lines: vec![format!("{} · {}", run.id, words::source(attached))],
-            ..Masthead::default()
-        },
-        sections,
-        data: vec![("analysis", json::compact(&value(attached)))],
-        tool: run.tool.clone(),
-        ..Document::default()
-    }
+    let lines = [format!("{} · {}", run.id, words::source(attached))];
+    let masthead = Masthead {
+        answer: Some(analysis::answer::attached(attached)),
+        warnings: warnings(attached),
+        ..Masthead::of("attach", format!("Network cost of {}", run.program), lines)
+    };
+    Document { data: vec![("analysis", json::compact(&value(attached)))], ..Document::of(masthead, sections) }
 }
 
 fn warnings(attached: &Attached) -> usize {

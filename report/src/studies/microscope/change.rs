@@ -18,7 +18,7 @@ const TAIL: usize = 3;
 pub const PATH: Cut = Cut { least: 24, keeps: Keeps::End };
 
 /// A comparison, with flame graphs of its sides where they are given.
-pub fn document(diff: &ExactDiff, sides: Option<[&[Measured]; 2]>, tool: &str) -> Document {
+pub fn document(diff: &ExactDiff, sides: Option<[&[Measured]; 2]>) -> Document {
     let title = format!("What a message executes: {} against {}", diff.after, diff.before);
     let line = format!("{} and {} seeds; a row is shown where the ranges of both sides lie apart", diff.seeds[0], diff.seeds[1]);
     let mut sections: Vec<Section> = diff.regions.iter().map(|region| section(diff, region, sides)).collect();
@@ -29,12 +29,7 @@ pub fn document(diff: &ExactDiff, sides: Option<[&[Measured]; 2]>, tool: &str) -
             section.blocks.push(Block::usual(tables));
         });
     }
-    Document {
-        masthead: Masthead { brand: "microscope diff".to_owned(), heading: title, lines: vec![line], ..Masthead::default() },
-        sections,
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    Document::of(Masthead::of("microscope diff", title, [line]), sections)
 }
 
 fn section(diff: &ExactDiff, region: &RegionDiff, sides: Option<[&[Measured]; 2]>) -> Section {

@@ -51,7 +51,7 @@ pub fn headline(measured: &[Measured]) -> String {
 
 /// Time next to instructions, for the report of a run that has both; empty where it has not.
 pub fn timed(all: &[Timed]) -> Document {
-    Document { sections: timed::section(all).into_iter().collect(), ..Document::default() }
+    Document::of(Masthead::default(), timed::section(all))
 }
 
 /// The same as a section, for its page.
@@ -59,8 +59,8 @@ pub(crate) fn timed_section(all: &[Timed]) -> Option<Section> {
     timed::section(all)
 }
 
-/// Counts of kernels, with time next to them where it is known; `tool` is nettoll's version, for a page.
-pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &str) -> Document {
+/// Counts of kernels, with time next to them where it is known.
+pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail) -> Document {
     let mut sections: Vec<Section> = timed::section(timed).into_iter().collect();
     // Of more kernels than two the messages of each are the answer; the matrix has those of the last.
     let matrix = tables::matrix(measured).map(Block::from);
@@ -93,17 +93,8 @@ pub fn document(measured: &[Measured], timed: &[Timed], shown: Detail, tool: &st
         }
         push("origin", "What moves these figures", Level::Usual, words::origin(one));
     }
-    Document {
-        title: "The microscope".to_owned(),
-        masthead: Masthead {
-            brand: "microscope".to_owned(),
-            heading: words::heading(measured),
-            answer: Some(analysis::answer::exact(measured)),
-            lines: vec![words::source(measured)],
-            ..Masthead::default()
-        },
-        sections,
-        data: vec![("analysis", json::compact(&Json { format: EXACT_FORMAT, measured, timed }))],
-        tool: tool.to_owned(),
-    }
+    let masthead = Masthead::of("microscope", words::heading(measured), [words::source(measured)]);
+    let masthead = Masthead { answer: Some(analysis::answer::exact(measured)), ..masthead };
+    let data = vec![("analysis", json::compact(&Json { format: EXACT_FORMAT, measured, timed }))];
+    Document { title: "The microscope".to_owned(), data, ..Document::of(masthead, sections) }
 }

@@ -41,8 +41,8 @@ impl Runs {
     }
 }
 
-/// The papers, the costs by year, runs of today if there are any, and nettoll's version.
-pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool: &str) -> Document {
+/// The papers, the costs by year, and runs of today if there are any.
+pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs) -> Document {
     // A terminal has room for one answer: rulings of today, where there are any.
     let message = if runs.names.is_empty() { years::section(years) } else { usual(years::section(years)) };
     let today: Vec<Vec<Curve>> = papers.iter().map(|one| runs.of(one)).collect();
@@ -61,20 +61,9 @@ pub fn document(papers: &[ReferenceAnalysis], years: &[Year], runs: &Runs, tool:
             ("Five studies of the network stack, then and now", format!("Today: {} measured for it.", plural(names.len() as u64, "run")))
         }
     };
-    Document {
-        masthead: Masthead {
-            brand: "papers".to_owned(),
-            heading: heading.to_owned(),
-            lines: std::iter::once(format!("{line} Rulings are nettoll's, by the rule that stands with each."))
-                .chain(runs.machine.clone())
-                .collect(),
-            ..Masthead::default()
-        },
-        sections,
-        data: vec![("analysis", json::rounded(&value(papers, years, runs), DIGITS)), ("csv", json::compact(&tables(papers)))],
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    let lines = [format!("{line} Rulings are nettoll's, by the rule that stands with each.")].into_iter().chain(runs.machine.clone());
+    let data = vec![("analysis", json::rounded(&value(papers, years, runs), DIGITS)), ("csv", json::compact(&tables(papers)))];
+    Document { data, ..Document::of(Masthead::of("papers", heading, lines), sections) }
 }
 
 /// Digits of what the page holds; `-J` has all.

@@ -64,8 +64,8 @@ impl Machine<'_> {
     }
 }
 
-/// The analysis; `tool` is nettoll's version, for a page.
-pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
+/// The analysis.
+pub fn document(analysis: &ReferenceAnalysis) -> Document {
     let own = machines(&analysis.series);
     let theirs: Vec<Machine> = analysis.comparisons.iter().flat_map(|one| machines(&one.series)).collect();
     // Charts of a study stand with its figures, and of 2007 what is compared with it, too.
@@ -92,18 +92,10 @@ pub fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     sections.extend(analysis.comparisons.iter().enumerate().map(|one| compared(analysis, one)));
     sections.extend(sweeps("published-sizes", "Message sizes of what is compared", &theirs, their_charts));
     sections.push(legend(analysis));
-    Document {
-        masthead: Masthead {
-            brand: format!("reference · {}", analysis.name),
-            heading: analysis.title.clone(),
-            lines: Some(analysis.source.clone()).filter(|source| *source != analysis.name).into_iter().collect(),
-            ..Masthead::default()
-        },
-        sections,
-        data: vec![("analysis", json::compact(analysis)), ("csv", json::compact(&csv::render(analysis)))],
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+    let source = Some(analysis.source.clone()).filter(|source| *source != analysis.name);
+    let masthead = Masthead::of(format!("reference · {}", analysis.name), analysis.title.as_str(), source);
+    let data = vec![("analysis", json::compact(analysis)), ("csv", json::compact(&csv::render(analysis)))];
+    Document { data, ..Document::of(masthead, sections) }
 }
 
 /// The claims of the paper, with their rulings.

@@ -22,22 +22,12 @@ use super::receipt::{Flames, Side, differences};
 use crate::document::{Block, Document, Masthead, Section};
 use crate::json;
 
-/// Runs compared with the first; `tool` is nettoll's version, for a page.
-pub fn document(between: &RunComparison, tool: &str) -> Document {
-    let blocks = between::blocks(between);
-    let heading = between::heading(between);
-    Document {
-        masthead: Masthead {
-            brand: "compare".to_owned(),
-            heading,
-            answer: Some(analysis::answer::between(between)),
-            ..Masthead::default()
-        },
-        sections: vec![Section::untitled(blocks)],
-        data: vec![("analysis", json::compact(between)), ("csv", json::compact(&""))],
-        tool: tool.to_owned(),
-        ..Document::default()
-    }
+/// Runs compared with the first.
+pub fn document(between: &RunComparison) -> Document {
+    let answer = Some(analysis::answer::between(between));
+    let masthead = Masthead { answer, ..Masthead::of("compare", between::heading(between), []) };
+    let data = vec![("analysis", json::compact(between)), ("csv", json::compact(&""))];
+    Document { data, ..Document::of(masthead, [Section::untitled(between::blocks(between))]) }
 }
 
 /// Everything, as JSON, with the answer.
@@ -52,8 +42,8 @@ pub fn json(between: &RunComparison) -> String {
 }
 
 /// The document of two runs with their stacks, the first one's first: with the difference of their flame graphs.
-pub fn with_flames(between: &RunComparison, tool: &str, runs: [(&Analysis, &Flames); 2]) -> Document {
-    let mut document = document(between, tool);
+pub fn with_flames(between: &RunComparison, runs: [(&Analysis, &Flames); 2]) -> Document {
+    let mut document = document(between);
     document.sections.extend(flame_graphs(runs));
     document
 }

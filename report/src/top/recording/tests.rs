@@ -59,7 +59,7 @@ fn made(windows: u64, units: u64, factor: f64) -> (Recorded, RecordedWindow) {
 #[test]
 fn the_page_of_a_day_is_small_and_loads_nothing() {
     let (recorded, _) = made(8_640, 40, 1.0);
-    let page = crate::html::document(&document(&recorded, "0.1.0"));
+    let page = crate::html::document(&document(&recorded), "0.1.0");
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     // Its style lets the table of units fit a narrow window.
     for part in ["class=\"tolls", "CPUs by unit", "CPUs by layer", "CPUs by kind of work", "service-0.service", "others"] {
@@ -76,9 +76,9 @@ fn the_page_of_a_day_is_small_and_loads_nothing() {
 fn a_terminal_shows_units_and_their_changes() {
     let (first, second) = (made(60, 4, 1.0), made(60, 4, 1.2));
     let style = Style { verbose: true, ..Style::PLAIN };
-    insta::assert_snapshot!("recording", crate::terminal::document(&document(&first.0, "0.1.0"), style));
+    insta::assert_snapshot!("recording", crate::terminal::document(&document(&first.0), style));
     let found = RecordingsCompared::of(&first.0, &second.0, 0.05).unwrap();
-    insta::assert_snapshot!("compared", crate::terminal::document(&compared(&found, "0.1.0"), style));
+    insta::assert_snapshot!("compared", crate::terminal::document(&compared(&found), style));
     insta::assert_snapshot!("windows", csv_head(&first.0.run) + &csv_rows(&first.0.run, &first.1));
 }
 
@@ -87,5 +87,5 @@ fn names_of_others_are_text_in_a_page() {
     let (mut recorded, mut window) = made(3, 2, 1.0);
     window.units[1].name = "/<script>alert(1)</script>\u{1b}[31m".to_owned();
     recorded.push(&window);
-    assert!(!crate::html::document(&document(&recorded, "0.1.0")).contains("<script>alert"));
+    assert!(!crate::html::document(&document(&recorded), "0.1.0").contains("<script>alert"));
 }
