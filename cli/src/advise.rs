@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::advice::{Advice, Verdicts};
 use analysis::advice::{self, Observed};
@@ -57,7 +56,7 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
         let workload = args.workload.as_deref().map(workload::workload).transpose()?;
         return advise(&path, args, &Mixed { workload, refused: Vec::new() });
     }
-    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_ms = sys::clock::unix_ms();
     let workload = args.workload.as_deref().map(workload::workload).transpose()?;
     let single = plan(args, workload.as_ref(), started_ms)?;
     let (plan, mixed) = match workload {

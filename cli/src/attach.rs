@@ -5,7 +5,6 @@ use std::io::{IsTerminal, stderr};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::attached as pages;
 use analysis::advice::Observed;
@@ -52,7 +51,7 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
     if args.switch_a.is_some() {
         output::note(IN_TURN);
     }
-    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_ms = sys::clock::unix_ms();
     let stop = signals::listen()?;
     let started = if args.command.is_empty() { None } else { Some(Started::new(&args.command)?) };
     if started.is_some() {
@@ -146,7 +145,7 @@ pub fn observe(pid: u32, time: Nanos, root: &Path, stop: &AtomicBool) -> Result<
         arguments: false,
         seed: 1,
         tool: version::SHORT.to_owned(),
-        started_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
+        started_ms: sys::clock::unix_ms(),
     };
     let mut recorder = Recorder { root: root.to_owned(), place: None, quiet: !stderr().is_terminal(), windows: 0 };
     let ended = lab::attach::run(&asked, stop, &mut recorder);

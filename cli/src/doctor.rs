@@ -2,7 +2,6 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::Collector;
 use analysis::proof::KnownCost;
@@ -44,7 +43,7 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
         if args.only.is_some_and(|only| only != which) {
             continue;
         }
-        let started_ms = now_ms();
+        let started_ms = sys::clock::unix_ms();
         let traffic = Traffic::new(started_ms, &args.kinds, args.blocks)?;
         match lab::proof::run(traffic, neighbour, &mut |done, all| progress(name, done, all)) {
             Ok(proof) => {
@@ -69,10 +68,6 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
-}
-
 /// A proof as it is kept, next to the neighbours that were tried; `None` if it found nothing.
 fn kept(host: &HostFacts, neighbours: [bool; 2], parts: &[Part]) -> Option<KeptProof> {
     let costs = parts.iter().map(|part| part.costs.len()).sum::<usize>();
@@ -82,7 +77,7 @@ fn kept(host: &HostFacts, neighbours: [bool; 2], parts: &[Part]) -> Option<KeptP
         boot: host.boot.clone(),
         kernel: kernel(host),
         tool: version::SHORT.to_owned(),
-        ended_ms: now_ms(),
+        ended_ms: sys::clock::unix_ms(),
         neighbours,
         found: [ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?],
         costs: ratios.len() as u32,

@@ -2,7 +2,6 @@
 //! and in files that `-J` wrote.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::args::{CompareArgs, ReportArgs, Side};
 use crate::exit::{Exit, Failure};
@@ -20,7 +19,7 @@ const LONGEST: u64 = 64 << 20;
 /// # Errors
 /// When the system refuses.
 pub fn store_run(root: &Path, measured: &[Measured], shown: Detail, part: Option<PartOf>) -> Result<PathBuf, Failure> {
-    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_ms = sys::clock::unix_ms();
     let (path, id) = store::create_exact(root, started_ms)?;
     let run = StoredRun { id, started_ms, tool: version::SHORT.to_owned(), part };
     write(&path, Some(run), measured)?;

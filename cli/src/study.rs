@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::variance::Components;
 use anyhow::Context;
@@ -51,7 +50,7 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
     if args.bare {
         return presets(args.format.json);
     }
-    let started_ms = now_ms();
+    let started_ms = sys::clock::unix_ms();
     let again = args.again.as_deref().map(|word| again::plan(word, args, started_ms)).transpose()?;
     let (WrittenPlan { plan, shortened, few }, pooled) = match again {
         Some((plan, pooled)) => (WrittenPlan { plan, shortened: None, few: None }, Some(pooled)),
@@ -115,7 +114,7 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
     let exit = conclude(&path, &plan, outcome, rules, args)?;
     if args.weave.check && exit != Exit::Failed {
         events.end(&Ok(exit));
-        weave::check(&path, &plan, in_turn, args, |plan| carry_out(plan, now_ms(), None))?;
+        weave::check(&path, &plan, in_turn, args, |plan| carry_out(plan, sys::clock::unix_ms(), None))?;
     }
     Ok(exit)
 }
@@ -132,11 +131,6 @@ fn measure_pilot(pilot: &ApprovedPlan, args: &StudyArgs, started_ms: u64) -> Res
         None => output::note("the pilot was interrupted"),
     }
     Ok(done)
-}
-
-/// Milliseconds since 1970 (UTC).
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 /// Ends a study whose hosts could not be made: no run is stored.

@@ -1,7 +1,6 @@
 //! `nettoll workload`.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::workload::Origin;
 use analysis::result::Analysis;
@@ -36,7 +35,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
         return exchanges::send(args, args.html.place(PAGE)?.is_some());
     }
     let workloads = workloads(&args.workloads)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let now = sys::clock::unix_ms();
     if args.measure {
         let plan = sweep(&workloads, args, now)?;
         let Some((path, status)) = measured(&plan, args, now)? else { return Ok(Exit::Done) };

@@ -6,7 +6,6 @@ mod rest;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::ControlFlow;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
 use analysis::stopping::WovenObserver;
@@ -282,7 +281,7 @@ impl<'a> Weaver<'a> {
 
     /// Carries out an instance of a group.
     fn run_instance(&mut self, at: At, pairs: &[usize]) -> Result<Instance, StudyError> {
-        let (started_ms, group) = (now_ms(), self.groups[at.group].clone());
+        let (started_ms, group) = (sys::clock::unix_ms(), self.groups[at.group].clone());
         let (mut outcomes, mut slices, mut all_taken) = (Vec::new(), Vec::new(), Vec::new());
         let (mut torn_apart, mut lacks_slices) = (false, false);
         match self.prepare(&group, pairs, at.swapped) {
@@ -327,7 +326,7 @@ impl<'a> Weaver<'a> {
         let group = self.groups[at.group].clone();
         let mut records = Vec::new();
         for place in woven::order(self.plan.seed, at.place, 0, group.members.len()) {
-            let (started_ms, member) = (now_ms(), group.members[place]);
+            let (started_ms, member) = (sys::clock::unix_ms(), group.members[place]);
             let alone = Group { members: vec![member], in_turn: group.in_turn };
             let (outcome, taken) = match self.prepare(&alone, &[0], at.swapped) {
                 Ok(mut arms) => {
@@ -474,10 +473,6 @@ const fn slot(member: Member) -> Slot {
 fn numbered(mut slices: Vec<Slice>, places: &[usize]) -> Vec<Slice> {
     slices.iter_mut().for_each(|slice| slice.arm = places.get(slice.arm as usize).map_or(slice.arm, |place| *place as u32));
     slices
-}
-
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 const fn failed(error: String) -> Outcome {

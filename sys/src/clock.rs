@@ -22,6 +22,11 @@ pub fn thread_cpu() -> Nanos {
     read(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Milliseconds since 1970 (UTC), by which runs and trials are dated; zero before.
+pub fn unix_ms() -> u64 {
+    read(ClockId::CLOCK_REALTIME).get() / 1_000_000
+}
+
 /// Any clock; zero when it is gone, as that of a process that has ended. The three above never are.
 #[inline]
 pub fn read(clock: ClockId) -> Nanos {

@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::fleet::{all_rounds, usual_rounds};
 use anyhow::Context;
@@ -44,7 +43,7 @@ pub fn run(args: &FleetArgs) -> Result<Exit, Failure> {
     if let Some(word) = &args.resume {
         return go_on(&args.runs.find(word)?, args);
     }
-    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_ms = sys::clock::unix_ms();
     let plan = plan(args, started_ms)?;
     if args.offline {
         return dry_run(&plan, &[], args);

@@ -7,7 +7,6 @@ mod printer;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::study::StudyError;
 
@@ -23,7 +22,7 @@ use printer::TrialPrinter;
 /// # Errors
 /// Flags that do not go together, a host that cannot be reached, a trial that failed.
 pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
-    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_ms = sys::clock::unix_ms();
     let credentials = args.access.credentials()?;
     let asked = plan::plan(args, &|host| {
         let connected = lab::connection::connect("b", host, &credentials)?;

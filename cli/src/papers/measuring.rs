@@ -8,7 +8,6 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::microscope::Failed;
 use ::microscope::cache::Cache;
@@ -78,7 +77,7 @@ impl Batch {
     /// Nothing to go on with; a directory that cannot be read.
     pub fn of(args: &PapersArgs, papers: &[Study]) -> Result<Self, Failure> {
         let directory = args.resume.clone().flatten().unwrap_or_else(|| args.runs.directory.clone());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        let now = sys::clock::unix_ms();
         let mut batch = Self { directory, seed: now, quick: args.quick, tasks: Vec::new(), no_receipts: OnceCell::new() };
         let stored = if args.resume.is_some() { batch.find_last()? } else { Vec::new() };
         for part in PARTS.iter().filter(|part| papers.iter().any(|paper| part.years.contains(&paper.year()))) {
@@ -261,7 +260,7 @@ fn trials(
             (Some(path), outcome)
         }
         None => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(plan.seed, |since| since.as_millis() as u64);
+            let now = sys::clock::unix_ms();
             measure::carry_out(plan, directory, &credentials, now, Arc::clone(stop))
         }
     };

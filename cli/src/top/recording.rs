@@ -1,7 +1,6 @@
 //! Recordings of `nettoll top`: made while it runs, and what other commands do with them.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::top::recording as pages;
 use analysis::top::{Machine, Recorded, RecordingsCompared, STRETCHES, UnitOutcome, recorded};
@@ -43,7 +42,7 @@ pub fn check(args: &TopArgs) -> Result<(), Failure> {
 /// # Errors
 /// When the system refuses.
 pub fn create(args: &RecordArgs) -> Result<RecordingDirectory, Failure> {
-    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_ms = sys::clock::unix_ms();
     let facts = facts_of_this_machine();
     let head = Recording {
         format: RECORDING_FORMAT,

@@ -1,7 +1,6 @@
 //! The trials of two hosts that meet.
 
 use std::error::Error;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
 use analysis::fleet::{Meeting, Slot};
@@ -120,7 +119,7 @@ impl Running<'_> {
             let slot = self.meeting.slots[at];
             let seed = trial_seed(self.plan.seed, self.round, slot.cell);
             let spec = TrialSpec { seed, ..TrialSpec::clean(self.pair, &self.plan.cells[slot.cell], slot.swapped) };
-            let started_ms = now();
+            let started_ms = sys::clock::unix_ms();
             match trial::run(session, spec, self.listener) {
                 Ok(done) => {
                     let mut record = self.record(at, Outcome::Measured(Box::new(done.measured)));
@@ -168,11 +167,7 @@ pub(super) fn record(
         position: position as u32,
         swapped: slot.swapped,
         hosts: Some(if slot.swapped { [second, first] } else { [first, second] }),
-        started_ms: now(),
+        started_ms: sys::clock::unix_ms(),
         ..TrialRecord::new(plan.cells[slot.cell].clone(), outcome)
     }
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

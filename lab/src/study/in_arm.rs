@@ -2,7 +2,6 @@
 //! and records the outcome.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
 use model::adjust::AppliedSetting;
@@ -27,7 +26,7 @@ impl Study<'_> {
         position: usize,
         slot: Slot,
     ) -> Result<Option<TrialRecord>, StudyError> {
-        let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        let started_ms = sys::clock::unix_ms();
         let planned = self.plan.cells[slot.cell].clone();
         let as_run = self.plan.cell_in(&planned, slot.arm).ok().filter(|_| !self.plan.arms.is_empty());
         let (mut taken, mut warnings) = (Vec::new(), Vec::new());
