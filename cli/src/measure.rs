@@ -1,8 +1,6 @@
 //! A plan that a command made, measured.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use analysis::verdict::Gate;
 use anyhow::Context;
@@ -21,7 +19,7 @@ use crate::{output, report, signals};
 /// # Errors
 /// Hosts that cannot be made, a disk that is full. What was measured by then is stored.
 pub fn measure(plan: &ApprovedPlan, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
-    let (path, outcome) = carry_out(plan, runs, credentials, started_ms, signals::listen()?);
+    let (path, outcome) = carry_out(plan, &Gate::default(), credentials, Recorder::new(runs, plan, started_ms, signals::listen()?));
     conclude(plan, path, outcome)
 }
 
@@ -31,7 +29,8 @@ pub fn measure(plan: &ApprovedPlan, runs: &Path, credentials: &Credentials, star
 /// See [`measure`].
 pub fn compare(ways: &Comparison, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
     ways.way.iter().for_each(|way| output::note(way));
-    let (path, outcome) = carry_out(&ways.plan, runs, credentials, started_ms, signals::listen()?);
+    let recorder = Recorder::new(runs, &ways.plan, started_ms, signals::listen()?);
+    let (path, outcome) = carry_out(&ways.plan, &Gate::default(), credentials, recorder);
     match outcome {
         Err(StudyError::NotWoven(why)) if ways.plan.woven => {
             output::note(&weave::in_turn(&ways.in_turn, &why.to_string()));
@@ -54,14 +53,12 @@ fn conclude(plan: &ApprovedPlan, path: Option<PathBuf>, outcome: Result<Status, 
 /// Measures a plan; returns the run's directory, if it was begun, and how it ended.
 pub fn carry_out(
     plan: &ApprovedPlan,
-    runs: &Path,
+    gate: &Gate,
     credentials: &Credentials,
-    started_ms: u64,
-    interrupted: Arc<AtomicBool>,
+    mut recorder: Recorder,
 ) -> (Option<PathBuf>, Result<Status, StudyError>) {
-    let mut recorder = Recorder::new(runs, plan, started_ms, interrupted);
     let outcome = match plan.woven {
-        true => lab::woven::run(plan, &Gate::default(), credentials, &mut recorder),
+        true => lab::woven::run(plan, gate, credentials, &mut recorder),
         false => lab::study::run(plan, credentials, &mut recorder),
     };
     (recorder.path(), outcome)

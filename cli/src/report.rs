@@ -6,7 +6,10 @@ use analysis::Collector;
 use analysis::result::Analysis;
 use analysis::verdict::Gate;
 use analysis::verdict::conclude;
+use anyhow::Context;
+use lab::study::StudyError;
 use model::plan::Group;
+use model::run::Status;
 use model::warning::Warning;
 use model::{Plan, Refusal, Run, Summary, TrialRecord, schedule};
 use report::receipt::Flames;
@@ -109,6 +112,36 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
         }
     }
     Ok(concluded)
+}
+
+/// Reports a study or a fleet however its measuring ended: whatever happened, what was measured is worth a report. But a failure in
+/// JSON stands alone, and where nothing was measured there is nothing to show.
+///
+/// # Errors
+/// The failure that it ended with, or a file that cannot be read or written.
+pub fn finish(path: Option<&Path>, plan: &Plan, outcome: Result<Status, StudyError>, answer: &Answer) -> Result<Exit, Failure> {
+    let Some(path) = path else {
+        outcome?;
+        output::note("interrupted before anything was measured");
+        return Ok(Exit::Failed);
+    };
+    let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
+    let reported = match nothing || outcome.is_err() && answer.format.json {
+        true => write(path, answer.rules.as_ref(), answer.gate).map(|_| Exit::Done),
+        false => analyse_and_print(path, answer),
+    };
+    let (study, command) = match plan.fleet {
+        Some(_) => ("the fleet".to_owned(), "fleet"),
+        None => (format!("study '{}'", plan.name), "study"),
+    };
+    let (place, id) = (path.display(), path.file_name().unwrap_or_default().display());
+    let status = outcome.with_context(|| format!("{study} stopped; its finished trials are in {place}"))?;
+    let concluded = reported?;
+    if status != Status::Interrupted {
+        return Ok(concluded);
+    }
+    output::note(&format!("interrupted; every finished trial is kept in {place}; go on with `nettoll {command} --resume {id}`"));
+    Ok(Exit::Failed)
 }
 
 /// Conclusion on the arms; a run without any is done. A new one that was to make receipts and

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::variance::Components;
-use anyhow::Context;
 use lab::Listener;
 use lab::congestion::{self, NoCongestionControl};
 use lab::lacking;
@@ -29,7 +28,7 @@ use crate::resume::{self, ResumedRun};
 use crate::rules::{self, Own};
 use crate::signals;
 use crate::weave::{self, Comparison};
-use crate::{output, progress};
+use crate::{measure, output, progress};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
@@ -92,12 +91,7 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
     let interrupted = signals::listen()?;
     let carry_out = |plan: &ApprovedPlan, started_ms, pooled| {
         let recorder = Recorder::new(&args.runs.directory, plan, started_ms, Arc::clone(&interrupted));
-        let mut recorder = recorder.pooled_with(pooled).with_events(events);
-        let outcome = match plan.woven {
-            true => lab::woven::run(plan, &args.arms.gate.gate(), &credentials, &mut recorder),
-            false => lab::study::run(plan, &credentials, &mut recorder),
-        };
-        (recorder.path(), outcome)
+        measure::carry_out(plan, &args.arms.gate.gate(), &credentials, recorder.pooled_with(pooled).with_events(events))
     };
     few.iter().chain(&way).for_each(|line| output::note(line));
     let mut plan = plan;
@@ -110,9 +104,11 @@ fn begin(args: &StudyArgs, events: &Events) -> Result<Exit, Failure> {
         }
         came => came,
     };
-    let Some(path) = path else { return not_begun(outcome) };
-    let exit = conclude(&path, &plan, outcome, rules, args)?;
-    if args.weave.check && exit != Exit::Failed {
+    let exit = conclude(path.as_deref(), &plan, outcome, rules, args)?;
+    if args.weave.check
+        && exit != Exit::Failed
+        && let Some(path) = path
+    {
         events.end(&Ok(exit));
         weave::check(&path, &plan, in_turn, args, |plan| carry_out(plan, sys::clock::unix_ms(), None))?;
     }
@@ -131,13 +127,6 @@ fn measure_pilot(pilot: &ApprovedPlan, args: &StudyArgs, started_ms: u64) -> Res
         None => output::note("the pilot was interrupted"),
     }
     Ok(done)
-}
-
-/// Ends a study whose hosts could not be made: no run is stored.
-fn not_begun(outcome: Result<Status, StudyError>) -> Result<Exit, Failure> {
-    outcome?;
-    output::note("interrupted before anything was measured");
-    Ok(Exit::Failed)
 }
 
 /// Lists the studies that come with nettoll. That is what was asked for, so it is no misuse,
@@ -222,38 +211,19 @@ fn go_on(path: &Path, args: &StudyArgs, events: &Events) -> Result<Exit, Failure
         false => lab::study::resume(plan, &credentials, past, listener),
     };
     let ResumedRun { path, plan, outcome } = resume::run(path, false, consent, interrupted, events, &go_on)?;
-    conclude(&path, &plan, outcome, rules, args)
+    conclude(Some(&path), &plan, outcome, rules, args)
 }
 
-/// Whatever happened, what was measured is worth a report; but a failure in
-/// JSON stands alone, and where nothing was measured there is nothing to show.
-fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules: Option<Own>, args: &StudyArgs) -> Result<Exit, Failure> {
-    let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
-    let silent = nothing || outcome.is_err() && args.format.json;
-    let gate = &args.arms.gate.gate();
-    let reported = match silent {
-        true => report::write(path, rules.as_ref(), gate).map(|_| Exit::Done),
-        false => {
-            let answer = Answer {
-                rules,
-                show_rules: args.rules.show_rules,
-                gate,
-                markdown: false,
-                html: &args.html,
-                format: &args.format,
-                is_new: true,
-            };
-            report::analyse_and_print(path, &answer)
-        }
-    };
-    let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
-    let concluded = reported?;
-    if status != Status::Interrupted {
-        return Ok(concluded);
-    }
-    let (place, id) = (path.display(), path.file_name().unwrap_or_default().display());
-    output::note(&format!("interrupted; every finished trial is kept in {place}; go on with `nettoll study --resume {id}`"));
-    Ok(Exit::Failed)
+fn conclude(
+    path: Option<&Path>,
+    plan: &Plan,
+    outcome: Result<Status, StudyError>,
+    rules: Option<Own>,
+    args: &StudyArgs,
+) -> Result<Exit, Failure> {
+    let (show_rules, gate) = (args.rules.show_rules, &args.arms.gate.gate());
+    let answer = Answer { rules, show_rules, gate, markdown: false, html: &args.html, format: &args.format, is_new: true };
+    report::finish(path, plan, outcome, &answer)
 }
 
 /// A plan that is asked for.

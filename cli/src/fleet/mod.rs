@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::fleet::{all_rounds, usual_rounds};
-use anyhow::Context;
 use lab::study::{Past, StudyError};
 use lab::{Event, Listener};
 use model::Plan;
@@ -63,14 +62,7 @@ pub fn run(args: &FleetArgs) -> Result<Exit, Failure> {
     let outcome = lab::fleet::run(&plan, &credentials, &mut recorder);
     let path = recorder.path();
     drop(recorder);
-    match path {
-        Some(path) => conclude(&path, outcome, args),
-        None => {
-            outcome?;
-            output::note("interrupted before anything was measured");
-            Ok(Exit::Failed)
-        }
-    }
+    conclude(path.as_deref(), &plan, outcome, args)
 }
 
 /// Goes on with the run in a directory.
@@ -80,8 +72,8 @@ fn go_on(path: &Path, args: &FleetArgs) -> Result<Exit, Failure> {
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
     let resumed = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::fleet::resume(plan, &credentials, past, listener);
-    let ResumedRun { path, outcome, .. } = resume::run(path, true, consent, interrupted, &Events::default(), &resumed)?;
-    conclude(&path, outcome, args)
+    let ResumedRun { path, plan, outcome } = resume::run(path, true, consent, interrupted, &Events::default(), &resumed)?;
+    conclude(Some(&path), &plan, outcome, args)
 }
 
 fn plan(args: &FleetArgs, seed: u64) -> Result<ApprovedPlan, Failure> {
@@ -112,26 +104,10 @@ fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// Whatever happened, what was measured is worth a report; a failure in JSON stands alone.
-fn conclude(path: &Path, outcome: Result<Status, StudyError>, args: &FleetArgs) -> Result<Exit, Failure> {
+fn conclude(path: Option<&Path>, plan: &Plan, outcome: Result<Status, StudyError>, args: &FleetArgs) -> Result<Exit, Failure> {
     let gate = &analysis::verdict::Gate::default();
-    let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
-    let reported = match nothing || outcome.is_err() && args.format.json {
-        true => report::write(path, None, gate).map(|_| Exit::Done),
-        false => {
-            let answer =
-                Answer { rules: None, show_rules: false, gate, markdown: false, html: &args.html, format: &args.format, is_new: true };
-            report::analyse_and_print(path, &answer)
-        }
-    };
-    let status = outcome.with_context(|| format!("the fleet stopped; its finished trials are in {}", path.display()))?;
-    let concluded = reported?;
-    if status != Status::Interrupted {
-        return Ok(concluded);
-    }
-    let (place, id) = (path.display(), path.file_name().unwrap_or_default().display());
-    output::note(&format!("interrupted; every finished trial is kept in {place}; go on with `nettoll fleet --resume {id}`"));
-    Ok(Exit::Failed)
+    let answer = Answer { rules: None, show_rules: false, gate, markdown: false, html: &args.html, format: &args.format, is_new: true };
+    report::finish(path, plan, outcome, &answer)
 }
 
 /// Waits until it is asked to end.

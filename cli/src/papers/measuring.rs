@@ -14,6 +14,7 @@ use ::microscope::cache::Cache;
 use ::microscope::emulator::Emulator;
 use ::report::papers::Part as Line;
 use analysis::duration::PlanDuration;
+use analysis::verdict::Gate;
 use attribution::exact::PartOf;
 use lab::Listener;
 use lab::connection::Credentials;
@@ -29,6 +30,7 @@ use crate::args::{MicroscopeArgs, PapersArgs};
 use crate::consent::Consent;
 use crate::events::Events;
 use crate::exit::Failure;
+use crate::recorder::Recorder;
 use crate::resume::{self, ResumedRun};
 use crate::{exact, measure, microscope, output, report, signals};
 
@@ -261,11 +263,12 @@ fn trials(
         }
         None => {
             let now = sys::clock::unix_ms();
-            measure::carry_out(plan, directory, &credentials, now, Arc::clone(stop))
+            let recorder = Recorder::new(directory, plan, now, Arc::clone(stop));
+            measure::carry_out(plan, &Gate::default(), &credentials, recorder)
         }
     };
     let Some(path) = path else { return Ok((None, Some(said(outcome).unwrap_or_else(|| "interrupted before it began".to_owned())))) };
-    let page = report::write(&path, None, &analysis::verdict::Gate::default());
+    let page = report::write(&path, None, &Gate::default());
     Ok((Some(path), said(outcome).or_else(|| page.err().map(|failure| failure.to_string()))))
 }
 
