@@ -2,6 +2,10 @@
 
 use std::ffi::OsString;
 
+use clap::{Arg, Command, CommandFactory};
+
+use super::Arguments;
+
 /// Words by which iperf3 (3.12 to 3.21) knows an option that `nettoll -c` and `nettoll
 /// -s` do not have, and what to use instead. Not the options that both have.
 const INSTEAD: &[(&[&str], &str)] = &[
@@ -46,7 +50,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
 ];
 
 /// The same of options that iperf3's server has as well, and `nettoll -c`, but
-/// `nettoll -s` does not.
+/// `nettoll -s` does not; all others of `nettoll -c` are [`OF_CLIENT`].
 const INSTEAD_OF_AGENT: &[(&[&str], &str)] = &[
     (&["-i", "--interval"], "the lines are the client's: nettoll -c HOST -i TIME"),
     (
@@ -57,55 +61,24 @@ const INSTEAD_OF_AGENT: &[(&[&str], &str)] = &[
     (&["-6", "--version6"], "--listen :: serves IPv6"),
     (&["-A", "--affinity"], "the client says it for both ends: nettoll -c HOST -A CPU,CPU"),
     (&["--verbose"], "the agent's log on standard error names every controller"),
-    (
-        &[
-            "-u",
-            "--udp",
-            "-b",
-            "--bitrate",
-            "--bandwidth",
-            "-t",
-            "--time",
-            "-n",
-            "--bytes",
-            "-k",
-            "--blockcount",
-            "-l",
-            "-P",
-            "--parallel",
-            "-R",
-            "--reverse",
-            "--bidir",
-            "-w",
-            "--window",
-            "-N",
-            "--no-delay",
-            "-O",
-            "--omit",
-            "-C",
-            "--congestion",
-            "--linux-congestion",
-            "-S",
-            "--tos",
-            "--dscp",
-            "-Z",
-            "--zerocopy",
-            "-m",
-            "--mptcp",
-            "--sctp",
-            "--nstreams",
-            "-X",
-            "--xbind",
-        ],
-        "the client says it for both ends: nettoll -c HOST with this option",
-    ),
 ];
+
+/// The hint to an option of the other end.
+const OF_CLIENT: &str = "the client says it for both ends: nettoll -c HOST with this option";
 
 /// Replacement of an option of iperf3's; `None` for any other word.
 pub fn instead(word: &str, agent: bool) -> Option<&'static str> {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     let own: &[_] = if agent { INSTEAD_OF_AGENT } else { &[] };
-    own.iter().chain(INSTEAD).find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
+    let listed = own.iter().chain(INSTEAD).find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead);
+    listed.or_else(|| (agent && options(&Arguments::command()).iter().any(|option| option == name)).then_some(OF_CLIENT))
+}
+
+/// The options of a command, in every spelling that it takes.
+fn options(command: &Command) -> Vec<String> {
+    let long = command.get_arguments().flat_map(|arg| arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default()));
+    let short = command.get_arguments().filter_map(Arg::get_short).map(|letter| format!("-{letter}"));
+    long.map(|name| format!("--{name}")).chain(short).collect()
 }
 
 /// A command line as it is for clap: of one with `-s`, `nettoll agent` and the
@@ -149,7 +122,7 @@ fn server(word: &OsString) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{INSTEAD, INSTEAD_OF_AGENT, instead, understood};
+    use super::{INSTEAD, INSTEAD_OF_AGENT, OF_CLIENT, instead, options, understood};
     use crate::args::Arguments;
     use clap::{CommandFactory, Parser};
     use std::ffi::OsString;
@@ -301,16 +274,6 @@ mod tests {
         "-Z",
     ];
 
-    /// The options of a command, in every spelling that it takes.
-    fn own(command: &clap::Command) -> Vec<String> {
-        let longs =
-            |arg: &clap::Arg| arg.get_long_and_visible_aliases().unwrap_or_default().into_iter().map(str::to_owned).collect::<Vec<_>>();
-        let hidden = |arg: &clap::Arg| arg.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned).collect::<Vec<_>>();
-        let long = command.get_arguments().flat_map(|arg| [longs(arg), hidden(arg)].concat()).map(|name| format!("--{name}"));
-        let short = command.get_arguments().filter_map(clap::Arg::get_short).map(|letter| format!("-{letter}"));
-        long.chain(short).collect()
-    }
-
     #[test]
     fn every_option_of_iperf3_is_taken_or_has_its_hint() {
         let mut client = Arguments::command();
@@ -318,13 +281,14 @@ mod tests {
         let agent = client.find_subcommand("agent").unwrap().clone();
         for (command, is_agent) in [(client, false), (agent, true)] {
             // `-s` and `-c` are read before; whose help and version is asked for is clap's.
-            let own = [own(&command), ["-s", "--server", "-c", "--client", "-V", "--version"].map(str::to_owned).to_vec()].concat();
+            let own = [options(&command), ["-s", "--server", "-c", "--client", "-V", "--version"].map(str::to_owned).to_vec()].concat();
             for option in ALL {
                 let taken = own.iter().any(|name| name == option);
                 let hint = instead(option, is_agent);
                 assert!(taken || hint.is_some(), "{option} has no hint (agent: {is_agent})");
                 // An option that is listed is none of ours: its hint would never be seen.
-                assert!(!taken || hint.is_none() || *option == "--verbose", "{option} is taken and has a hint (agent: {is_agent})");
+                let listed = hint.is_some_and(|hint| hint != OF_CLIENT);
+                assert!(!taken || !listed || *option == "--verbose", "{option} is taken and has a hint (agent: {is_agent})");
             }
         }
     }
