@@ -111,7 +111,22 @@ pub struct Column<R: 'static, S: 'static> {
     pub write: fn(&R) -> String,
 }
 
-impl<R, S> Column<R, S> {
+/// A column that every screen has.
+const fn column<R, S>(head: &'static str, width: usize, meaning: &'static str, write: fn(&R) -> String) -> Column<R, S> {
+    Column { head, width, from: 0, until: ANY, sort: None, meaning, write }
+}
+
+impl<R, S: Copy> Column<R, S> {
+    /// The same on screens of these widths alone.
+    const fn on(self, from: usize, until: usize) -> Self {
+        Self { from, until, ..self }
+    }
+
+    /// The same whose figures fall in an order.
+    const fn by(self, sort: S) -> Self {
+        Self { sort: Some(sort), ..self }
+    }
+
     /// Returns whether a screen of this width has it.
     pub const fn is_on(&self, width: usize) -> bool {
         self.from <= width && width <= self.until
@@ -125,167 +140,40 @@ pub const WIDE: usize = 120;
 
 /// The columns of units, processes and interrupted tasks.
 pub const COLUMNS: &[Column<Row, Sort>] = &[
-    Column {
-        head: "CPUs",
-        width: 6,
-        from: 0,
-        until: ANY,
-        sort: Some(Sort::Cpus),
-        meaning: "network work for the row, in CPUs' worth: seconds of CPU time a second",
-        write: |row| cpus_of(&row.all),
-    },
-    Column { head: "±", width: 5, from: 0, until: ANY, sort: None, meaning: "half of its 95 % interval", write: |row| half(&row.all) },
-    Column {
-        head: "call",
-        width: 5,
-        from: 54,
-        until: ANY,
-        sort: None,
-        meaning: "the part in its system calls",
-        write: |row| cpus(row.call),
-    },
-    Column {
-        head: "soft",
-        width: 5,
-        from: 54,
-        until: ANY,
-        sort: None,
-        meaning: "the part in softirqs for it, in any task's time",
-        write: |row| cpus(row.softirq),
-    },
-    Column {
-        head: "msg/s",
-        width: 6,
-        from: 72,
-        until: WIDE - 1,
-        sort: Some(Sort::Messages),
-        meaning: "messages sent and received a second",
-        write: |row| rate(row.message_rate()),
-    },
-    Column {
-        head: "B/s",
-        width: 6,
-        from: 76,
-        until: WIDE - 1,
-        sort: Some(Sort::Bytes),
-        meaning: "their bytes a second; k, M, G are 1,000 each",
-        write: |row| rate(row.byte_rate()),
-    },
-    Column {
-        head: "µs/msg",
-        width: 7,
-        from: 64,
-        until: ANY,
-        sort: Some(Sort::PerMessage),
-        meaning: "network work of a message, in µs",
-        write: |row| micros(row.per_message().map(|time| time.rate)),
-    },
-    Column {
-        head: "call µs",
-        width: 7,
-        from: WIDE,
-        until: ANY,
-        sort: None,
-        meaning: "the part of a message in calls, in µs",
-        write: |row| micros(of_message(row, row.call)),
-    },
-    Column {
-        head: "soft µs",
-        width: 7,
-        from: WIDE,
-        until: ANY,
-        sort: None,
-        meaning: "the part of a message in softirqs, in µs",
-        write: |row| micros(of_message(row, row.softirq)),
-    },
-    Column {
-        head: "out/s",
-        width: 6,
-        from: WIDE,
-        until: ANY,
-        sort: Some(Sort::Messages),
-        meaning: "messages sent a second",
-        write: |row| rate(direction(row.messages, 0)),
-    },
-    Column {
-        head: "in/s",
-        width: 6,
-        from: WIDE,
-        until: ANY,
-        sort: Some(Sort::Messages),
-        meaning: "messages received a second",
-        write: |row| rate(direction(row.messages, 1)),
-    },
-    Column {
-        head: "out B/s",
-        width: 7,
-        from: WIDE,
-        until: ANY,
-        sort: Some(Sort::Bytes),
-        meaning: "bytes sent a second",
-        write: |row| rate(direction(row.bytes, 0)),
-    },
-    Column {
-        head: "in B/s",
-        width: 7,
-        from: WIDE,
-        until: ANY,
-        sort: Some(Sort::Bytes),
-        meaning: "bytes received a second",
-        write: |row| rate(direction(row.bytes, 1)),
-    },
-    Column {
-        head: "conns",
-        width: 5,
-        // At fewer columns it would cut off names of units.
-        from: 128,
-        until: ANY,
-        sort: None,
-        meaning: "TCP connections of its processes",
-        write: |row| whole(row.connections),
-    },
-    Column {
-        head: "call %",
-        width: 6,
-        from: WIDE,
-        until: ANY,
-        sort: None,
-        meaning: "its network calls, as a part of all CPU time of its processes",
-        write: |row| share(row.call, row.busy),
-    },
-    Column {
-        head: "wait µs",
-        width: 8,
-        from: 80,
-        until: ANY,
-        sort: Some(Sort::Wait),
-        meaning: "mean wait of its processes for a CPU, each time they are to run",
-        write: |row| micros(row.wait_ns),
-    },
+    column("CPUs", 6, "network work for the row, in CPUs' worth: seconds of CPU time a second", |row: &Row| cpus_of(&row.all))
+        .by(Sort::Cpus),
+    column("±", 5, "half of its 95 % interval", |row: &Row| half(&row.all)),
+    column("call", 5, "the part in its system calls", |row: &Row| cpus(row.call)).on(54, ANY),
+    column("soft", 5, "the part in softirqs for it, in any task's time", |row: &Row| cpus(row.softirq)).on(54, ANY),
+    column("msg/s", 6, "messages sent and received a second", |row: &Row| rate(row.message_rate())).on(72, WIDE - 1).by(Sort::Messages),
+    column("B/s", 6, "their bytes a second; k, M, G are 1,000 each", |row: &Row| rate(row.byte_rate())).on(76, WIDE - 1).by(Sort::Bytes),
+    column("µs/msg", 7, "network work of a message, in µs", |row: &Row| micros(row.per_message().map(|time| time.rate)))
+        .on(64, ANY)
+        .by(Sort::PerMessage),
+    column("call µs", 7, "the part of a message in calls, in µs", |row: &Row| micros(of_message(row, row.call))).on(WIDE, ANY),
+    column("soft µs", 7, "the part of a message in softirqs, in µs", |row: &Row| micros(of_message(row, row.softirq))).on(WIDE, ANY),
+    column("out/s", 6, "messages sent a second", |row: &Row| rate(direction(row.messages, 0))).on(WIDE, ANY).by(Sort::Messages),
+    column("in/s", 6, "messages received a second", |row: &Row| rate(direction(row.messages, 1))).on(WIDE, ANY).by(Sort::Messages),
+    column("out B/s", 7, "bytes sent a second", |row: &Row| rate(direction(row.bytes, 0))).on(WIDE, ANY).by(Sort::Bytes),
+    column("in B/s", 7, "bytes received a second", |row: &Row| rate(direction(row.bytes, 1))).on(WIDE, ANY).by(Sort::Bytes),
+    column("conns", 5, "TCP connections of its processes", |row: &Row| whole(row.connections)).on(128, ANY),
+    column("call %", 6, "its network calls, as a part of all CPU time of its processes", |row: &Row| share(row.call, row.busy))
+        .on(WIDE, ANY),
+    column("wait µs", 8, "mean wait of its processes for a CPU, each time they are to run", |row: &Row| micros(row.wait_ns))
+        .on(80, ANY)
+        .by(Sort::Wait),
 ];
 
 /// The columns of CPUs where they are sampled.
 pub const CPU_COLUMNS: &[Column<CpuRow, CpuSort>] = &[
     CPU,
-    Column {
-        head: "network",
-        width: 8,
-        from: 0,
-        until: ANY,
-        sort: Some(CpuSort::Network),
-        meaning: "network work there, 1 being all of the CPU",
-        write: |row| cpus(row.network),
-    },
+    column("network", 8, "network work there, 1 being all of the CPU", |row: &CpuRow| cpus(row.network)).by(CpuSort::Network),
     SOFTIRQ,
-    Column {
-        head: "ksoftirqd",
-        width: 10,
-        from: 54,
-        until: ANY,
-        sort: Some(CpuSort::Ksoftirqd),
-        meaning: "the part in the thread to which the kernel leaves softirqs when there are many",
-        write: |row| cpus(row.ksoftirqd),
-    },
+    column("ksoftirqd", 10, "the part in the thread to which the kernel leaves softirqs when there are many", |row: &CpuRow| {
+        cpus(row.ksoftirqd)
+    })
+    .on(54, ANY)
+    .by(CpuSort::Ksoftirqd),
     BUSY,
 ];
 
@@ -293,35 +181,11 @@ pub const CPU_COLUMNS: &[Column<CpuRow, CpuSort>] = &[
 pub const UNSAMPLED_CPU_COLUMNS: &[Column<CpuRow, CpuSort>] =
     &[CPU, Column { meaning: "softirqs of all kinds, 1 being all of the CPU", ..SOFTIRQ }, BUSY];
 
-const CPU: Column<CpuRow, CpuSort> = Column {
-    head: "CPU",
-    width: 5,
-    from: 0,
-    until: ANY,
-    sort: Some(CpuSort::Number),
-    meaning: "its number",
-    write: |row| row.cpu.to_string(),
-};
-
+const CPU: Column<CpuRow, CpuSort> = column("CPU", 5, "its number", |row: &CpuRow| row.cpu.to_string()).by(CpuSort::Number);
 /// CPU time in softirqs.
-const SOFTIRQ: Column<CpuRow, CpuSort> = Column {
-    head: "softirq",
-    width: 8,
-    from: 0,
-    until: ANY,
-    sort: Some(CpuSort::Softirq),
-    meaning: "the part in softirqs",
-    write: |row| cpus(row.softirq),
-};
-const BUSY: Column<CpuRow, CpuSort> = Column {
-    head: "busy",
-    width: 6,
-    from: 0,
-    until: ANY,
-    sort: Some(CpuSort::Busy),
-    meaning: "all work there",
-    write: |row| cpus(row.busy),
-};
+const SOFTIRQ: Column<CpuRow, CpuSort> =
+    column("softirq", 8, "the part in softirqs", |row: &CpuRow| cpus(row.softirq)).by(CpuSort::Softirq);
+const BUSY: Column<CpuRow, CpuSort> = column("busy", 6, "all work there", |row: &CpuRow| cpus(row.busy)).by(CpuSort::Busy);
 
 /// CPUs' worth in three digits.
 pub fn cpus(value: f64) -> String {
