@@ -5,7 +5,7 @@ use model::printable::{Keep, printable};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::table::{Column, Entry, Lines, fits, table};
+use super::table::{Column, Lines, fits, table};
 use super::wrap::wrap;
 use crate::document::Level;
 
@@ -219,9 +219,7 @@ impl Page {
         if !second.trim().is_empty() {
             self.line(&second, FAINT);
         }
-        for entries in rows {
-            self.row(&entries);
-        }
+        rows.iter().for_each(|row| self.line(row, PLAIN));
         self.is_short |= is_short;
         self.last = Last::Block;
     }
@@ -235,7 +233,7 @@ impl Page {
         let [first, further] = FIGURES;
         for row in 0..names.rows() {
             let (head, cell) = names.entry(row);
-            match names.is_of_words() {
+            match names.is_of_words {
                 true if cell.is_empty() => {}
                 true => self.plain(cell, 0, first),
                 false => self.plain(&format!("{head} {cell}"), 0, first),
@@ -278,19 +276,6 @@ impl Page {
         for line in wrap(text, self.width().min(WIDEST_TEXT), first, further) {
             self.line(&line, paint);
         }
-    }
-
-    /// A row of a table.
-    fn row(&mut self, entries: &[Entry]) {
-        let blank = |entry: &&Entry| entry.text.trim().is_empty();
-        let used = entries.len() - entries.iter().rev().take_while(blank).count();
-        let mut line = String::new();
-        for (place, Entry { text }) in entries[..used].iter().enumerate() {
-            let text = if place + 1 == used { text.trim_end() } else { text };
-            line += &self.painted(text, PLAIN);
-        }
-        self.text += line.trim_end();
-        self.text.push('\n');
     }
 
     /// What comes from outside is in the line already, and is cleaned before it is styled.

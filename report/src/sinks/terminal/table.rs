@@ -16,28 +16,8 @@ pub struct Column {
     cells: Vec<String>,
     /// Its words may be cut, and what stays of them.
     cut: Option<Cut>,
-    align: Align,
-}
-
-/// The side that the cells of a column stand at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Align {
-    Left,
-    Right,
-}
-
-impl Align {
-    fn padded(self, text: &str, width: usize) -> String {
-        match self {
-            Self::Left => left(text, width),
-            Self::Right => right(text, width),
-        }
-    }
-}
-
-/// A cell of a row with the gap before it.
-pub struct Entry {
-    pub text: String,
+    /// Its cells stand at the left.
+    pub is_of_words: bool,
 }
 
 /// A figure of a column.
@@ -68,14 +48,14 @@ impl Column {
         let cells: Vec<String> = cells.iter().map(write).collect();
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| right(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: Align::Right }
+        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, is_of_words: false }
     }
 
     /// Words, aligned to the left.
     pub fn words(keep: u8, head: [impl Into<String>; 2], cells: Vec<String>) -> Self {
         let width = widest(&cells);
         let cells = cells.iter().map(|cell| left(cell, width)).collect();
-        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, align: Align::Left }
+        Self { head: head.map(Into::into), keep, edge: false, cells, cut: None, is_of_words: true }
     }
 
     /// The same, whose words may be cut, with a boundary to its left or without.
@@ -86,11 +66,6 @@ impl Column {
     /// Number of its cells.
     pub const fn rows(&self) -> usize {
         self.cells.len()
-    }
-
-    /// Returns whether it holds words.
-    pub fn is_of_words(&self) -> bool {
-        self.align == Align::Left
     }
 
     /// Its head on one line, and a cell.
@@ -145,7 +120,7 @@ pub struct Lines {
     /// Lines of the head.
     pub head: [String; 2],
     /// The rows.
-    pub rows: Vec<Vec<Entry>>,
+    pub rows: Vec<String>,
     /// Columns have no room.
     pub is_short: bool,
 }
@@ -170,14 +145,15 @@ pub fn table(mut columns: Vec<Column>, width: usize) -> Lines {
         let beyond = total(&columns).saturating_sub(width);
         columns[place].narrow(beyond);
     }
-    let heads = [0, 1].map(|line| columns.iter().map(|column| column.head[line].as_str()).zip(&columns).map(padded).collect::<Vec<_>>());
-    let heads = heads.map(|cells| cells.join(&" ".repeat(GAP)));
-    let rows = columns.first().map_or(0, |column| column.cells.len());
-    let entry = |row: usize, place: usize, column: &Column| Entry {
-        text: " ".repeat(if place == 0 { 0 } else { GAP }) + &padded((column.cells.get(row).map_or("", String::as_str), column)),
+    let line = |cell: &dyn Fn(&Column) -> &str| {
+        let padded =
+            |column: &Column| if column.is_of_words { left(cell(column), column.width()) } else { right(cell(column), column.width()) };
+        columns.iter().map(padded).collect::<Vec<_>>().join(&" ".repeat(GAP))
     };
-    let rows = (0..rows).map(|row| columns.iter().enumerate().map(|(place, column)| entry(row, place, column)).collect()).collect();
-    Lines { head: heads, rows, is_short: columns.len() < all }
+    let head = [0, 1].map(|place| line(&|column| &column.head[place]));
+    let rows = 0..columns.first().map_or(0, Column::rows);
+    let rows = rows.map(|row| line(&|column| column.cells.get(row).map_or("", String::as_str))).collect();
+    Lines { head, rows, is_short: columns.len() < all }
 }
 
 /// Width of the columns with the gaps between them.
@@ -187,10 +163,6 @@ fn total(columns: &[Column]) -> usize {
 
 fn taken(columns: &[Column], width: fn(&Column) -> usize) -> usize {
     columns.iter().map(width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
-}
-
-fn padded((cell, column): (&str, &Column)) -> String {
-    column.align.padded(cell, column.width())
 }
 
 fn widest(cells: &[String]) -> usize {
