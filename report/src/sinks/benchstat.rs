@@ -63,7 +63,7 @@ pub fn trials<E>(run: &Run, hosts: &[HostFacts], table: &TrialTable, mut out: im
 /// The links of a run. Where it has several, names of cells or arms distinguish them.
 fn links(run: &Run, table: &TrialTable) -> String {
     let arms = (0..table.arm_names().len()).flat_map(|arm| table.arm(arm));
-    let links: BTreeSet<String> = arms.map(|cell| level(Factor::Link, &cell.cell, &run.plan.link).to_string()).collect();
+    let links: BTreeSet<String> = arms.map(|cell| level(Factor::Link, &cell.cell, &run.plan.link).0).collect();
     links.into_iter().filter(|link| !link.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
@@ -73,7 +73,7 @@ fn named(run: &Run) -> Vec<Factor> {
     let tells_apart = |factor: Factor| {
         let mut levels: BTreeMap<(Test, Bytes), String> = BTreeMap::new();
         run.plan.cells.iter().any(|cell| {
-            let found = level(factor, cell, &run.plan.link).to_string();
+            let found = level(factor, cell, &run.plan.link).0;
             *levels.entry((cell.test, cell.size)).or_insert_with(|| found.clone()) != found
         })
     };
@@ -85,7 +85,7 @@ fn named(run: &Run) -> Vec<Factor> {
 /// for a number of CPUs.
 fn name_of(cell: &Cell, named: &[Factor], link: &Link, arm: Option<&str>) -> String {
     let word = |text: &str| text.replace(|letter: char| letter.is_whitespace() || letter == '/', "_");
-    let levels = named.iter().map(|factor| (factor.column(), level(*factor, cell, link).to_string()));
+    let levels = named.iter().map(|factor| (factor.column(), level(*factor, cell, link).0));
     let others = [("mix", cell.mix.as_ref().map(|mix| mix.name.as_str())), ("arm", arm)];
     let others = others.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())));
     let keys = others.chain(levels.filter(|(_, level)| !level.is_empty()));

@@ -83,65 +83,45 @@ const PARTS: [Part; 6] = [
     }),
 ];
 
-/// One field of a table.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Field {
-    /// Missing: unknown, without meaning, or not a number.
-    Empty,
-    /// A number, as it is written.
-    Number(String),
-    /// `true` or `false`.
-    Flag(bool),
-    /// Words.
-    Text(String),
-}
-
-impl fmt::Display for Field {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Empty => Ok(()),
-            Self::Number(number) => f.write_str(number),
-            Self::Flag(flag) => write!(f, "{flag}"),
-            // What spreadsheets take for the start of a formula.
-            Self::Text(words) if words.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) => write!(f, "'{words}"),
-            Self::Text(words) => f.write_str(words),
-        }
-    }
-}
+/// One field of a table as it is written; empty where it is unknown, without meaning, or not a number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Field(pub(super) String);
 
 impl From<f64> for Field {
     fn from(number: f64) -> Self {
-        if number.is_finite() { Self::Number(number.to_string()) } else { Self::Empty }
+        Self(if number.is_finite() { number.to_string() } else { String::new() })
     }
 }
 
 impl From<u64> for Field {
     fn from(number: u64) -> Self {
-        Self::Number(number.to_string())
+        Self(number.to_string())
     }
 }
 
 impl From<u32> for Field {
     fn from(number: u32) -> Self {
-        Self::from(u64::from(number))
+        Self(number.to_string())
     }
 }
 
 impl From<bool> for Field {
     fn from(flag: bool) -> Self {
-        Self::Flag(flag)
+        Self(flag.to_string())
     }
 }
 
 impl From<&str> for Field {
     fn from(words: &str) -> Self {
-        if words.is_empty() { Self::Empty } else { Self::Text(words.to_owned()) }
+        // What spreadsheets take for the start of a formula.
+        let is_formula = words.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+        Self(if is_formula { format!("'{words}") } else { words.to_owned() })
     }
 }
 
 impl<T: Into<Self>> From<Option<T>> for Field {
     fn from(field: Option<T>) -> Self {
-        field.map_or(Self::Empty, Into::into)
+        field.map_or_else(Self::default, Into::into)
     }
 }
 
@@ -164,7 +144,7 @@ impl Sheet {
 
     /// Adds a row with a field for every column.
     pub(crate) fn row<'a>(&mut self, fields: impl IntoIterator<Item = &'a Field>) {
-        let _ = self.0.write_record(fields.into_iter().map(ToString::to_string));
+        let _ = self.0.write_record(fields.into_iter().map(|field| &field.0));
     }
 
     /// Returns the table.
@@ -333,7 +313,7 @@ pub(crate) fn level(factor: Factor, cell: &Cell, link: &Link) -> Field {
         _ => factor.offload().and_then(|offload| link.offloads.get(&offload).copied()).map(Value::Switch),
     };
     match factor.value(cell).or_else(of_link) {
-        None => Field::Empty,
+        None => Field::default(),
         Some(Value::Number(number)) => number.into(),
         Some(Value::Switch(on)) => on.into(),
         Some(Value::Text(text)) => text.as_str().into(),

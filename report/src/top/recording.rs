@@ -245,7 +245,7 @@ pub fn csv_rows(run: &Recording, window: &RecordedWindow) -> String {
     let first: Vec<Field> = [Field::from(CSV_FORMAT)].into_iter().chain(origin).collect();
     let worth = window.period.get() as f64 / window.elapsed.get().max(1) as f64;
     for unit in &window.units {
-        let counted = |count: u64| if window.has_messages { Field::from(count as f64) } else { Field::Empty };
+        let counted = |count: u64| Field::from(window.has_messages.then_some(count as f64));
         let cpus = |samples: u64| Field::from(samples as f64 * worth);
         sheet.row(first.iter().chain(&[
             Field::from(window.time_ms as f64),
