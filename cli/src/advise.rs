@@ -28,11 +28,11 @@ const PLAN: &str = include_str!("../../plans/advise.toml");
 pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
     if let Some(pid) = args.pid {
         if args.dry_run {
-            attach::preview(&attach::Planned::of_process(pid, args.observe), args.json)?;
+            attach::preview(&attach::of_process(pid, args.observe), args.json)?;
             return Ok(Exit::Done);
         }
         let stop = signals::listen()?;
-        let path = attach::observe(pid, args.observe, &args.runs.directory, &stop)?;
+        let path = attach::observe(&attach::of_process(pid, args.observe), &args.runs.directory, &stop)?;
         return program(&path, args, &stop);
     }
     if let Some(file) = args.workload.as_ref().map(Path::new).filter(|file| exchanges::is_of_exchanges(file)) {

@@ -10,7 +10,7 @@ use ::report::attached as pages;
 use analysis::advice::Observed;
 use analysis::attached::{Attached, Verdict, analyse, change, folded};
 use attribution::Rules;
-use lab::attach::{Listener, Settings, Source, Started, Target};
+use lab::attach::{AttachError, Listener, Settings, Source, Started, Target};
 use model::Nanos;
 use model::attach::{Attachment, Look, WindowRecord};
 use model::run::Status;
@@ -40,54 +40,22 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         return Err(Failure::misuse(format!("--period: the kernel keeps at least {LEAST_PERIOD} between samples")));
     }
     if args.dry_run {
-        let (target, named) = target(args, None);
-        let requests = args.requests.clone();
-        preview(
-            &Planned { target, named, time: args.time, window: args.window, switched: args.switch_a.is_some(), requests },
-            args.format.json,
-        )?;
+        preview(&settings(args, None), args.format.json)?;
         return Ok(Exit::Done);
     }
     if args.switch_a.is_some() {
         output::note(IN_TURN);
     }
-    let started_ms = sys::clock::unix_ms();
     let stop = signals::listen()?;
     let started = if args.command.is_empty() { None } else { Some(Started::new(&args.command)?) };
     if started.is_some() {
         std::thread::sleep(START_UP);
     }
-    let (target, named) = target(args, started.as_ref());
-    let asked = Settings {
-        target,
-        named,
-        source: args.requests.clone(),
-        time: args.time,
-        window: args.window,
-        period: args.period.map(Nanos::get),
-        switch: args.switch_a.clone().zip(args.switch_b.clone()).map(|(a, b)| [a, b]),
-        arguments: args.store_arguments,
-        seed: args.seed,
-        tool: version::SHORT.to_owned(),
-        started_ms,
-    };
-    let mut recorder = Recorder { root: args.runs.directory.clone(), place: None, quiet: !stderr().is_terminal(), windows: 0 };
-    let ended = lab::attach::run(&asked, &stop, &mut recorder);
+    let (directory, ended) = recorded(&settings(args, started.as_ref()), &args.runs.directory, &stop)?;
     drop(started);
-    let Some((directory, run)) = recorder.place else {
-        return Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from));
-    };
-    let status = match &ended {
-        Ok(status) => status.clone(),
-        Err(error) => Status::Failed { error: error.to_string() },
-    };
-    directory.write_head(&Attachment { status, ..run })?;
-    if recorder.windows == 0 {
-        return Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from));
-    }
-    let told = tell(directory.path(), &args.format, None, page.as_deref())?;
+    let told = tell(&directory, &args.format, None, page.as_deref())?;
     if let Some(file) = &args.workload {
-        write_workload(directory.path(), file)?;
+        write_workload(&directory, file)?;
     }
     match ended {
         Err(error) => return Err(error.into()),
@@ -99,7 +67,7 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         }
         Ok(_) => {}
     }
-    told.end(directory.path(), &args.format)?;
+    told.end(&directory, &args.format)?;
     Ok(Exit::Done)
 }
 
@@ -129,32 +97,28 @@ impl RunSummary {
     }
 }
 
+/// Observes, and stores what is seen: the run's directory, and how it ended.
+fn recorded(asked: &Settings, root: &Path, stop: &AtomicBool) -> Result<(PathBuf, Result<Status, AttachError>), Failure> {
+    let mut recorder = Recorder { root: root.to_owned(), place: None, quiet: !stderr().is_terminal(), windows: 0 };
+    let ended = lab::attach::run(asked, stop, &mut recorder);
+    if let Some((directory, run)) = recorder.place {
+        let status = ended.as_ref().map_or_else(|error| Status::Failed { error: error.to_string() }, Status::clone);
+        directory.write_head(&Attachment { status, ..run })?;
+        if recorder.windows > 0 {
+            return Ok((directory.path().to_owned(), ended));
+        }
+    }
+    Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from))
+}
+
 /// Observes a process for some time, without a report, and returns the run's directory.
 ///
 /// # Errors
 /// As [`run`].
-pub fn observe(pid: u32, time: Nanos, root: &Path, stop: &AtomicBool) -> Result<PathBuf, Failure> {
-    let asked = Settings {
-        target: Target::Pid(pid),
-        named: format!("pid {pid}"),
-        source: Source::Sends,
-        time: Some(time),
-        window: None,
-        period: None,
-        switch: None,
-        arguments: false,
-        seed: 1,
-        tool: version::SHORT.to_owned(),
-        started_ms: sys::clock::unix_ms(),
-    };
-    let mut recorder = Recorder { root: root.to_owned(), place: None, quiet: !stderr().is_terminal(), windows: 0 };
-    let ended = lab::attach::run(&asked, stop, &mut recorder);
-    let Some((directory, run)) = recorder.place.filter(|_| recorder.windows > 0) else {
-        return Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from));
-    };
-    let status = ended?;
-    directory.write_head(&Attachment { status, ..run })?;
-    Ok(directory.path().to_owned())
+pub fn observe(asked: &Settings, root: &Path, stop: &AtomicBool) -> Result<PathBuf, Failure> {
+    let (directory, ended) = recorded(asked, root, stop)?;
+    ended?;
+    Ok(directory)
 }
 
 /// An attached run, analysed, and its windows.
@@ -166,38 +130,19 @@ pub fn windows(path: &Path) -> Result<(Attached, Vec<WindowRecord>), Failure> {
     Ok((analyse(run, &windows, bad.len() as u64, &Rules::builtin()?), windows))
 }
 
-/// What would be observed, and how.
-pub struct Planned {
-    target: Target,
-    named: String,
-    time: Option<Nanos>,
-    window: Option<Nanos>,
-    switched: bool,
-    requests: Source,
-}
-
-impl Planned {
-    /// A process, for advice.
-    pub fn of_process(pid: u32, time: Nanos) -> Self {
-        let (target, named) = (Target::Pid(pid), format!("pid {pid}"));
-        Self { target, named, time: Some(time), window: None, switched: false, requests: Source::Sends }
-    }
-}
-
 /// Says what would be observed.
 ///
 /// # Errors
 /// A program that is not there.
-pub fn preview(planned: &Planned, json: bool) -> Result<(), Failure> {
-    let Planned { target, named, time, window, switched, requests } = planned;
-    let preview = lab::attach::preview(target, *time, *window, *switched)?;
+pub fn preview(asked: &Settings, json: bool) -> Result<(), Failure> {
+    let preview = lab::attach::preview(asked)?;
     let preview = ::report::preview::Attachment {
-        target: named,
+        target: &asked.named,
         program: &preview.program,
         processes: &preview.processes,
         threads: preview.threads,
         window: preview.window,
-        requests: requests.to_string(),
+        requests: asked.source.to_string(),
     };
     output::write(&if json { preview.json() } else { preview.text() })?;
     Ok(())
@@ -207,12 +152,43 @@ pub fn preview(planned: &Planned, json: bool) -> Result<(), Failure> {
 const LEAST_WINDOW: Nanos = Nanos::from_millis(10);
 const LEAST_PERIOD: Nanos = Nanos::new(10_000);
 
-fn target(args: &AttachArgs, started: Option<&Started>) -> (Target, String) {
-    match (args.pid, &args.unit, &args.cgroup, started) {
+/// What a user asks for.
+fn settings(args: &AttachArgs, started: Option<&Started>) -> Settings {
+    let (target, named) = match (args.pid, &args.unit, &args.cgroup, started) {
         (Some(pid), ..) => (Target::Pid(pid), format!("pid {pid}")),
         (_, Some(unit), ..) => (Target::Unit(unit.clone()), format!("unit {unit}")),
         (_, _, Some(path), _) => (Target::Cgroup(path.clone()), format!("cgroup {}", path.display())),
         (.., started) => (Target::Pid(started.map_or(0, Started::pid)), "command".to_owned()),
+    };
+    Settings {
+        target,
+        named,
+        source: args.requests.clone(),
+        time: args.time,
+        window: args.window,
+        period: args.period.map(Nanos::get),
+        switch: args.switch_a.clone().zip(args.switch_b.clone()).map(|(a, b)| [a, b]),
+        arguments: args.store_arguments,
+        seed: args.seed,
+        tool: version::SHORT.to_owned(),
+        started_ms: sys::clock::unix_ms(),
+    }
+}
+
+/// What is asked for to advise on a process.
+pub fn of_process(pid: u32, time: Nanos) -> Settings {
+    Settings {
+        target: Target::Pid(pid),
+        named: format!("pid {pid}"),
+        source: Source::Sends,
+        time: Some(time),
+        window: None,
+        period: None,
+        switch: None,
+        arguments: false,
+        seed: 1,
+        tool: version::SHORT.to_owned(),
+        started_ms: sys::clock::unix_ms(),
     }
 }
 

@@ -181,14 +181,14 @@ pub struct Preview {
 ///
 /// # Errors
 /// When there is no such program.
-pub fn preview(target: &Target, time: Option<Nanos>, window: Option<Nanos>, switched: bool) -> Result<Preview, AttachError> {
-    let processes = Program::find(target)?.processes();
+pub fn preview(asked: &Settings) -> Result<Preview, AttachError> {
+    let processes = Program::find(&asked.target)?.processes();
     let first = *processes.first().ok_or(AttachError::Ended)?;
-    let looks = windows_of_block(Look::ALL.len() as u64, switched);
+    let looks = windows_of_block(Look::ALL.len() as u64, asked.switch.is_some());
     Ok(Preview {
         program: program::name(first),
         threads: program::ThreadReading::take(&processes).threads().len(),
-        window: window.unwrap_or_else(|| window_length(time, looks)),
+        window: asked.window.unwrap_or_else(|| window_length(asked.time, looks)),
         processes,
     })
 }
