@@ -16,7 +16,7 @@ use model::attach::{Attachment, Look, WindowRecord};
 use model::run::Status;
 use store::AttachedDirectory;
 
-use crate::args::{AttachArgs, CompareArgs, FormatArgs, ReportArgs, Side};
+use crate::args::{AttachArgs, CompareArgs, FormatArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::rules::{self, Own};
 use crate::{exchanges, output, signals, version};
@@ -302,21 +302,9 @@ pub fn line(path: &Path) -> String {
 /// `nettoll compare` of two attached runs.
 ///
 /// # Errors
-/// Sides that are not one attached run each, or without receipts.
-pub fn compare(sides: &[Side], args: &CompareArgs, own: Option<&Own>, page: Option<&Path>) -> Result<Exit, Failure> {
-    let [Side(first), Side(second)] = sides else {
-        return Err(Failure::misuse("give two attached runs: the one before, and the one after"));
-    };
-    let ([first], [second]) = (first.as_slice(), second.as_slice()) else {
-        return Err(Failure::misuse("an attached run is compared with one other"));
-    };
-    if [first, second].iter().any(|path| !store::is_attached(path)) {
-        return Err(Failure::misuse("an attached run is compared with another attached run, and one of these is a study's"));
-    }
-    if args.markdown {
-        return Err(Failure::misuse("--markdown is for runs of studies, and these are attached runs"));
-    }
-    let both = [first, second].map(|path| read(path, own));
+/// Runs that cannot be read, or have no receipts.
+pub fn compare(paths: [&Path; 2], args: &CompareArgs, own: Option<&Own>, page: Option<&Path>) -> Result<Exit, Failure> {
+    let both = paths.map(|path| read(path, own));
     let [(a, _), (b, _)] = match both {
         [Ok(a), Ok(b)] => [a, b],
         [Err(failure), _] | [_, Err(failure)] => return Err(failure),

@@ -23,6 +23,9 @@ struct One {
     flames: Flames,
 }
 
+/// What a run that is no study's is called, and whether one is.
+type OfKind = (&'static str, fn(&Path) -> bool);
+
 /// Compares runs with the first, and says what follows.
 ///
 /// # Errors
@@ -32,18 +35,28 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let place = args.html.place("compare.html")?;
     let found = |Side(words): &Side| Ok(Side(words.iter().map(|word| args.directory.find(word)).collect::<Result<_, Failure>>()?));
     let named: Vec<Side> = args.runs.iter().map(found).collect::<Result<_, Failure>>()?;
-    let is_other = |path: &PathBuf| store::is_attached(path) || store::is_recording(path) || store::is_exact(path);
-    if !args.gate.has_usual_metrics() && named.iter().flat_map(|Side(paths)| paths).any(is_other) {
-        return Err(Failure::misuse("--gate chooses among metrics of studies; what is compared here has one figure: leave it out"));
-    }
-    if named.iter().flat_map(|Side(paths)| paths).any(|path| store::is_attached(path)) {
-        return attach::compare(&named, args, rules.as_ref(), place.as_deref());
-    }
-    if named.iter().flat_map(|Side(paths)| paths).any(|path| store::is_recording(path)) {
-        return top::recording::compare(&named, args, place.as_deref());
-    }
-    if named.iter().flat_map(|Side(paths)| paths).any(|path| store::is_exact(path)) {
-        return exact::compare(&named, args, place.as_deref());
+    let all = || named.iter().flat_map(|Side(paths)| paths).map(PathBuf::as_path);
+    let others: [OfKind; 3] = [
+        ("an attached run", store::is_attached),
+        ("a recording of top", store::is_recording),
+        ("a run of the microscope", store::is_exact),
+    ];
+    if let Some((what, is_one)) = others.into_iter().find(|(_, is_one)| all().any(is_one)) {
+        if !args.gate.has_usual_metrics() {
+            return Err(Failure::misuse("--gate chooses among metrics of studies; what is compared here has one figure: leave it out"));
+        }
+        if args.markdown {
+            return Err(Failure::misuse(format!("--markdown is for runs of studies, not for {what}")));
+        }
+        let paths: Vec<&Path> = all().collect();
+        let ([Side(_), Side(_)], &[a, b], true) = (named.as_slice(), paths.as_slice(), all().all(is_one)) else {
+            return Err(Failure::misuse(format!("{what} is compared with another of its kind: give the one before, and the one after")));
+        };
+        return match () {
+            () if store::is_attached(a) => attach::compare([a, b], args, rules.as_ref(), place.as_deref()),
+            () if store::is_recording(a) => top::recording::compare([a, b], args, place.as_deref()),
+            () => exact::compare([a, b], args, place.as_deref()),
+        };
     }
     let mut runs = read_all(&named, rules.as_ref(), place.is_some())?.into_iter();
     let sides: Vec<Vec<One>> = named.iter().map(|Side(paths)| runs.by_ref().take(paths.len()).collect()).collect();

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::args::{CompareArgs, ReportArgs, Side};
+use crate::args::{CompareArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::{output, version};
 use ::report::microscope::{self as pages, Detail};
@@ -122,20 +122,8 @@ pub fn line(path: &Path) -> String {
 /// `nettoll compare` of two runs of the microscope: what changed from one to the other.
 ///
 /// # Errors
-/// Sides that are not one such run each.
-pub fn compare(named: &[Side], args: &CompareArgs, page: Option<&Path>) -> Result<Exit, Failure> {
-    let [Side(first), Side(second)] = named else {
-        return Err(Failure::misuse("give two runs of the microscope: the one before, and the one after"));
-    };
-    let ([first], [second]) = (first.as_slice(), second.as_slice()) else {
-        return Err(Failure::misuse("a run of the microscope is compared with one other"));
-    };
-    if ![first, second].iter().all(|path| store::is_exact(path)) {
-        return Err(Failure::misuse("a run of the microscope is compared with another of its kind, and one of these is none"));
-    }
-    if args.markdown {
-        return Err(Failure::misuse("--markdown is for runs of studies, and these are runs of the microscope"));
-    }
+/// Counts that cannot be read, or are of several kernels.
+pub fn compare([first, second]: [&Path; 2], args: &CompareArgs, page: Option<&Path>) -> Result<Exit, Failure> {
     let found = tell([&counts(first)?, &counts(second)?], page, args.json, args.verbose)?;
     Ok(judged(&found, Some(args.gate.threshold)))
 }

@@ -12,7 +12,7 @@ use model::{Bytes, Nanos};
 use store::{Limits, RecordingDirectory};
 
 use super::host;
-use crate::args::{CompareArgs, HistoryArgs, RecordArgs, ReportArgs, Side, TopArgs};
+use crate::args::{CompareArgs, HistoryArgs, RecordArgs, ReportArgs, TopArgs};
 use crate::exit::{Exit, Failure};
 use crate::{output, version};
 
@@ -208,19 +208,10 @@ pub fn history(paths: &[PathBuf], args: &HistoryArgs) -> Result<Exit, Failure> {
 /// `nettoll compare` of two recordings.
 ///
 /// # Errors
-/// Sides that are not one recording each, or that are too short.
-pub fn compare(sides: &[Side], args: &CompareArgs, page: Option<&Path>) -> Result<Exit, Failure> {
-    let [Side(first), Side(second)] = sides else {
-        return Err(Failure::misuse("give two recordings of top: the one before, and the one after"));
-    };
-    let ([first], [second]) = (first.as_slice(), second.as_slice()) else {
-        return Err(Failure::misuse("a recording of top is compared with one other"));
-    };
-    if [first, second].iter().any(|path| !store::is_recording(path)) {
-        return Err(Failure::misuse("a recording of top is compared with another recording, and one of these is another run"));
-    }
-    if args.markdown || args.rules.is_some() {
-        return Err(Failure::misuse("--markdown and --rules are for runs of studies, and these are recordings of top"));
+/// Recordings that cannot be read, or are too short.
+pub fn compare([first, second]: [&Path; 2], args: &CompareArgs, page: Option<&Path>) -> Result<Exit, Failure> {
+    if args.rules.is_some() {
+        return Err(Failure::misuse("--rules is for runs of studies, not for a recording of top"));
     }
     let Some(found) = RecordingsCompared::of(&read(first)?, &read(second)?, args.gate.threshold) else {
         return Err(Failure::misuse("one of the two recordings is too short: each needs at least four windows of 10 s"));

@@ -294,7 +294,7 @@ fn runs_of_the_microscope_are_shown_reported_and_compared() -> Result<(), Skip> 
     assert_eq!(tool.run(&["compare", before, after, "--threshold", "50%"]).code, Some(0));
     // Flags and runs of other kinds are refused by name.
     tool.run(&["report", before, "--csv"]).refused(2, &["this is a run of the microscope"]);
-    tool.run(&["compare", before, after, "--markdown"]).refused(2, &["runs of the microscope"]);
+    tool.run(&["compare", before, after, "--markdown"]).refused(2, &["not for a run of the microscope"]);
     copy(&data().join("runs/sizes"), &tool.path().join("runs/sizes"));
     tool.run(&["compare", before, "sizes"]).refused(2, &["another of its kind"]);
     // A damaged one is listed, and says why it cannot be read.
