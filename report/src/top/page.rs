@@ -1,6 +1,8 @@
 //! The screen and the page of text: header, table, parts next to it, keys.
 
-use analysis::top::{RowKind, Snapshot};
+use std::collections::BTreeMap;
+
+use analysis::top::{CpuRow, RowKind, Snapshot};
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{COLUMNS, CPU_COLUMNS, Column, UNSAMPLED_CPU_COLUMNS, WIDE, cpus};
@@ -180,7 +182,7 @@ fn columns(width: usize, with_pids: bool) -> impl Iterator<Item = &'static Colum
     COLUMNS.iter().filter(move |column| column.is_on(width))
 }
 
-fn cpu_columns(snapshot: &Snapshot, width: usize) -> impl Iterator<Item = &'static Column<analysis::top::CpuRow, super::columns::CpuSort>> {
+fn cpu_columns(snapshot: &Snapshot, width: usize) -> impl Iterator<Item = &'static Column<CpuRow, super::columns::CpuSort>> {
     let columns = if snapshot.network.is_some() { CPU_COLUMNS } else { UNSAMPLED_CPU_COLUMNS };
     columns.iter().filter(move |column| column.is_on(width))
 }
@@ -196,11 +198,9 @@ fn table(snapshot: &Snapshot, view: &View, width: usize, room: Option<usize>) ->
         By::Units | By::Processes => payer_lines(snapshot, view, inner, width, from, most),
         By::Cpus => {
             let names = short(snapshot.units.iter().map(|row| row.name.as_str()));
-            let line = |row: &analysis::top::CpuRow| {
+            let line = |row: &CpuRow| {
                 let figures = figures(cpu_columns(snapshot, width).map(|column| ((column.write)(row), column.width)));
-                let softirq_for = row.softirq_for.as_deref().map_or("", |path| names.get(path).copied().unwrap_or(path));
-                let room = inner.saturating_sub(figures.width() + 2);
-                figures.with("  ", Role::Plain).with(&cut(softirq_for, room), Role::Plain)
+                of(figures, softirqs_for(&names, row))
             };
             rows::cpus(snapshot, view.cpu_sort).into_iter().skip(from).take(most).map(line).collect()
         }
@@ -210,7 +210,7 @@ fn table(snapshot: &Snapshot, view: &View, width: usize, room: Option<usize>) ->
             let line = |work: &rows::Work| {
                 let share = if total > 0.0 { percent(work.cpus / total) } else { String::new() };
                 let name = work.category.map_or(work.layer.name().to_owned(), |category| format!("  {category}"));
-                figures([(cpus(work.cpus), 6), (share, 6)].into_iter()).with("  ", Role::Plain).with(&name, Role::Plain)
+                of(figures([(cpus(work.cpus), 6), (share, 6)].into_iter()), &name)
             };
             all.iter().skip(from).take(most).map(line).collect()
         }
@@ -237,6 +237,16 @@ fn nothing(snapshot: &Snapshot, view: &View) -> String {
         (Some(unit), _) => format!("No process of {} has network work in this window.", tail(unit, 1)),
         (None, _) => format!("No network work in {} samples.", crate::number::whole(snapshot.samples.made)),
     }
+}
+
+/// Units for which softirqs of a CPU ran.
+fn softirqs_for<'a>(names: &BTreeMap<&'a str, &'a str>, row: &'a CpuRow) -> &'a str {
+    row.softirq_for.as_deref().map_or("", |path| names.get(path).copied().unwrap_or(path))
+}
+
+/// Figures, and what they are of.
+fn of(figures: Line, name: &str) -> Line {
+    figures.with("  ", Role::Plain).with(name, Role::Plain)
 }
 
 /// Figures at the right of their columns.
@@ -277,7 +287,7 @@ fn payer_lines(snapshot: &Snapshot, view: &View, inner: usize, width: usize, fro
 fn panels(snapshot: &Snapshot, view: &View, width: usize) -> Vec<Line> {
     const GAP: usize = 3;
     let room = width.saturating_sub(2 * GAP) / 3;
-    let columns = [processes(snapshot, view, room), hottest(snapshot, room), dearest_work(snapshot)];
+    let columns = [processes(snapshot, view), hottest(snapshot), dearest_work(snapshot)];
     let height = columns.iter().map(Vec::len).max().unwrap_or(0);
     let mut lines = vec![Line::default()];
     for at in 0..height {
@@ -291,7 +301,19 @@ fn panels(snapshot: &Snapshot, view: &View, width: usize) -> Vec<Line> {
     lines
 }
 
-fn processes(snapshot: &Snapshot, view: &View, room: usize) -> Vec<Line> {
+/// A small table: its title, its head, and the first rows.
+fn panel<const N: usize>(
+    title: &str,
+    heads: [(&str, usize); N],
+    name: &str,
+    rows: impl Iterator<Item = ([String; N], String)>,
+) -> Vec<Line> {
+    let line = |(cells, name): ([String; N], String)| of(figures(cells.into_iter().zip(heads.map(|(_, width)| width))), &name);
+    let head = line((heads.map(|(head, _)| head.to_owned()), name.to_owned())).in_role(Role::Faint);
+    [Line::of(title, Role::Title), head].into_iter().chain(rows.take(PANEL).map(line)).collect()
+}
+
+fn processes(snapshot: &Snapshot, view: &View) -> Vec<Line> {
     let ids = view.ids(snapshot);
     let unit = match ids.get(view.place(&ids)) {
         Some(Id::Row(RowKind::Unit, path, _)) if !view.interrupted => path,
@@ -299,50 +321,25 @@ fn processes(snapshot: &Snapshot, view: &View, room: usize) -> Vec<Line> {
     };
     let mut rows: Vec<_> = snapshot.processes.iter().filter(|row| row.unit.as_deref() == Some(unit)).collect();
     dearest(&mut rows, |row| row.all.cpus);
-    let title = format!("Processes of {}", tail(unit, 1));
-    let mut lines = vec![Line::of(&cut(&title, room), Role::Title), small_head([("CPUs", 6), ("pid", PID)], "NAME")];
-    let line = |row: &&analysis::top::Row| {
-        let figures =
-            figures([(super::columns::cpus_of(&row.all), 6), (row.pid.map_or(String::new(), |pid| pid.to_string()), PID)].into_iter());
-        let room = room.saturating_sub(figures.width() + 2);
-        figures.with("  ", Role::Plain).with(&cut(&row.name, room), Role::Plain)
-    };
-    lines.extend(rows.iter().take(PANEL).map(line));
-    lines
+    let pid = |pid: Option<u32>| pid.map_or(String::new(), |pid| pid.to_string());
+    let rows = rows.iter().map(|row| ([super::columns::cpus_of(&row.all), pid(row.pid)], row.name.clone()));
+    panel(&format!("Processes of {}", tail(unit, 1)), [("CPUs", 6), ("pid", PID)], "NAME", rows)
 }
 
-fn hottest(snapshot: &Snapshot, room: usize) -> Vec<Line> {
+fn hottest(snapshot: &Snapshot) -> Vec<Line> {
     let names = short(snapshot.units.iter().map(|row| row.name.as_str()));
-    let heads = [("CPU", 4), ("netw.", 6), ("soft", 5), ("ksoft", 5)];
-    let mut lines = vec![Line::of("CPUs with most network work", Role::Title), small_head(heads, "SOFTIRQS FOR")];
-    let line = |row: &analysis::top::CpuRow| {
-        let cells = [(row.cpu.to_string(), 4), (cpus(row.network), 6), (cpus(row.softirq), 5), (cpus(row.ksoftirqd), 5)];
-        let figures = figures(cells.into_iter());
-        let softirq_for = row.softirq_for.as_deref().map_or("", |path| names.get(path).copied().unwrap_or(path));
-        let room = room.saturating_sub(figures.width() + 2);
-        figures.with("  ", Role::Plain).with(&cut(softirq_for, room), Role::Plain)
-    };
-    lines.extend(rows::cpus(snapshot, super::columns::CpuSort::Network).into_iter().take(PANEL).map(line));
-    lines
+    let rows = rows::cpus(snapshot, super::columns::CpuSort::Network).into_iter().map(|row| {
+        let cells = [row.cpu.to_string(), cpus(row.network), cpus(row.softirq), cpus(row.ksoftirqd)];
+        (cells, softirqs_for(&names, row).to_owned())
+    });
+    panel("CPUs with most network work", [("CPU", 4), ("netw.", 6), ("soft", 5), ("ksoft", 5)], "SOFTIRQS FOR", rows)
 }
 
 fn dearest_work(snapshot: &Snapshot) -> Vec<Line> {
-    let mut lines = vec![Line::of("Layer and kind of work", Role::Title), small_head([("CPUs", 6)], "LAYER, KIND")];
     let mut work: Vec<rows::Work> = rows::work(snapshot, None).into_iter().filter(|work| work.category.is_some()).collect();
     dearest(&mut work, |work| work.cpus);
-    let line = |work: &rows::Work| {
-        let kind = work.category.map_or("", attribution::Category::name);
-        figures([(cpus(work.cpus), 6)].into_iter()).with("  ", Role::Plain).with(&format!("{}, {kind}", work.layer), Role::Plain)
-    };
-    lines.extend(work.iter().take(PANEL).map(line));
-    lines
-}
-
-fn small_head<const N: usize>(columns: [(&str, usize); N], name: &str) -> Line {
-    let mut line = figures(columns.iter().map(|(head, width)| ((*head).to_owned(), *width)));
-    line.push("  ", Role::Plain);
-    line.push(name, Role::Plain);
-    line.in_role(Role::Faint)
+    let name = |work: &rows::Work| format!("{}, {}", work.layer, work.category.map_or("", attribution::Category::name));
+    panel("Layer and kind of work", [("CPUs", 6)], "LAYER, KIND", work.iter().map(|work| ([cpus(work.cpus)], name(work))))
 }
 
 /// The last line: a question, why a key did nothing, or keys.
