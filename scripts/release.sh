@@ -37,8 +37,8 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH
 
 # No path of this machine, which panics would name, is in the programs. The flags are parted by
-# a byte that is in no path.
-flags=--remap-path-prefix=$target=/target$'\x1f'--remap-path-prefix=$PWD=/nettoll$'\x1f'--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo
+# a byte that is in no path; the first two are those of .cargo/config.toml, which these replace.
+flags=-Crelro-level=partial$'\x1f'-Clink-arg=-Wl,-z,now$'\x1f'--remap-path-prefix=$target=/target$'\x1f'--remap-path-prefix=$PWD=/nettoll$'\x1f'--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo
 
 # scripts/setup.sh has put both programs there.
 zigbuild() {
