@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compiles the C loops that nettoll is measured against: scripts/loops.sh FOLDER. Those of io_uring
+# Compiles the C programs of the benchmark, of which most are loops that nettoll is measured against:
+# scripts/loops.sh FOLDER. Those of io_uring
 # and of AF_XDP need liburing and libxdp; where one is missing, its loop is left out and the
 # benchmark says so.
 set -euo pipefail
@@ -28,5 +29,5 @@ cc -O2 -Wall -o "$folder/bare" bench/bare.c
 cc -O2 -Wall "${flags[@]}" -o "$folder/ways" bench/ways.c "${libraries[@]}"
 cc -O2 -Wall -o "$folder/endpoint" examples/endpoint/endpoint.c
 cc -O2 -Wall -o "$folder/echo" bench/echo.c
-# Linked statically: a small process is made and ends in less time.
-cc -O2 -Wall -static -o "$folder/churn" bench/churn.c
+# Linked statically where there is a static libc: a small process is made and ends in less time.
+cc -O2 -Wall -static -o "$folder/churn" bench/churn.c 2>/dev/null || cc -O2 -Wall -o "$folder/churn" bench/churn.c

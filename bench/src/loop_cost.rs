@@ -30,13 +30,13 @@ pub enum Kind {
     /// The plain one, in which the call is direct.
     Plain,
     /// The one of all other cells, in which each call is looked up.
-    Boxed,
+    Any,
 }
 
 /// Measures pairs of runs.
 pub fn measure(bare: &Bare, count: u32) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (kind, name) in [(Kind::Plain, "the loop around the call"), (Kind::Boxed, "the loop around a call that is looked up")] {
+    for (kind, name) in [(Kind::Plain, "the loop around the call"), (Kind::Any, "the loop around a call that is looked up")] {
         let pairs = pairs::run(count, || ours(kind), || bare.ppid(CALLS))?;
         let differences: Vec<f64> = pairs.iter().map(|(ours, bare)| ours.cpu_per_message() - bare.cpu_per_message()).collect();
         let theirs: Vec<f64> = pairs.iter().map(|(_, bare)| bare.cpu_per_message()).collect();
@@ -59,7 +59,7 @@ fn ours(kind: Kind) -> anyhow::Result<End> {
 pub fn run_ours(kind: Kind, count: u64) -> anyhow::Result<()> {
     match kind {
         Kind::Plain => run_over(&mut GetPpid, count),
-        Kind::Boxed => {
+        Kind::Any => {
             let cell = Cell::plain(Test::UdpStream, Bytes::new(1));
             let place = Place::new(&cell, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.into(), Duration::ZERO);
             run_over(&mut Halves::of_any(Box::new(GetPpid), Box::new(GetPpid), place), count)

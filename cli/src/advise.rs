@@ -153,7 +153,7 @@ fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool)
     if let Some(path) = path {
         store::write_advice(path, &json)?;
     }
-    output::tell(args.json.then_some(json), || verdicts.document(), false)?;
+    output::result(args.json.then_some(json), || verdicts.document(), false)?;
     if stop.load(Ordering::Relaxed) {
         output::note("interrupted: advice without its replays is not shown");
         return Ok(Exit::Failed);
@@ -295,7 +295,7 @@ fn advise(path: &Path, args: &AdviseArgs, mixed: &Mixed) -> Result<Exit, Failure
         return Err(Failure::misuse(why));
     }
     let advice = Advice { rankings: &rankings, rate: args.rate, workload: mixed.workload.as_ref() };
-    output::tell(args.json.then(|| advice.json()), || advice.document(), false)?;
+    output::result(args.json.then(|| advice.json()), || advice.document(), false)?;
     let page = path.join("report.html");
     if !args.json && page.exists() {
         output::report_at(&page)?;

@@ -152,7 +152,7 @@ pub fn preview(asked: &Settings, json: bool) -> Result<(), Failure> {
 const LEAST_WINDOW: Nanos = Nanos::from_millis(10);
 const LEAST_PERIOD: Nanos = Nanos::new(10_000);
 
-/// What a user asks for.
+/// Settings of the observation that a command line asks for.
 fn settings(args: &AttachArgs, started: Option<&Started>) -> Settings {
     let (target, named) = match (args.pid, &args.unit, &args.cgroup, started) {
         (Some(pid), ..) => (Target::Pid(pid), format!("pid {pid}")),
@@ -175,7 +175,7 @@ fn settings(args: &AttachArgs, started: Option<&Started>) -> Settings {
     }
 }
 
-/// What is asked for to advise on a process.
+/// Settings of the observation that advice on a process needs.
 pub fn of_process(pid: u32, time: Nanos) -> Settings {
     Settings {
         target: Target::Pid(pid),
@@ -245,7 +245,7 @@ fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>
     let written = store::write_report(path, &text)?;
     output::page(page, || text)?;
     let data = format.json.then(|| pages::json(&attached)).or_else(|| format.csv.then(|| pages::csv(&attached)));
-    output::tell(data, || document, format.verbose)?;
+    output::result(data, || document, format.verbose)?;
     let advisable = attached.states.iter().flat_map(|state| &state.windows).any(|(look, _)| *look == Look::Messages);
     Ok(RunSummary { page: page.map_or(written, Path::to_path_buf), advisable })
 }
@@ -288,7 +288,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
 /// A run that cannot be read.
 pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
     let (attached, _) = read(path, None)?;
-    Ok(output::tell(json.then(|| pages::json(&attached)), || pages::document(&attached, &[]), false)?)
+    Ok(output::result(json.then(|| pages::json(&attached)), || pages::document(&attached, &[]), false)?)
 }
 
 /// A line for a list of runs.
@@ -316,7 +316,7 @@ pub fn compare(paths: [&Path; 2], args: &CompareArgs, own: Option<&Own>, page: O
     };
     let document = pages::change(&found);
     output::page(page, || output::html(&document))?;
-    output::tell(args.json.then(|| ::report::json::pretty(&found)), || document, args.verbose)?;
+    output::result(args.json.then(|| ::report::json::pretty(&found)), || document, args.verbose)?;
     let undecided = if found.red.contains(&true) {
         "a receipt does not add up"
     } else if !args.trust_single_runs {

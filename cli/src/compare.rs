@@ -23,8 +23,34 @@ struct One {
     flames: Flames,
 }
 
-/// What a run that is no study's is called, and whether one is.
-type OfKind = (&'static str, fn(&Path) -> bool);
+/// Runs that are no study's: each kind is compared in its own way.
+#[derive(Debug, Clone, Copy)]
+enum Other {
+    Attached,
+    Recording,
+    Exact,
+}
+
+impl Other {
+    const ALL: [Self; 3] = [Self::Attached, Self::Recording, Self::Exact];
+
+    /// Returns whether a stored run is of this kind.
+    fn includes(self, path: &Path) -> bool {
+        match self {
+            Self::Attached => store::is_attached(path),
+            Self::Recording => store::is_recording(path),
+            Self::Exact => store::is_exact(path),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Attached => "an attached run",
+            Self::Recording => "a recording of top",
+            Self::Exact => "a run of the microscope",
+        }
+    }
+}
 
 /// Compares runs with the first, and says what follows.
 ///
@@ -36,26 +62,22 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let found = |Side(words): &Side| Ok(Side(words.iter().map(|word| args.directory.find(word)).collect::<Result<_, Failure>>()?));
     let named: Vec<Side> = args.runs.iter().map(found).collect::<Result<_, Failure>>()?;
     let all = || named.iter().flat_map(|Side(paths)| paths).map(PathBuf::as_path);
-    let others: [OfKind; 3] = [
-        ("an attached run", store::is_attached),
-        ("a recording of top", store::is_recording),
-        ("a run of the microscope", store::is_exact),
-    ];
-    if let Some((what, is_one)) = others.into_iter().find(|(_, is_one)| all().any(is_one)) {
+    if let Some(other) = Other::ALL.into_iter().find(|other| all().any(|path| other.includes(path))) {
+        let name = other.name();
         if !args.gate.has_usual_metrics() {
             return Err(Failure::misuse("--gate chooses among metrics of studies; what is compared here has one figure: leave it out"));
         }
         if args.markdown {
-            return Err(Failure::misuse(format!("--markdown is for runs of studies, not for {what}")));
+            return Err(Failure::misuse(format!("--markdown is for runs of studies, not for {name}")));
         }
-        let paths: Vec<&Path> = all().collect();
-        let ([Side(_), Side(_)], &[a, b], true) = (named.as_slice(), paths.as_slice(), all().all(is_one)) else {
-            return Err(Failure::misuse(format!("{what} is compared with another of its kind: give the one before, and the one after")));
+        let paths: Vec<&Path> = all().filter(|path| other.includes(path)).collect();
+        let (2, 2, &[a, b]) = (named.len(), all().count(), paths.as_slice()) else {
+            return Err(Failure::misuse(format!("{name} is compared with another of its kind: give the one before, and the one after")));
         };
-        return match () {
-            () if store::is_attached(a) => attach::compare([a, b], args, rules.as_ref(), place.as_deref()),
-            () if store::is_recording(a) => top::recording::compare([a, b], args, place.as_deref()),
-            () => exact::compare([a, b], args, place.as_deref()),
+        return match other {
+            Other::Attached => attach::compare([a, b], args, rules.as_ref(), place.as_deref()),
+            Other::Recording => top::recording::compare([a, b], args, place.as_deref()),
+            Other::Exact => exact::compare([a, b], args, place.as_deref()),
         };
     }
     let mut runs = read_all(&named, rules.as_ref(), place.is_some())?.into_iter();

@@ -26,7 +26,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         return prove(args);
     }
     let checks = [lab::doctor::examine(), microscope::doctor::checks()].concat();
-    output::tell(args.json.then(|| report::json::pretty(&checks)), || report::doctor::document(&checks), args.verbose)?;
+    output::result(args.json.then(|| report::json::pretty(&checks)), || report::doctor::document(&checks), args.verbose)?;
     Ok(if lab::doctor::quick_can_run(&checks) { Exit::Done } else { Exit::Failed })
 }
 
@@ -64,7 +64,7 @@ fn prove(args: &DoctorArgs) -> Result<Exit, Failure> {
     {
         output::note(&format!("the proof is not kept: {failure}"));
     }
-    output::tell(args.json.then(|| report::proof::json(&parts)), || report::proof::document(&parts), false)?;
+    output::result(args.json.then(|| report::proof::json(&parts)), || report::proof::document(&parts), false)?;
     Ok(Exit::Done)
 }
 

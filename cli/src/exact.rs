@@ -108,7 +108,7 @@ pub fn show(path: &Path, json: bool) -> Result<(), Failure> {
 
 fn print(measured: &[Measured], json: bool, verbose: bool) -> Result<(), Failure> {
     let json = json.then(|| pages::json(measured, &[]));
-    Ok(output::tell(json, || pages::document(measured, &[], Detail::default()), verbose)?)
+    Ok(output::result(json, || pages::document(measured, &[], Detail::default()), verbose)?)
 }
 
 /// A line for a list of runs.
@@ -145,7 +145,7 @@ pub fn tell(sides: [&[Measured]; 2], place: Option<&Path>, json: bool, verbose: 
     }
     let found = diff(sides[0], sides[1]);
     output::page(place, || output::html(&pages::diff(&found, Some(sides))))?;
-    output::tell(json.then(|| ::report::json::pretty(&found)), || pages::diff(&found, None), verbose)?;
+    output::result(json.then(|| ::report::json::pretty(&found)), || pages::diff(&found, None), verbose)?;
     Ok(found)
 }
 

@@ -68,7 +68,7 @@ pub fn send(args: &WorkloadArgs, page: bool) -> Result<Exit, Failure> {
     let blocks = blocks(&replays, extent.blocks.unwrap_or(BLOCKS), extent.length.unwrap_or(LENGTH), extent.seed.unwrap_or(1), &stop)?;
     let sent = sent(&workload, &blocks);
     let told = SentAgain { workload: &workload, sent: &sent, blocks: blocks.len() };
-    output::tell(args.json.then(|| told.json()), || told.document(), false)?;
+    output::result(args.json.then(|| told.json()), || told.document(), false)?;
     if stop.load(Ordering::Relaxed) {
         output::note("interrupted: the figures are of the blocks that were finished");
         return Ok(Exit::Failed);

@@ -52,7 +52,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     }
     let history = collector.finish(study, machine);
     let json = args.json.then(|| ::report::json::pretty(&history));
-    output::tell_with_page(json, &told::document(&history, args.by.into(), &notes), place.as_deref())?;
+    output::result_with_page(json, &told::document(&history, args.by.into(), &notes), place.as_deref())?;
     Ok(if history.worse { Exit::Against } else { Exit::Done })
 }
 

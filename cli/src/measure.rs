@@ -72,5 +72,5 @@ pub fn dry_run(plan: &ApprovedPlan, credentials: &Credentials, json: bool) -> Re
     let ahead = lab::study::look_ahead(plan, credentials)?;
     let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
     let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
-    Ok(output::tell(json.then(|| told.json()), || told.document(), false)?)
+    Ok(output::result(json.then(|| told.json()), || told.document(), false)?)
 }

@@ -40,7 +40,7 @@ pub fn show(document: &Document, verbose: bool) -> io::Result<()> {
 ///
 /// # Errors
 /// An answer of the system; a reader that went away is no error.
-pub fn tell(json: Option<String>, document: impl FnOnce() -> Document, verbose: bool) -> io::Result<()> {
+pub fn result(json: Option<String>, document: impl FnOnce() -> Document, verbose: bool) -> io::Result<()> {
     json.map_or_else(|| show(&document(), verbose), |json| write(&json))
 }
 
@@ -48,7 +48,7 @@ pub fn tell(json: Option<String>, document: impl FnOnce() -> Document, verbose: 
 ///
 /// # Errors
 /// A page that cannot be written, or an answer of the system.
-pub fn tell_with_page(json: Option<String>, document: &Document, place: Option<&Path>) -> anyhow::Result<()> {
+pub fn result_with_page(json: Option<String>, document: &Document, place: Option<&Path>) -> anyhow::Result<()> {
     page(place, || html(document))?;
     if let Some(json) = json {
         return Ok(write(&json)?);

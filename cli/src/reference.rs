@@ -17,12 +17,12 @@ use crate::output;
 pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     let run = args.run.as_ref().or(args.run_option.as_ref()).map(|run| args.runs.find(run)).transpose()?;
     let Some(analysis) = analysis(args, run.as_ref())? else {
-        output::tell(args.json.then(report::reference::list_json), report::reference::list, false)?;
+        output::result(args.json.then(report::reference::list_json), report::reference::list, false)?;
         return Ok(Exit::Done);
     };
     let place = args.html.place("reference.html")?;
     let json = args.json.then(|| report::json::pretty(&analysis));
-    output::tell_with_page(json, &report::reference::document(&analysis), place.as_deref())?;
+    output::result_with_page(json, &report::reference::document(&analysis), place.as_deref())?;
     Ok(Exit::Done)
 }
 

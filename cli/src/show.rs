@@ -55,7 +55,7 @@ fn all(args: &ShowArgs) -> Result<(), Failure> {
         .collect();
     let others_alone = listed.is_empty() && !(attached.is_empty() && counted.is_empty() && recorded.is_empty());
     if args.json || !others_alone {
-        output::tell(args.json.then(|| show::list_json(&listed)), || show::list(&listed), false)?;
+        output::result(args.json.then(|| show::list_json(&listed)), || show::list(&listed), false)?;
     }
     // The JSON is a list of studies' runs, as it has been.
     for (title, lines) in [("Attached runs", attached), ("Recordings of top", recorded), ("Runs of the microscope", counted)] {
@@ -72,7 +72,7 @@ fn one(path: &Path, json: bool) -> Result<(), Failure> {
     let listed = Listed { id: &id, run: Ok(reader.run()), summary: summary.as_ref() };
     let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
     let document = || show::one(&listed, &hosts, &path.display().to_string());
-    Ok(output::tell(json.then(|| show::one_json(&listed)), document, false)?)
+    Ok(output::result(json.then(|| show::one_json(&listed)), document, false)?)
 }
 
 /// The summary of a run, made here where there is none and `room` for its trials.

@@ -136,7 +136,7 @@ fn presets(json: bool) -> Result<Exit, Failure> {
         .iter()
         .map(|(_, text)| resolve(&RawPlan::parse(text)?, &[], 0).map(ApprovedPlan::into_plan))
         .collect::<Result<Vec<_>, PlanError>>()?;
-    output::tell(json.then(|| ::report::plan::list_json(&plans)), || ::report::plan::list(&plans), false)?;
+    output::result(json.then(|| ::report::plan::list_json(&plans)), || ::report::plan::list(&plans), false)?;
     Ok(Exit::Done)
 }
 
@@ -180,7 +180,7 @@ fn dry_run(
     let smallest = if plan.woven { weave::scatter(&args.runs.directory)?.smallest(plan, args.arms.gate.threshold) } else { None };
     let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), smallest: smallest.as_ref(), shortened, notes: &notes };
     let exit = if refused.is_some() { Exit::Failed } else { Exit::Done };
-    output::tell(args.format.json.then(|| told.json()), || told.document(), args.format.verbose)?;
+    output::result(args.format.json.then(|| told.json()), || told.document(), args.format.verbose)?;
     notes.iter().filter(|_| !args.format.json).for_each(|note| output::note(note));
     Ok(exit)
 }

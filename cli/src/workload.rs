@@ -241,5 +241,5 @@ fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &Worklo
     let origin = Origin { sizes: &sizes, mixes: mixes.as_deref().filter(|_| study.same_run.is_some()) };
     let place = args.html.place(PAGE)?;
     let json = args.json.then(|| ::report::workload::json(study, origin));
-    Ok(output::tell_with_page(json, &::report::workload::document(study, origin), place.as_deref())?)
+    Ok(output::result_with_page(json, &::report::workload::document(study, origin), place.as_deref())?)
 }

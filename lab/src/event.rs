@@ -123,21 +123,21 @@ impl Listener for Quiet {
     }
 }
 
-/// Waits for nobody's turn.
+/// Ends a study that would have to wait for a host.
 #[derive(Debug, Default)]
-pub(crate) struct Impatient {
+pub(crate) struct QueueGuard {
     /// Name of the host that others had, and the number of those before this one.
     pub busy: Option<(String, u32)>,
 }
 
-impl Impatient {
+impl QueueGuard {
     /// Returns whether it would have waited for a host.
     pub fn waits_for(&self, name: &str) -> bool {
         self.busy.as_ref().is_some_and(|(host, _)| host == name)
     }
 }
 
-impl Listener for Impatient {
+impl Listener for QueueGuard {
     fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
         if let Event::Waiting { host, place } = event {
             self.busy = Some(((*host).to_owned(), *place));

@@ -89,18 +89,18 @@ pub fn end(process: &mut Child, limit: Duration) {
     }
 }
 
-/// Has a thread of its own hear each line that a process writes to its standard error.
+/// Reads the standard error of a process in a thread of its own, and gives each line on.
 ///
 /// # Errors
 /// There is no thread to be had.
-pub fn hear_errors(process: &mut Child, longest: u64, hear: impl FnMut(&str) + Send + 'static) -> io::Result<()> {
+pub fn read_errors(process: &mut Child, longest: u64, hear: impl FnMut(&str) + Send + 'static) -> io::Result<()> {
     let Some(errors) = process.stderr.take() else { return Ok(()) };
     let thread = thread::Builder::new().name("nettoll-errors".to_owned()).stack_size(STACK);
-    thread.spawn(move || hear_lines(errors, longest, hear)).map(drop)
+    thread.spawn(move || read_lines(errors, longest, hear)).map(drop)
 }
 
-/// Hears line by line; what is longer than `longest` bytes is several.
-pub fn hear_lines(errors: impl Read, longest: u64, mut hear: impl FnMut(&str)) {
+/// Reads line by line; one that is longer than `longest` bytes counts as several.
+pub fn read_lines(errors: impl Read, longest: u64, mut hear: impl FnMut(&str)) {
     let (mut errors, mut line) = (BufReader::new(errors), Vec::new());
     while matches!(errors.by_ref().take(longest).read_until(b'\n', &mut line), Ok(1..)) {
         hear(String::from_utf8_lossy(&line).trim_end());

@@ -27,7 +27,7 @@ pub fn unix_ms() -> u64 {
     read(ClockId::CLOCK_REALTIME).get() / 1_000_000
 }
 
-/// Any clock; zero when it is gone, as that of a process that has ended. The three above never are.
+/// Any clock; zero when it is gone, as that of a process that has ended. The clocks of this process and of time never are.
 #[inline]
 pub fn read(clock: ClockId) -> Nanos {
     let time = clock_gettime(clock).unwrap_or_else(|_| std::time::Duration::ZERO.into());

@@ -39,7 +39,7 @@ pub fn page_size() -> usize {
     usize::try_from(size).unwrap_or(4_096)
 }
 
-/// Seals that keep the other process from taking the memory away.
+/// Seals that keep a process that shares the memory of a file from taking it away.
 pub const SEALS: SealFlag = SealFlag::F_SEAL_SHRINK.union(SealFlag::F_SEAL_GROW).union(SealFlag::F_SEAL_SEAL);
 
 mod word {

@@ -9,7 +9,7 @@ pub mod traces;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use sys::process::{Scheduling, field, threads};
 
 /// Time until a claim came true; `None` when it did not within `limit`.
@@ -41,7 +41,12 @@ pub fn descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
-/// CPU time that its threads took since they were started, in ns; 0 of a process that has ended.
-pub fn cpu_ns(pid: u32) -> u64 {
-    threads(pid).into_iter().filter_map(|thread| Scheduling::of(pid, thread).ran).sum()
+/// CPU time that its threads took since they were started, in ns.
+///
+/// # Errors
+/// A process that has ended.
+pub fn cpu_ns(pid: u32) -> anyhow::Result<u64> {
+    let threads = threads(pid);
+    ensure!(!threads.is_empty(), "process {pid} has no threads: it has ended");
+    Ok(threads.into_iter().filter_map(|thread| Scheduling::of(pid, thread).ran).sum())
 }

@@ -55,9 +55,9 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     }
     let trials = tool.trials();
     thread::sleep(AFTER);
-    let before = endure::cpu_ns(agent.pid());
+    let before = endure::cpu_ns(agent.pid())?;
     thread::sleep(IDLE);
-    let idle = endure::cpu_ns(agent.pid()).abs_diff(before);
+    let idle = endure::cpu_ns(agent.pid())?.saturating_sub(before);
     ensure!(agent.end(), "the agent did not end within 5 s of SIGTERM");
     Ok(vec![
         Row::printed("siege: failed trials of the study", errors.len() as f64, "", trials).against("0", errors.is_empty()),

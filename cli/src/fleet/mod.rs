@@ -99,7 +99,7 @@ fn plan(args: &FleetArgs, seed: u64) -> Result<ApprovedPlan, Failure> {
 fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result<Exit, Failure> {
     let notes: Vec<String> = absent.iter().map(|(_, error)| format!("not there: {error}")).collect();
     let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
-    output::tell(args.format.json.then(|| told.json()), || told.document(), false)?;
+    output::result(args.format.json.then(|| told.json()), || told.document(), false)?;
     notes.iter().filter(|_| !args.format.json).for_each(|note| output::note(note));
     Ok(Exit::Done)
 }

@@ -94,7 +94,7 @@ fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     if let Some(folder) = &args.folded {
         fold(folder, &measured)?;
     }
-    output::tell(args.json.then(|| report::microscope::json(&measured, &[])), || document, args.verbose)?;
+    output::result(args.json.then(|| report::microscope::json(&measured, &[])), || document, args.verbose)?;
     if !args.json {
         output::report_at(&place.unwrap_or_else(|| stored.join("report.html")))?;
     }

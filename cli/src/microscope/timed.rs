@@ -32,7 +32,7 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     exact::write(&messages.path, None, &measured)?;
     let document = report::microscope::document(&measured, &timed, Detail { tree: args.tree });
     output::page(place.as_deref(), || output::html(&document))?;
-    output::tell(args.json.then(|| report::microscope::json(&measured, &timed)), || document, args.verbose)?;
+    output::result(args.json.then(|| report::microscope::json(&measured, &timed)), || document, args.verbose)?;
     let page = crate::report::write(&messages.path, None, &Gate::default())?;
     if !args.json {
         output::report_at(&place.unwrap_or(page))?;

@@ -34,7 +34,7 @@ pub fn run(args: &PapersArgs) -> Result<Exit, Failure> {
     let batch = Batch::of(args, &chosen)?;
     if args.dry_run {
         let parts = batch.plan();
-        output::tell(args.json.then(|| report::papers::parts_json(&parts)), || report::papers::dry_run(&parts), args.verbose)?;
+        output::result(args.json.then(|| report::papers::parts_json(&parts)), || report::papers::dry_run(&parts), args.verbose)?;
         return Ok(Exit::Done);
     }
     // A table that cannot be read must not cost what is measured.

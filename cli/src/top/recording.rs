@@ -124,7 +124,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
 /// A recording that cannot be read.
 pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
     let recorded = read(path)?;
-    Ok(output::tell(json.then(|| pages::json(&recorded)), || pages::document(&recorded), false)?)
+    Ok(output::result(json.then(|| pages::json(&recorded)), || pages::document(&recorded), false)?)
 }
 
 /// A line for a list of runs; `room` is the number of bytes that may still be read for such lines.
@@ -201,7 +201,7 @@ pub fn history(paths: &[PathBuf], args: &HistoryArgs) -> Result<Exit, Failure> {
     }
     let runs: Vec<Recording> = known.into_iter().map(|(_, run)| run).collect();
     let json = args.json.then(|| pages::history_json(&recorded, &runs, &notes));
-    output::tell_with_page(json, &pages::history(&recorded, &runs, &notes), page.as_deref())?;
+    output::result_with_page(json, &pages::history(&recorded, &runs, &notes), page.as_deref())?;
     Ok(Exit::Done)
 }
 
@@ -218,7 +218,7 @@ pub fn compare([first, second]: [&Path; 2], args: &CompareArgs, page: Option<&Pa
     };
     let document = pages::compared(&found);
     output::page(page, || output::html(&document))?;
-    output::tell(args.json.then(|| ::report::json::pretty(&found)), || document, args.verbose)?;
+    output::result(args.json.then(|| ::report::json::pretty(&found)), || document, args.verbose)?;
     match () {
         () if !args.trust_single_runs => {
             output::note("inconclusive: what differs may be the load and not the work; --trust-single-runs decides all the same");

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use model::Nanos;
 use model::end::Counts;
 
-use super::habit::{AnyIncoming, AnyOutgoing};
+use super::any::{AnyIncoming, AnyOutgoing};
 use super::{Api, Batching, CallOutcome, Incoming, LoopEnd, Outgoing, Place, Receive, Transmit, Wait, ZeroCopy};
 use crate::injection::Copier;
 use crate::stage::{Part, Stage};

@@ -5,9 +5,9 @@
 //! `model::receives!`. Each implements [`Open`], and [`Outgoing`] or [`Incoming`];
 //! [`Halves`] makes an [`Api`] of two of them.
 
+mod any;
 mod buffer;
 mod frame;
-mod habit;
 mod halves;
 pub(crate) mod headers;
 mod incoming;
@@ -35,8 +35,8 @@ pub use open::{is_usual_pair, open, open_usual_pair, prepare, settle, try_receiv
 pub(crate) use outgoing::{Completions, send_lent};
 pub use outgoing::{raw, tun};
 pub use place::{Carrier, Place};
-pub use plain::send_until;
-pub(crate) use plain::{LoopEnd, count};
+pub(crate) use plain::count;
+pub use plain::{LoopEnd, send_until};
 pub use sys::KernelRefusal;
 pub(crate) use sys::socket::{get_int, set_int};
 pub(crate) use trouble::{DRAIN_LIMIT, Trouble, Verdict, flush, readable};

@@ -1,4 +1,4 @@
-//! TCP: who connects, asks, and waits for the answer.
+//! TCP: who connects, asks where a cookie is to be shown, and waits for the answer.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use super::cookie::{Proof, SHOWN, Word};
 use super::{JOIN_LIMIT, Patience, knows_the_cookie, shown};
 use crate::error::{EndpointError, SocketError};
 
-/// Connects each flow to its goal, asks there, and waits for the answer.
+/// Connects each flow to its goal; where both ends know the cookie it asks there, and waits for the answer.
 ///
 /// All flows do so at once, so that many of them take no longer over a long
 /// path than one does. Until its answer has come nothing but what asks for it
@@ -29,7 +29,7 @@ pub(super) fn connect(
     let start = |(flow, (socket, goal)): (usize, (Socket, &SocketAddr))| Caller::start(socket, *goal, proof(flow));
     let mut callers = sockets.into_iter().zip(goals).enumerate().map(start).collect::<Result<Vec<_>, _>>()?;
     loop {
-        let waiting: Vec<usize> = (0..callers.len()).filter(|at| callers[*at].state != State::Answered).collect();
+        let waiting: Vec<usize> = (0..callers.len()).filter(|at| callers[*at].state != State::Joined).collect();
         if waiting.is_empty() {
             return Ok(callers.into_iter().map(Caller::joined).collect::<Result<_, _>>()?);
         }
@@ -48,15 +48,15 @@ enum State {
     Connecting,
     /// It has asked.
     Asked,
-    /// The right answer has come.
-    Answered,
+    /// It is connected, and the right answer has come where one is due.
+    Joined,
 }
 
 /// A flow on its way to the other end.
 struct Caller {
     socket: Socket,
     goal: SocketAddr,
-    /// What is to be shown; nothing to a user's own program.
+    /// Proof of the cookie; none to a program of a user.
     shown: Option<Proof>,
     state: State,
     answer: [u8; SHOWN],
@@ -88,13 +88,13 @@ impl Caller {
                 self.ask()
             }
             State::Asked => self.listen(),
-            State::Answered => Ok(()),
+            State::Joined => Ok(()),
         }
     }
 
     fn ask(&mut self) -> Result<(), SocketError> {
         let Some(shown) = self.shown else {
-            self.state = State::Answered;
+            self.state = State::Joined;
             return Ok(());
         };
         // The first bytes of a connection fit into any send buffer.
@@ -117,7 +117,7 @@ impl Caller {
                 let stranger = "what listens there is not the other end of this trial: it does not know the cookie";
                 return Err(self.failed(io::Error::other(stranger)));
             }
-            self.state = State::Answered;
+            self.state = State::Joined;
         }
         Ok(())
     }
@@ -129,8 +129,8 @@ impl Caller {
 
     fn failed(&self, answer: io::Error) -> SocketError {
         let tried = match self.state {
-            State::Connecting => "connect to",
-            State::Asked | State::Answered => "show the cookie to",
+            State::Asked | State::Joined if self.shown.is_some() => "show the cookie to",
+            _ => "connect to",
         };
         SocketError::new(format!("{tried} {}", self.goal), answer)
     }

@@ -251,13 +251,17 @@ fn receive_with(socket: &Socket) -> io::Result<([u8; SHOWN], Option<OwnedFd>)> {
     let mut pieces = [IoSliceMut::new(&mut bytes)];
     let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_WAITALL;
     let came = recvmsg::<()>(socket.as_raw_fd(), &mut pieces, Some(&mut control), flags)?;
-    let passed = match came.cmsgs()?.next() {
-        // SAFETY: it is open and this process's alone.
-        Some(ControlMessageOwned::ScmRights(numbers)) => numbers.first().map(|number| unsafe { OwnedFd::from_raw_fd(*number) }),
-        _ => None,
+    // The room may hold more than the one that is due: none stays open.
+    let owned = |number| {
+        // SAFETY: the kernel has just opened it for this process, and nothing else has it.
+        unsafe { OwnedFd::from_raw_fd(number) }
+    };
+    let passed: Vec<OwnedFd> = match came.cmsgs()?.next() {
+        Some(ControlMessageOwned::ScmRights(numbers)) => numbers.into_iter().map(owned).collect(),
+        _ => Vec::new(),
     };
     match came.bytes {
-        SHOWN => Ok((bytes, passed)),
+        SHOWN => Ok((bytes, passed.into_iter().next())),
         _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }

@@ -1,5 +1,5 @@
-//! The other end is a user's own program, which shows no cookie. It is taken at its word where it
-//! comes from the address that the controller named; an agent takes part in such a trial only
+//! The other end is a user's own program, which shows no cookie; `connect` has the side of TCP that
+//! connects. It is taken at its word where it comes from the address that the controller named; an agent takes part in such a trial only
 //! where its operator lists programs.
 
 use std::io;

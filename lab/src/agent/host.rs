@@ -43,7 +43,7 @@ impl HostProcess {
     pub fn start(complain: impl FnMut(&str) + Send + 'static) -> io::Result<(Self, File, File)> {
         let (process, input, output) = process::start_heard(&["__host", "agent", "none"])?;
         let mut host = Self { process, ended: None };
-        process::hear_errors(&mut host.process, LONGEST_LINE, first_lines(complain))?;
+        process::read_errors(&mut host.process, LONGEST_LINE, first_lines(complain))?;
         Ok((host, process::never_blocking(output)?, process::never_blocking(input)?))
     }
 
@@ -107,17 +107,17 @@ impl Drop for HostProcess {
 #[cfg(test)]
 mod tests {
     use super::{LONGEST_LINE, MOST_LINES, first_lines};
-    use crate::process::hear_lines;
+    use crate::process::read_lines;
 
     #[test]
     fn a_flood_of_errors_is_cut_off() {
         let mut heard = Vec::new();
         let flood = "a line of many\n".repeat(100_000);
-        hear_lines(flood.as_bytes(), LONGEST_LINE, first_lines(|line| heard.push(line.to_owned())));
+        read_lines(flood.as_bytes(), LONGEST_LINE, first_lines(|line| heard.push(line.to_owned())));
         assert_eq!(heard.len(), MOST_LINES as usize + 1);
         assert_eq!(heard[0], "a line of many");
         let mut longest = 0;
-        hear_lines("x".repeat(1 << 20).as_bytes(), LONGEST_LINE, first_lines(|line| longest = longest.max(line.len())));
+        read_lines("x".repeat(1 << 20).as_bytes(), LONGEST_LINE, first_lines(|line| longest = longest.max(line.len())));
         assert_eq!(longest as u64, LONGEST_LINE);
     }
 }

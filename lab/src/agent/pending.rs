@@ -96,7 +96,7 @@ impl Pending {
         Ok(Self { peer, stage: Stage::Silent, ..Self::over_pipes(Link::new(socket, None)?, &[], deadline) })
     }
 
-    /// Somebody of this machine, who has said this much.
+    /// A controller on this machine, of which these bytes have come.
     pub fn over_pipes(link: Link, said: &[u8], deadline: Instant) -> Self {
         let (mut frames, peer) = (Frames::new(LONGEST_GREETING), (Ipv6Addr::LOCALHOST, 0).into());
         frames.push(said);

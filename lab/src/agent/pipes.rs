@@ -90,7 +90,7 @@ fn eprintln(line: &str) {
     let _ = writeln!(io::stderr(), "nettoll: host process: {line}");
 }
 
-/// Lets the controller in; `None` where it went away or was refused, which it was told.
+/// Lets the controller in; `None` where it went away, did not greet in time, or was refused, which it was told.
 fn greet(mut link: Link) -> io::Result<Option<Pending>> {
     let deadline = Instant::now() + GREETING_LIMIT;
     let Some(said) = until_go(&mut link, deadline)? else { return Ok(None) };
@@ -103,7 +103,8 @@ fn greet(mut link: Link) -> io::Result<Option<Pending>> {
             Outcome::Stays if Instant::now() < deadline => {
                 let _ = poll(&mut pending.fds(), timeout(deadline));
             }
-            _ => return Ok(None),
+            Outcome::Gone(Some(reason)) => return Err(io::Error::other(reason)),
+            Outcome::Stays | Outcome::Refused(_) | Outcome::Gone(None) => return Ok(None),
         }
     }
 }

@@ -50,7 +50,7 @@ const BLOCKS: u64 = 5;
 /// The shortest window, and the longest that is chosen.
 const WINDOWS: [Nanos; 2] = [Nanos::from_millis(100), Nanos::from_millis(1000)];
 
-/// What a user asks for.
+/// Settings of an observation.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The program.

@@ -26,7 +26,7 @@ const LONGEST_ARGUMENTS: u64 = 64 << 10;
 /// Where cgroups of version 2 are.
 pub const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
-/// What a user asks to observe.
+/// A choice of processes to observe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A process with its descendants.
@@ -40,8 +40,13 @@ pub enum Target {
 /// A program under observation.
 #[derive(Debug, Clone)]
 pub enum Program {
-    /// A process with its descendants, and the time at which it started, which tells it from another of the same id.
-    Tree(u32, u64),
+    /// A process with its descendants.
+    Tree {
+        /// Its id.
+        root: u32,
+        /// Time at which it started, which tells it from another of the same id.
+        started: u64,
+    },
     /// A directory of a cgroup.
     Group(PathBuf),
 }
@@ -53,7 +58,10 @@ impl Program {
     /// When there is no such process, cgroup or unit.
     pub fn find(target: &Target) -> Result<Self, AttachError> {
         Ok(match target {
-            Target::Pid(pid) => Self::Tree(*pid, Stat::of(*pid).ok_or(AttachError::NoProcess(*pid))?.started),
+            Target::Pid(pid) => {
+                let started = Stat::of(*pid).ok_or(AttachError::NoProcess(*pid))?.started;
+                Self::Tree { root: *pid, started }
+            }
             Target::Cgroup(path) => Self::Group(group(path).ok_or_else(|| AttachError::NoGroup(path.clone()))?),
             Target::Unit(name) => Self::Group(unit(name).ok_or_else(|| AttachError::NoUnit(name.clone()))?),
         })
@@ -62,7 +70,7 @@ impl Program {
     /// Its processes now, the main one first; empty when it has ended.
     pub fn processes(&self) -> Vec<u32> {
         match self {
-            Self::Tree(root, started) => {
+            Self::Tree { root, started } => {
                 if Stat::of(*root).is_none_or(|stat| stat.started != *started || stat.is_dead()) {
                     return Vec::new();
                 }

@@ -10,7 +10,7 @@ use model::plan::HOST_NAMES;
 use super::{Session, turn};
 use crate::connection::Credentials;
 use crate::error::TrialError;
-use crate::event::{Event, Impatient, Listener};
+use crate::event::{Event, Listener, QueueGuard};
 use crate::refusal::Refusal;
 use crate::remote::{HostError, RemoteHost};
 
@@ -220,8 +220,8 @@ type TurnRefusal = Box<(usize, TrialError, Option<(String, u32)>)>;
 fn try_turns(joined: &mut [Participant], shared_side: usize, sights: u32) -> Result<Vec<Vec<usize>>, TurnRefusal> {
     let (wanted, mut all) = (joined.len(), Vec::with_capacity(joined.len()));
     for at in 0..wanted {
-        let mut impatient = Impatient::default();
-        match turn::take(joined[at].1, &mut impatient, &Default::default(), sights) {
+        let mut listener = QueueGuard::default();
+        match turn::take(joined[at].1, &mut listener, &Default::default(), sights) {
             Ok(shared) => {
                 let serves_one = joined[at].1.hosts[shared_side].agent().is_some() && !shared.contains(&shared_side);
                 if serves_one && wanted > 1 {
@@ -229,14 +229,14 @@ fn try_turns(joined: &mut [Participant], shared_side: usize, sights: u32) -> Res
                 }
                 all.push(shared);
             }
-            Err(TrialError::Stopped) if at > 0 && impatient.waits_for(joined[at].1.hosts[shared_side].name()) => {
+            Err(TrialError::Stopped) if at > 0 && listener.waits_for(joined[at].1.hosts[shared_side].name()) => {
                 // This one stood behind as many as are served at once, the first among them.
                 let served = turn::others_at(&mut joined[0].1.hosts[shared_side]).map_err(|error| Box::new((at, error.into(), None)))? + 1;
                 let refused = (served as usize) < wanted;
                 let error = no_consent(&joined[at].1.hosts[shared_side], wanted, served).into();
-                return Err(Box::new((at, error, impatient.busy.filter(|_| !refused))));
+                return Err(Box::new((at, error, listener.busy.filter(|_| !refused))));
             }
-            Err(error) => return Err(Box::new((at, error, impatient.busy))),
+            Err(error) => return Err(Box::new((at, error, listener.busy))),
         }
     }
     Ok(all)

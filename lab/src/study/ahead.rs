@@ -9,7 +9,7 @@ use super::pool::SessionPool;
 use super::{Replay, SampledGroups, Study, StudyError};
 use crate::congestion::{NoCongestionControl, missing_there};
 use crate::connection::Credentials;
-use crate::event::Impatient;
+use crate::event::QueueGuard;
 use crate::session::Session;
 
 /// Findings of a look ahead at a study that could begin.
@@ -31,7 +31,7 @@ pub struct Ahead {
 /// # Errors
 /// What would keep the study from beginning, as [`super::run`] would say it.
 pub fn look_ahead(plan: &ApprovedPlan, credentials: &Credentials) -> Result<Ahead, StudyError> {
-    let mut listener = Impatient::default();
+    let mut listener = QueueGuard::default();
     let session = match Session::open(plan, credentials, &mut listener) {
         Ok(session) => session,
         Err(error) => {

@@ -156,6 +156,7 @@ pub const COLUMNS: &[Column<Row, Sort>] = &[
     column("in/s", 6, "messages received a second", |row: &Row| rate(direction(row.messages, 1))).on(WIDE, ANY).by(Sort::Messages),
     column("out B/s", 7, "bytes sent a second", |row: &Row| rate(direction(row.bytes, 0))).on(WIDE, ANY).by(Sort::Bytes),
     column("in B/s", 7, "bytes received a second", |row: &Row| rate(direction(row.bytes, 1))).on(WIDE, ANY).by(Sort::Bytes),
+    // At fewer columns it would cut off names of units.
     column("conns", 5, "TCP connections of its processes", |row: &Row| whole(row.connections)).on(128, ANY),
     column("call %", 6, "its network calls, as a part of all CPU time of its processes", |row: &Row| share(row.call, row.busy))
         .on(WIDE, ANY),

@@ -9,31 +9,15 @@ pub mod udp;
 pub mod xdp;
 
 use std::io;
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::contract::Setup;
-use crate::error::StackError;
 use frames::Room;
-use place::{Place, Stand};
 
 /// A device that takes and brings packets of IP.
-pub trait Device: Sized {
+pub trait Device {
     /// Bytes that lie before a packet, for the device to write.
     const HEAD: usize = 0;
-
-    /// Finds the place for it; `name` is the implementation's.
-    ///
-    /// # Errors
-    /// See [`Place::find`].
-    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError>;
-
-    /// Opens it at a place, with ways to the other stack, whose end is known as `peer`.
-    ///
-    /// # Errors
-    /// A refusal of the system.
-    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError>;
 
     /// Memory for a packet, of `bytes` at least or as large as the largest.
     fn room(&mut self, bytes: usize) -> Room {

@@ -15,6 +15,7 @@ use model::Role;
 use sys::device::Ethernet;
 use sys::netlink::{Channel, Protocol, attribute, read_text};
 
+use super::Device;
 use super::tun::{Tun, Way, add_route};
 use super::xdp::{self, Xdp};
 use crate::contract::Setup;
@@ -60,6 +61,41 @@ pub struct Stand<D> {
     pub peer: Ipv4Addr,
     /// The largest packet that the way to the other takes.
     pub mtu: usize,
+}
+
+/// A device that is opened at a place.
+pub trait Placed: Device + Sized {
+    /// Finds the place for it; `name` is the implementation's.
+    ///
+    /// # Errors
+    /// See [`Place::find`].
+    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError>;
+
+    /// Opens it at a place, with ways to the other stack, whose end is known as `peer`.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError>;
+}
+
+impl Placed for Tun {
+    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError> {
+        Place::find(setup, name)
+    }
+
+    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError> {
+        place.stand(peer)
+    }
+}
+
+impl Placed for Xdp {
+    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError> {
+        Place::find_on_link(setup, name)
+    }
+
+    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError> {
+        place.stand_on_link(peer)
+    }
 }
 
 impl Place {

@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,9 +13,7 @@ use std::time::Duration;
 use sys::device::{self, TUN};
 
 use super::frames::Room;
-use super::place::{Place, Stand};
 use super::{Device, readable};
-use crate::contract::Setup;
 use crate::error::StackError;
 
 /// The largest packet of IP.
@@ -65,14 +63,6 @@ impl Tun {
 }
 
 impl Device for Tun {
-    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError> {
-        Place::find(setup, name)
-    }
-
-    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError> {
-        place.stand(peer)
-    }
-
     fn send(&mut self, room: &mut Room, packet: Range<usize>) -> io::Result<()> {
         let length = packet.len();
         match self.file.write(&room[packet])? {

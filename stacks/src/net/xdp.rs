@@ -4,7 +4,7 @@
 
 use std::io;
 use std::mem;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
@@ -20,9 +20,7 @@ use super::arp::{self, Arp, Station};
 use sys::device::{Ethernet, Mac};
 
 use super::frames::{Frame, Room};
-use super::place::{Place, Stand};
 use super::{Device, readable};
-use crate::contract::Setup;
 use crate::error::StackError;
 
 /// Bytes of Ethernet's head.
@@ -283,14 +281,6 @@ impl Xdp {
 
 impl Device for Xdp {
     const HEAD: usize = ETHERNET;
-
-    fn find_place(setup: &Setup, name: &str) -> Result<Place, StackError> {
-        Place::find_on_link(setup, name)
-    }
-
-    fn stand(place: &Place, peer: SocketAddr) -> Result<Stand<Self>, StackError> {
-        place.stand_on_link(peer)
-    }
 
     /// A frame holds whatever fits the MTU, however much a read asks for. There is more memory than
     /// frames only where queues hold hundreds of messages.

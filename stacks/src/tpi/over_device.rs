@@ -16,8 +16,8 @@ use super::{is_whole, write_headers};
 use crate::contract::Setup;
 use crate::error::StackError;
 use crate::net::frames::Room;
-use crate::net::place::{Place, Stand};
-use crate::net::{Device, checksum, udp};
+use crate::net::place::{Place, Placed, Stand};
+use crate::net::{checksum, udp};
 
 /// Time that a wait for a packet takes at most: counts of what was lost are written in between.
 const WAIT: Duration = Duration::from_millis(5);
@@ -33,11 +33,11 @@ pub struct OverDevice<D> {
     not_whole: u64,
 }
 
-impl<D: Device> OverDevice<D> {
+impl<D: Placed> OverDevice<D> {
     /// Finds the place for its device; `name` is the implementation's.
     ///
     /// # Errors
-    /// A trial over TCP or IPv6, a machine that is to stay as it is, a refusal of the system.
+    /// A trial over TCP or IPv6, AF_XDP over loopback, a machine that is to stay as it is, a refusal of the system.
     pub fn open(setup: &Setup, name: &str) -> Result<Self, StackError> {
         setup.only(Protocol::Udp, name)?;
         let place = D::find_place(setup, name)?;
@@ -49,7 +49,7 @@ impl<D: Device> OverDevice<D> {
     }
 }
 
-impl<D: Device> Provider for OverDevice<D> {
+impl<D: Placed> Provider for OverDevice<D> {
     const HEADROOM: usize = D::HEAD + udp::HEADERS;
     const QUEUES: bool = false;
 

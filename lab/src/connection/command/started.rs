@@ -40,7 +40,7 @@ impl Started {
         let kept = KeptCommand::new(&mut process)?;
         let mut started = Self { process, said: Arc::default(), _kept: kept };
         let said = Arc::clone(&started.said);
-        process::hear_errors(&mut started.process, LONGEST_LINE, move |line| keep_last(&said, line))?;
+        process::read_errors(&mut started.process, LONGEST_LINE, move |line| keep_last(&said, line))?;
         let link = Link::over_pipes(process::never_blocking(output)?, process::never_blocking(input)?);
         Ok((started, link))
     }
@@ -64,7 +64,7 @@ impl Started {
         if process::wait_within(&mut self.process, PATIENCE).is_some() {
             return;
         }
-        // It leads no group before it has made its session.
+        // While it is not waited for, nothing else has its number. It leads no group before it has made its session.
         if killpg(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGKILL).is_err() {
             let _ = self.process.kill();
         }
@@ -96,13 +96,13 @@ mod tests {
     use std::sync::Mutex;
 
     use super::{LINES, LONGEST_LINE, keep_last};
-    use crate::process::hear_lines;
+    use crate::process::read_lines;
 
     #[test]
     fn of_a_flood_the_last_lines_stay() {
         let said = Mutex::default();
         let text: String = (0..10_000).map(|number| format!("line {number}\x1b[2J\r\n\n")).collect();
-        hear_lines(text.as_bytes(), LONGEST_LINE, |line| keep_last(&said, line));
+        read_lines(text.as_bytes(), LONGEST_LINE, |line| keep_last(&said, line));
         let said = said.into_inner().unwrap();
         assert_eq!(said.len(), LINES);
         assert_eq!(said.back().map(String::as_str), Some("line 9999\\u{1b}[2J"));

@@ -1,6 +1,6 @@
 //! smoltcp on a TUN device or on AF_XDP: UDP and TCP of its own, polled after every message.
 
-mod device;
+mod adapter;
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant as Clock};
@@ -14,8 +14,9 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 use crate::contract::{Harness, Running, STOP, Setup};
 use crate::error::StackError;
 use crate::net;
+use crate::net::place::Placed;
 use crate::net::udp::fits;
-use device::Device;
+use adapter::Adapter;
 
 /// Time that a wait for a packet takes at most.
 const WAIT: Duration = Duration::from_millis(5);
@@ -30,7 +31,7 @@ const DATAGRAMS: usize = 64;
 ///
 /// # Errors
 /// A breach of the contract, a machine that is to stay as it is, a refusal of the system.
-pub fn run<D: net::Device>(mut harness: Harness, name: &str) -> Result<(), StackError> {
+pub fn run<D: Placed>(mut harness: Harness, name: &str) -> Result<(), StackError> {
     let place = D::find_place(harness.setup(), name)?;
     let port = place.port()?;
     let peer = harness.join(Some(port))?;
@@ -40,7 +41,7 @@ pub fn run<D: net::Device>(mut harness: Harness, name: &str) -> Result<(), Stack
         fits(setup.size, stand.mtu, "smoltcp loses most fragments")?;
     }
     let to = IpEndpoint::new(IpAddress::from(stand.peer), peer.port());
-    let mut end = End::new(Device::new(stand.device, stand.mtu), stand.own, &setup, port)?;
+    let mut end = End::new(Adapter::new(stand.device, stand.mtu), stand.own, &setup, port)?;
     if setup.protocol == Protocol::Tcp {
         end.connect(&setup, to, port)?;
     }
@@ -55,7 +56,7 @@ pub fn run<D: net::Device>(mut harness: Harness, name: &str) -> Result<(), Stack
 
 /// A stack with one socket.
 struct End<D> {
-    device: Device<D>,
+    device: Adapter<D>,
     stack: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
@@ -66,7 +67,7 @@ fn failed(what: &str, why: impl std::fmt::Display) -> StackError {
 }
 
 impl<D: net::Device> End<D> {
-    fn new(mut device: Device<D>, own: Ipv4Addr, setup: &Setup, port: u16) -> Result<Self, StackError> {
+    fn new(mut device: Adapter<D>, own: Ipv4Addr, setup: &Setup, port: u16) -> Result<Self, StackError> {
         let mut stack = Interface::new(Config::new(HardwareAddress::Ip), &mut device, Instant::now());
         let mut added = true;
         // Both stacks are in one network, so that neither needs a route.

@@ -1,5 +1,5 @@
 //! A device as smoltcp wants it. With AF_XDP packets are written into frames and read in them, without
-//! a copy in this process.
+//! a copy in this process, as long as frames are free.
 
 use std::io;
 use std::mem;
@@ -18,7 +18,7 @@ const SEND_LIMIT: Duration = Duration::from_secs(1);
 const LARGEST: usize = 1 << 16;
 
 /// A device with the packet that came last, and the one that is written next.
-pub struct Device<D> {
+pub struct Adapter<D> {
     mtu: usize,
     came: Room,
     out: Out<D>,
@@ -30,7 +30,7 @@ struct Out<D> {
     fault: Option<io::Error>,
 }
 
-impl<D: net::Device> Device<D> {
+impl<D: net::Device> Adapter<D> {
     /// Lends a device to smoltcp.
     pub fn new(mut device: D, mtu: usize) -> Self {
         let (came, next) = (device.room(LARGEST), device.room(LARGEST));
@@ -59,7 +59,7 @@ impl phy::RxToken for Received<'_> {
 
 pub struct Transmit<'a, D>(&'a mut Out<D>);
 
-impl<D: net::Device> phy::Device for Device<D> {
+impl<D: net::Device> phy::Device for Adapter<D> {
     type RxToken<'a>
         = Received<'a>
     where
@@ -83,7 +83,7 @@ impl<D: net::Device> phy::Device for Device<D> {
         Some(Transmit(&mut self.out))
     }
 
-    /// The heads of Ethernet are the device's: the link has two ends, which know each other.
+    /// The headers of Ethernet are the device's: the link has two ends, which know each other.
     fn capabilities(&self) -> DeviceCapabilities {
         let mut found = DeviceCapabilities::default();
         (found.medium, found.max_transmission_unit) = (Medium::Ip, self.mtu);
