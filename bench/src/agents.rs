@@ -55,7 +55,7 @@ pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
 
 /// A secret in a file that only its owner can read.
 pub fn secret(file: &Path) -> anyhow::Result<PathBuf> {
-    fs::write(file, "nobody outside this benchmark has it\n")?;
+    fs::write(file, "of this benchmark alone\n")?;
     fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
     Ok(file.to_owned())
 }

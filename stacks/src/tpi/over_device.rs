@@ -95,7 +95,7 @@ impl<D: Placed> Provider for OverDevice<D> {
                 continue;
             };
             let start = packet.start;
-            // Whatever else comes by the device is nobody's message.
+            // Whatever else comes by the device is no message.
             let Some(datagram) = udp::read(&data.room()[packet]).filter(|datagram| datagram.to == own) else { continue };
             data.set(start + datagram.start, start + datagram.end);
             data.sum = datagram.sum;
