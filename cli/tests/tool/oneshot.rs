@@ -152,9 +152,9 @@ fn a_hint_is_given_for_what_only_iperf3_has() -> Result<(), Skip> {
         ("-c h --skip-rx-copy", "--receive trunc"),
         ("-c h --gsro", "--api gso"),
         ("-c h --cntl-ka=1", "limits of time are built in"),
-        ("-s -t 3", "the client says it"),
-        ("-s -S 184", "the client says it"),
-        ("-s --nstreams 4", "the client says it"),
+        ("-s -t 3", "give it to the client"),
+        ("-s -S 184", "give it to the client"),
+        ("-s --nstreams 4", "give it to the client"),
     ];
     for (line, hint) in hints {
         tool.run(&line.split(' ').collect::<Vec<_>>()).refused(2, &["iperf3's; here: ", hint]);
