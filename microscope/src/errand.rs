@@ -1,5 +1,8 @@
-//! An errand: static programs that run in a guest, with nothing counted. It tells what a
+//! An errand: programs that run in a guest, with nothing counted. It tells what a
 //! program finds on a kernel, not what it costs there.
+
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::boot::{Boot, COMMAND_LINE, GuestSize};
 use crate::cache::Cache;
@@ -36,8 +39,8 @@ pub struct Errand<'e> {
     pub size: GuestSize,
     /// Modules that are loaded where the kernel has them, with what they need.
     pub modules: &'e [&'e str],
-    /// Files of the guest, by path without the first slash; they can be executed, and read by their
-    /// owner alone.
+    /// Files of the guest, by path without the first slash, among them the libraries of programs that are
+    /// not static; they can be executed, and read by their owner alone.
     pub files: &'e [(&'e str, &'e [u8])],
     /// Two cards, joined by a cable, of which the second is in a network namespace of its own.
     pub cards: Option<Cards<'e>>,
@@ -147,7 +150,11 @@ impl Errand<'_> {
 
     fn archive(&self, modules: &[Module]) -> Vec<u8> {
         let mut archive = Archive::default();
-        ["dev", "proc", "sys", "tmp", "o", "m"].iter().for_each(|folder| archive.directory(folder));
+        // A folder comes before what is in it, as in the order of their names.
+        let parents = self.files.iter().flat_map(|(name, _)| Path::new(name).ancestors().skip(1));
+        let known = ["dev", "proc", "sys", "tmp", "o", "m"].into_iter().map(Path::new);
+        let folders: BTreeSet<&Path> = known.chain(parents).filter(|path| !path.as_os_str().is_empty()).collect();
+        folders.iter().for_each(|folder| archive.directory(&folder.to_string_lossy()));
         archive.device("dev/console", 5, 1);
         archive.program("init", embedded::PROBE);
         archive.file("plan", self.plan(modules).as_bytes());

@@ -3,6 +3,7 @@
 //!
 //! - [`claims`]: test programs whose claims this machine may not allow, and which say so;
 //! - [`elf`]: programs with any number of symbols;
+//! - [`guest`]: programs with the libraries that a guest lacks;
 //! - [`made`]: a plan, a run, the report of an end and a trial, made up;
 //! - [`processes`]: the processes of a tool under test;
 //! - [`servers`]: Redis, memcached, nginx and PostgreSQL.
@@ -12,6 +13,7 @@
 
 pub mod claims;
 pub mod elf;
+pub mod guest;
 pub mod made;
 pub mod processes;
 pub mod servers;

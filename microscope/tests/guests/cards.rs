@@ -1,7 +1,5 @@
-//! A static nettoll over cards that read and write frames themselves: two of virtio in one guest, a cable
+//! nettoll over cards that read and write frames themselves: two of virtio in one guest, a cable
 //! between them, an agent at the second.
-
-use std::{env, fs};
 
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
@@ -9,8 +7,9 @@ use microscope::errand::{Cards, Errand, USUAL};
 use microscope::kernel::Kernel;
 use serde_json::Value;
 use testkit::claims::Skip;
+use testkit::guest;
 
-use super::tool::PROGRAM;
+use super::tool;
 
 testkit::claims!(frames_go_without_a_copy_where_a_card_has_it,);
 
@@ -25,8 +24,7 @@ const PLAN: &str = "name = \"cards\"\ntrial = { length = \"40ms\", warmup = \"5m
 const TRIALS: u64 = 10;
 
 fn frames_go_without_a_copy_where_a_card_has_it() -> Result<(), Skip> {
-    let path = env::var_os(PROGRAM).ok_or_else(|| Skip(format!("{PROGRAM} names no static nettoll: use `make test-guests`")))?;
-    let program = fs::read(path).unwrap();
+    let program = guest::with_libraries(&[("nettoll", &tool::program()?)]);
     let absent = |why: microscope::Failed| Skip(why.to_string());
     let cache = Cache::open(None).map_err(absent)?;
     let emulator = Emulator::find(&cache, false).map_err(absent)?;
@@ -35,7 +33,8 @@ fn frames_go_without_a_copy_where_a_card_has_it() -> Result<(), Skip> {
         ("doctor", "/nettoll doctor -J".to_owned()),
         ("study", "/nettoll study --plan /cards.toml --host b=10.9.0.2 --secret-file /secret -J".to_owned()),
     ];
-    let files: [(&str, &[u8]); 3] = [("nettoll", &program), ("secret", SECRET), ("cards.toml", PLAN.as_bytes())];
+    let program = program.iter().map(|(path, content)| (path.as_str(), content.as_slice()));
+    let files: Vec<(&str, &[u8])> = program.chain([("secret", SECRET), ("cards.toml", PLAN.as_bytes())]).collect();
     let cards = Some(Cards { beyond: AGENT });
     let errand = Errand { kernel: &kernel, size: USUAL, modules: &["af_packet"], files: &files, cards, commands: &commands };
     let ran = errand.run(&cache, &emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name));

@@ -1,14 +1,14 @@
 //! `nettoll microscope bisect-step` on an image and modules in a folder, as a kernel's own build
 //! leaves them: from a real boot to what `git bisect run` is answered.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
 use testkit::claims::Skip;
 
 use super::lab;
-use super::tool::PROGRAM;
+use super::tool;
 
 testkit::claims!(an_image_of_ones_own_is_good_bad_or_does_not_boot,);
 
@@ -36,8 +36,7 @@ fn link(from: &Path, to: &Path) {
 
 fn an_image_of_ones_own_is_good_bad_or_does_not_boot() -> Result<(), Skip> {
     let lab = lab()?;
-    let program = env::var_os(PROGRAM).map(PathBuf::from);
-    let program = program.ok_or_else(|| Skip(format!("{PROGRAM} names no static nettoll: use `make test-guests`")))?;
+    let program = tool::program()?;
     let folder = tempfile::tempdir().unwrap();
     let image = fs::read(&lab.kernel.image).unwrap();
     fs::write(folder.path().join("vmlinuz"), &image).unwrap();

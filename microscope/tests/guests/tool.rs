@@ -1,4 +1,4 @@
-//! A static nettoll in guests of the oldest, the newest and other kernels: what each
+//! nettoll in guests of the oldest, the newest and other kernels: what each
 //! offers, and that a study and a receipt run there.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use microscope::packages;
 use model::check::Check;
 use serde_json::Value;
 use testkit::claims::Skip;
+use testkit::guest;
 
 use super::table;
 
@@ -59,8 +60,8 @@ const MODULES: [&str; 18] = [
     "af_packet",
 ];
 
-/// Names the static program, which `scripts/guests.sh` builds.
-pub const PROGRAM: &str = "NETTOLL_STATIC";
+/// Names the program, which `scripts/guests.sh` builds.
+const PROGRAM: &str = "NETTOLL";
 
 /// A plan of a few blocks of short trials: both ends are on one emulated processor.
 fn plan(name: &str, rest: &str) -> String {
@@ -89,11 +90,14 @@ fn guests() -> Result<&'static Guests, Skip> {
     GUESTS.get_or_init(boot_all).as_ref().map_err(|why| Skip(why.clone()))
 }
 
+/// The program under test.
+pub fn program() -> Result<PathBuf, Skip> {
+    env::var_os(PROGRAM).map(PathBuf::from).ok_or_else(|| Skip(format!("{PROGRAM} names no nettoll: use `make test-guests`")))
+}
+
 /// Boots every kernel, two at a time.
 fn boot_all() -> Result<Guests, String> {
-    let path =
-        env::var_os(PROGRAM).map(PathBuf::from).ok_or_else(|| format!("{PROGRAM} names no static nettoll: use `make test-guests`"))?;
-    let program = fs::read(&path).map_err(|error| format!("read {}: {error}", path.display()))?;
+    let program = guest::with_libraries(&[("nettoll", &program().map_err(|Skip(why)| why)?)]);
     let open = || -> Result<_, Failed> {
         let cache = Cache::open(None)?;
         let emulator = Emulator::find(&cache, false)?;
@@ -117,14 +121,14 @@ fn boot_all() -> Result<Guests, String> {
     Ok(ran.into_inner().unwrap())
 }
 
-fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> ErrandOutput {
+fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &BTreeMap<String, Vec<u8>>, studied: bool) -> ErrandOutput {
     let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned()), ("top", "/nettoll top --once -J -t 1s".to_owned())];
     let plans = PLANS.map(|(name, rest)| (name, format!("{name}.toml"), plan(name, rest)));
     if studied {
         commands.extend(plans.iter().map(|(name, file, _)| (*name, format!("/nettoll study --plan /{file} -J"))));
     }
     let plans = plans.iter().map(|(_, file, text)| (file.as_str(), text.as_bytes()));
-    let files: Vec<(&str, &[u8])> = std::iter::once(("nettoll", program)).chain(plans).collect();
+    let files: Vec<(&str, &[u8])> = program.iter().map(|(path, content)| (path.as_str(), content.as_slice())).chain(plans).collect();
     let errand = Errand { kernel, size: USUAL, modules: &MODULES, files: &files, cards: None, commands: &commands };
     errand.run(cache, emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name))
 }

@@ -9,10 +9,11 @@
 mod guest;
 
 use std::collections::BTreeMap;
+use std::env;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
@@ -30,8 +31,8 @@ testkit::claims!(
     a_clock_that_is_set_changes_no_length_and_no_counter,
 );
 
-/// Names the static nettoll, which `scripts/guests.sh` builds.
-const PROGRAM: &str = "NETTOLL_STATIC";
+/// Names the program, which `scripts/guests.sh` builds.
+const PROGRAM: &str = "NETTOLL";
 const SERIES: &str = "6.12";
 /// A number of CPUs other than 128.
 const CPUS: &str = "CPUS";
@@ -62,8 +63,8 @@ fn guest_log() -> Result<&'static ErrandOutput, Skip> {
 }
 
 fn boot() -> Result<Result<ErrandOutput, String>, Skip> {
-    let path = env::var_os(PROGRAM).ok_or_else(|| Skip(format!("{PROGRAM} names no static nettoll: use `make test-large`")))?;
-    let programs = [path, env::current_exe().unwrap().into()].map(|path| fs::read(path).unwrap());
+    let path = env::var_os(PROGRAM).map(PathBuf::from).ok_or_else(|| Skip(format!("{PROGRAM} names no nettoll: use `make test-large`")))?;
+    let programs = testkit::guest::with_libraries(&[("nettoll", &path), ("large", &env::current_exe().unwrap())]);
     let open = || -> Result<_, Failed> {
         let cache = Cache::open(None)?;
         let emulator = Emulator::find(&cache, false)?;
@@ -71,7 +72,7 @@ fn boot() -> Result<Result<ErrandOutput, String>, Skip> {
         Ok((cache, emulator, kernel))
     };
     let (cache, emulator, kernel) = open().map_err(|why| Skip(why.to_string()))?;
-    let files: [(&str, &[u8]); 2] = [("nettoll", &programs[0]), ("large", &programs[1])];
+    let files: Vec<(&str, &[u8])> = programs.iter().map(|(path, content)| (path.as_str(), content.as_slice())).collect();
     let top = |step: &str, more: &str| format!("/large guest {step} /nettoll top -J --rate {RATE} {more}");
     let commands = [
         ("cpus", top("cpus", "-t 70s")),
