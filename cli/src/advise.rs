@@ -174,12 +174,12 @@ fn plan(args: &AdviseArgs, workload: Option<&Workload>, seed: u64) -> Result<App
         [kind] => raw.force_link(kind),
         _ => return Err(Failure::misuse("--link: advice is for one link; give one of them")),
     }
-    raw.link.mtu = args.link.mtu.or(raw.link.mtu);
-    raw.link.offloads.extend(args.link.offload.iter().copied());
     if !args.remote.host.is_empty() {
         // What joins machines is there already.
-        raw.link.kind = args.link.link.first().copied();
+        (raw.link.kind, raw.link.mtu) = (args.link.link.first().copied(), None);
     }
+    raw.link.mtu = args.link.mtu.or(raw.link.mtu);
+    raw.link.offloads.extend(args.link.offload.iter().copied());
     raw.hosts.extend(args.remote.host.iter().cloned());
     (raw.on_loss, raw.data_port) = (args.remote.on_loss, args.remote.data_port);
     if let Some(length) = args.extent.length {

@@ -64,7 +64,7 @@ const INSTEAD_OF_AGENT: &[(&[&str], &str)] = &[
 ];
 
 /// The hint to an option of the other end.
-const OF_CLIENT: &str = "give it to the client, nettoll -c HOST";
+const OF_CLIENT: &str = "give it to the client: nettoll -c HOST";
 
 /// Replacement of an option of iperf3's; `None` for any other word.
 pub fn instead(word: &str, agent: bool) -> Option<&'static str> {

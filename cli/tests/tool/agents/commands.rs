@@ -23,6 +23,7 @@ crate::claims!(
     the_words_of_slurm_and_kubernetes_are_passed_on,
     going_on_with_a_run_asks_before_its_commands,
     what_a_dry_run_says_of_it,
+    ways_are_ranked_between_hosts,
 );
 
 /// The environment of a host whose cache and temporary files are below the tool's directory.
@@ -194,8 +195,28 @@ fn what_a_dry_run_says_of_it() -> Result<(), Skip> {
     let host = format!("b=cmd:{}", net.b.shell("X=1"));
     let answer = net.a.study(&tool, &plan(1), &["--host", &host, "--dry-run"]).done();
     says(&answer.stdout, &["host b is cmd:nsenter"]);
-    says(&answer.stderr, &["messages go between 198.51.100.1 (host a) and", B]);
+    let found = ["messages go between 198.51.100.1 (host a) and", B];
+    says(&answer.stderr, &found);
+    let advise = ["advise", "--workload", "W1", "--host", &host, "--dry-run"];
+    says(&net.a.run(&tool, &advise).done().stderr, &found);
+    let answer = net.a.run(&tool, &[&advise[..], &["-J"]].concat()).done();
+    says(&answer.json()["notes"].to_string(), &found);
+    assert!(!answer.stderr.contains(found[0]), "{answer:?}");
     assert!(tool.try_stored().is_none());
+    net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+fn ways_are_ranked_between_hosts() -> Result<(), Skip> {
+    let (net, tool) = (Net::new()?, Tool::new());
+    let host = format!("b=cmd:{}", net.b.shell("X=1"));
+    let asked = ["advise", "--size", "64", "--protocol", "UDP", "--host", &host, "-t", "20ms", "--blocks", "2", "-J"];
+    let answer = net.a.run(&tool, &asked);
+    assert!(matches!(answer.code, Some(0 | 4)), "{answer:?}");
+    let json = answer.json();
+    let ranked: BTreeSet<&str> = json["rankings"][0]["ways"].as_array().unwrap().iter().filter_map(|way| way["api"].as_str()).collect();
+    assert!(ranked.contains("send") && ranked.contains("sendmmsg"), "{json:#}");
+    assert_eq!(tool.stored().status(), Status::BlocksDone);
     net.nothing_left(&[&tool]);
     Ok(())
 }
