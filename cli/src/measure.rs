@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use ::report::plan::DryRun;
 use analysis::verdict::Gate;
 use anyhow::Context;
 use lab::connection::Credentials;
-use lab::study::StudyError;
+use lab::study::{Ahead, StudyError};
 use model::plan::ApprovedPlan;
 use model::run::Status;
 
 use crate::exit::Failure;
 use crate::recorder::Recorder;
 use crate::weave::{self, Comparison};
-use crate::{output, report, signals};
+use crate::{output, progress, report, signals};
 
 /// Measures a plan and writes its report; returns the run's directory and how it ended.
 ///
@@ -70,7 +71,24 @@ pub fn carry_out(
 /// Hosts that cannot be reached, or standard output.
 pub fn dry_run(plan: &ApprovedPlan, credentials: &Credentials, json: bool) -> Result<(), Failure> {
     let ahead = lab::study::look_ahead(plan, credentials)?;
-    let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
-    let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
-    Ok(output::result(json.then(|| told.json()), || told.document(), false)?)
+    let notes: Vec<String> = ahead.missing.iter().map(ToString::to_string).chain(notes(&ahead)).collect();
+    preview(&DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes }, json, false)
+}
+
+/// Notes on the hosts of a plan: addresses of messages, warnings, a host that is busy.
+pub fn notes(ahead: &Ahead) -> impl Iterator<Item = String> {
+    let between = ahead.between.iter().map(|pair| progress::found(*pair));
+    let warnings = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy()));
+    let busy = ahead.busy.iter().map(|host| format!("host {host} is busy with another controller; its facts are unavailable"));
+    between.chain(warnings).chain(busy)
+}
+
+/// Prints a dry run. Its notes are part of the JSON, or go to standard error.
+///
+/// # Errors
+/// Standard output.
+pub fn preview(dry_run: &DryRun, json: bool, verbose: bool) -> Result<(), Failure> {
+    output::result(json.then(|| dry_run.json()), || dry_run.document(), verbose)?;
+    dry_run.notes.iter().filter(|_| !json).for_each(|note| output::note(note));
+    Ok(())
 }

@@ -28,7 +28,7 @@ use crate::resume::{self, ResumedRun};
 use crate::rules::{self, Own};
 use crate::signals;
 use crate::weave::{self, Comparison};
-use crate::{measure, output, progress};
+use crate::{measure, output};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
@@ -154,8 +154,8 @@ fn dry_run(
     args: &StudyArgs,
 ) -> Result<Exit, Failure> {
     let earlier = earlier(args)?;
-    let ahead = lab::study::look_ahead(plan, &args.credentials()?)?;
-    missing.extend(ahead.missing);
+    let mut ahead = lab::study::look_ahead(plan, &args.credentials()?)?;
+    missing.append(&mut ahead.missing);
     let programs = lacking::programs(plan);
     let without = |cell: &Cell| cell.cc.as_ref().is_some_and(|name| missing.iter().any(|one| one.name == *name));
     if let Some(first) = missing.first().filter(|_| asks_for_control(args) || plan.cells_run().iter().all(without)) {
@@ -168,21 +168,15 @@ fn dry_run(
         return Err(Failure::misuse(format!("every trial would fail: {refusal}")));
     }
     let programs = programs.iter().map(|(_, refusal)| format!("trials will fail: {refusal}"));
-    let warnings = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy()));
-    let busy = ahead.busy.iter().map(|host| format!("host {host} is busy with another controller; its facts are unavailable"));
-    let found = ahead.between.iter().map(|pair| progress::found(*pair));
     // Of other machines it is not known beforehand.
     let here = plan.receipt.is_some() && plan.hosts.is_empty() && plan.fleet.is_none();
     let refused = if here { lab::doctor::no_receipts() } else { None };
     let none = refused.iter().map(|Refusal { what, answer, remedy }| format!("no receipt can be made here: {what}: {answer}. {remedy}"));
-    let notes: Vec<String> =
-        missing.iter().map(ToString::to_string).chain(programs).chain(found).chain(warnings).chain(busy).chain(none).collect();
+    let notes: Vec<String> = missing.iter().map(ToString::to_string).chain(programs).chain(measure::notes(&ahead)).chain(none).collect();
     let smallest = if plan.woven { weave::scatter(&args.runs.directory)?.smallest(plan, args.arms.gate.threshold) } else { None };
     let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), smallest: smallest.as_ref(), shortened, notes: &notes };
-    let exit = if refused.is_some() { Exit::Failed } else { Exit::Done };
-    output::result(args.format.json.then(|| told.json()), || told.document(), args.format.verbose)?;
-    notes.iter().filter(|_| !args.format.json).for_each(|note| output::note(note));
-    Ok(exit)
+    measure::preview(&told, args.format.json, args.format.verbose)?;
+    Ok(if refused.is_some() { Exit::Failed } else { Exit::Done })
 }
 
 /// How earlier runs scatter; `None` without any.

@@ -24,7 +24,7 @@ use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
 use crate::resume::{self, ResumedRun};
-use crate::{output, signals};
+use crate::{measure, output, signals};
 
 /// The plan of a fleet, but for its hosts and rounds.
 const PLAN: &str = include_str!("../../../plans/fleet.toml");
@@ -99,8 +99,7 @@ fn plan(args: &FleetArgs, seed: u64) -> Result<ApprovedPlan, Failure> {
 fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result<Exit, Failure> {
     let notes: Vec<String> = absent.iter().map(|(_, error)| format!("not there: {error}")).collect();
     let told = ::report::plan::DryRun { plan, earlier: None, smallest: None, shortened: None, notes: &notes };
-    output::result(args.format.json.then(|| told.json()), || told.document(), false)?;
-    notes.iter().filter(|_| !args.format.json).for_each(|note| output::note(note));
+    measure::preview(&told, args.format.json, false)?;
     Ok(Exit::Done)
 }
 

@@ -323,6 +323,9 @@ fn a_dry_run_says_what_can_be_found() -> Result<(), Skip> {
     let answer = net.router.run(&tool, &words(&hosts, &["--dry-run"])).done();
     says(&answer.stdout, &["4 hosts in 9 rounds of 2 pairs", "36 trials of 1 cell", "are found in 9 of 10 fleets"]);
     says(&answer.stderr, &["not there: host gone"]);
+    let answer = net.router.run(&tool, &words(&hosts, &["--dry-run", "-J"])).done();
+    says(&answer.json()["notes"].to_string(), &["not there: host gone"]);
+    assert!(!answer.stderr.contains("not there"), "{answer:?}");
     let json = net.router.run(&tool, &words(&hosts[..3], &["--dry-run", "-J"])).done().json();
     assert_eq!((&json["trials"], json["outlook"].as_array().unwrap().len()), (&18.into(), 3));
     assert!(!tool.path().join("runs").exists());
