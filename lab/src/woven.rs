@@ -99,7 +99,7 @@ struct Weaver<'a> {
     late: LateMarks,
     /// Blocks in a row in which no instance had a slice.
     empty: u32,
-    /// An instance was measured.
+    /// A trial was measured or left out, in this session or before.
     worked: bool,
 }
 
@@ -212,7 +212,7 @@ impl<'a> Weaver<'a> {
     }
 
     fn run_blocks(&mut self, rest: &Rest, observer: &mut WovenObserver) -> Result<Status, StudyError> {
-        self.worked = rest.block > 0;
+        self.worked = rest.worked;
         for number in rest.block..self.plan.blocks.most {
             if self.tell(&Event::BlockStarted { block: number })?.is_break() || self.run_block(number, rest, observer)?.is_break() {
                 return Ok(Status::Interrupted);
@@ -233,10 +233,10 @@ impl<'a> Weaver<'a> {
     /// Each group of the rest once: an instance, or its trials in turn.
     fn run_block(&mut self, number: u32, rest: &Rest, observer: &mut WovenObserver) -> Result<ControlFlow<()>, StudyError> {
         let (mut position, mut works, mut last_failure, mut by_chance) = (0, false, None, self.worked);
+        let is_whole = number != rest.block || rest.done.is_empty();
         for group in woven::order(self.plan.seed, u32::MAX, number, self.groups.len()) {
             if rest.has(group, number) {
-                // Whether anything works is not asked of half a block.
-                (position, works) = (position + self.groups[group].members.len() as u32, true);
+                position += self.groups[group].members.len() as u32;
                 continue;
             }
             let place = place_of(number, group);
@@ -266,7 +266,8 @@ impl<'a> Weaver<'a> {
                 }
             }
         }
-        let Some(error) = last_failure.filter(|_| !works) else {
+        // Whether anything works is not asked of half a block.
+        let Some(error) = last_failure.filter(|_| !works && is_whole) else {
             (self.empty, self.worked) = (0, self.worked || works);
             return Ok(ControlFlow::Continue(()));
         };

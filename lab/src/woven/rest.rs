@@ -21,6 +21,8 @@ pub struct Rest {
     /// Lines of trials before the rest. Those behind are of an instance that was cut short, or of a block of nothing but
     /// failures, which ended the study: they are measured again.
     pub lines: u64,
+    /// A trial was measured or left out.
+    pub worked: bool,
 }
 
 /// The last block so far.
@@ -33,6 +35,8 @@ struct Last {
     groups: BTreeMap<usize, (BTreeSet<usize>, u64)>,
     /// Anything was measured or left out.
     works: bool,
+    /// The same of the blocks before it.
+    worked: bool,
 }
 
 impl Rest {
@@ -53,7 +57,8 @@ impl Rest {
                 return Err(other);
             }
             if record.block > last.number {
-                last = Last { number: record.block, before: lines - 1, ..Last::default() };
+                let worked = last.worked || last.works;
+                last = Last { number: record.block, before: lines - 1, worked, ..Last::default() };
             }
             let (members, end) = last.groups.entry(group).or_default();
             if !members.insert(member) {
@@ -82,11 +87,12 @@ impl Last {
             done.insert(group);
             lines = end;
         }
-        match done.len() == groups.len() {
-            true if !self.works => Rest { block: self.number, done: BTreeSet::new(), lines: self.before },
-            true => Rest { block: self.number + 1, done: BTreeSet::new(), lines },
-            false => Rest { block: self.number, done, lines },
-        }
+        let (block, done, lines) = match done.len() == groups.len() {
+            true if !self.works => (self.number, BTreeSet::new(), self.before),
+            true => (self.number + 1, BTreeSet::new(), lines),
+            false => (self.number, done, lines),
+        };
+        Rest { block, done, lines, worked: self.worked || self.works }
     }
 }
 
@@ -160,6 +166,19 @@ mod tests {
         assert_eq!(after(&plan, &all[..8]).map(|rest| (rest.block, rest.lines)), Some((2, 8)));
         fail(&mut all[7]);
         assert_eq!(after(&plan, &all[..8]).map(|rest| (rest.block, rest.lines)), Some((1, 4)));
+    }
+
+    #[test]
+    fn a_run_of_failures_alone_has_not_worked() {
+        let plan = plan();
+        let mut all = trials(&plan);
+        let worked = |trials: &[TrialRecord]| after(&plan, trials).unwrap().worked;
+        assert!(!worked(&[]) && worked(&all[..1]));
+        all[..5].iter_mut().for_each(|record| record.outcome = Outcome::Failed { error: String::new(), lost: false });
+        // Half a block, a block, and more than one.
+        assert_eq!([2, 4, 5, 6].map(|stored| worked(&all[..stored])), [false, false, false, true]);
+        all[5].outcome = Outcome::Skipped { reason: String::new() };
+        assert!(worked(&all[..6]));
     }
 
     #[test]
