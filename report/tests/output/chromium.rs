@@ -219,8 +219,11 @@ impl Page<'_> {
         asked.map(address).filter(|url| !url.starts_with("file://") && !url.starts_with("data:") && !url.starts_with("blob:")).collect()
     }
 
-    /// Pictures of the whole page, in pieces short enough to look at: `NAME-0.png`, ...
+    /// Pictures of the whole page for people, in pieces short enough to look at, where they are wanted: `NAME-0.png`, ...
     pub fn screenshots(&mut self, folder: &Path, name: &str) {
+        if std::env::var_os("NETTOLL_PICTURES").is_none() {
+            return;
+        }
         const PIECE: u64 = 1_500;
         let size = self.evaluate("[document.documentElement.clientWidth, document.documentElement.scrollHeight]");
         let height = size[1].as_u64().unwrap();
