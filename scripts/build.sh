@@ -9,8 +9,8 @@ PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin:/sbin
 [ "${RUSTC_WRAPPER:-}" = clippy-driver ] || CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/test
 export RUSTC_WRAPPER=clippy-driver CARGO_TARGET_DIR
 
-# The profile of development: only the statistics, which are simulated by the
-# thousand, are optimised (Cargo.toml); optimising the rest costs more than it saves.
+# The profile of development: Cargo.toml names the few crates that are optimised, and why; optimising
+# the rest costs more than it saves.
 # A test that fails says its line without debug information.
 export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG:-0}
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}

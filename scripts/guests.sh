@@ -13,8 +13,9 @@ test=${1:-guests}
 # Some four times as long as on two CPUs: a guest that hangs fails.
 LIMIT=${LIMIT:-1200}
 
-# All of the workspace, as `make test` builds it: a part of it has other features, and is built again.
+# The whole workspace, as `make test` builds it: a single package has other features, and would be built again.
 cargo build --locked --workspace --all-targets
+cargo test --locked --workspace --no-run --test "$test"
 export NETTOLL=$CARGO_TARGET_DIR/debug/nettoll
 begun=$SECONDS
 status=0

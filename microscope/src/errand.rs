@@ -14,7 +14,7 @@ use crate::guest_log::GuestLog;
 use crate::kernel::Kernel;
 use crate::modules::{self, Module};
 
-/// The usual guest: programs lie in its memory twice, packed and unpacked.
+/// The usual guest: files lie in its memory twice, packed and unpacked.
 pub const USUAL: GuestSize = GuestSize::one(2048);
 /// Words of the command line for several processors, which come up one after the other: those that wait would take
 /// this machine's CPUs from the one that works. Their clocks are this machine's, and their speed is not measured.
@@ -39,8 +39,8 @@ pub struct Errand<'e> {
     pub size: GuestSize,
     /// Modules that are loaded where the kernel has them, with what they need.
     pub modules: &'e [&'e str],
-    /// Files of the guest, by path without the first slash, among them the libraries of programs that are
-    /// not static; they can be executed, and read by their owner alone.
+    /// Files of the guest, by path without the first slash. A program that is not static needs its libraries
+    /// and its loader among them. They can be executed, and read by their owner alone.
     pub files: &'e [(&'e str, &'e [u8])],
     /// Two cards, joined by a cable, of which the second is in a network namespace of its own.
     pub cards: Option<Cards<'e>>,
@@ -150,11 +150,7 @@ impl Errand<'_> {
 
     fn archive(&self, modules: &[Module]) -> Vec<u8> {
         let mut archive = Archive::default();
-        // A folder comes before what is in it, as in the order of their names.
-        let parents = self.files.iter().flat_map(|(name, _)| Path::new(name).ancestors().skip(1));
-        let known = ["dev", "proc", "sys", "tmp", "o", "m"].into_iter().map(Path::new);
-        let folders: BTreeSet<&Path> = known.chain(parents).filter(|path| !path.as_os_str().is_empty()).collect();
-        folders.iter().for_each(|folder| archive.directory(&folder.to_string_lossy()));
+        folders(self.files).iter().for_each(|folder| archive.directory(&folder.to_string_lossy()));
         archive.device("dev/console", 5, 1);
         archive.program("init", embedded::PROBE);
         archive.file("plan", self.plan(modules).as_bytes());
@@ -173,10 +169,26 @@ impl Errand<'_> {
     }
 }
 
+/// Folders of the guest, each before those in it: the kernel makes none for a file.
+fn folders<'e>(files: &[(&'e str, &[u8])]) -> BTreeSet<&'e Path> {
+    let parents = files.iter().flat_map(|(name, _)| Path::new(*name).ancestors().skip(1));
+    let usual = ["dev", "proc", "sys", "tmp", "o", "m"].into_iter().map(Path::new);
+    usual.chain(parents).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ErrandOutput, GuestLog};
+    use std::path::Path;
+
+    use super::{ErrandOutput, GuestLog, folders};
     use crate::guest_log::StepFailure;
+
+    #[test]
+    fn every_folder_comes_once_and_before_those_in_it() {
+        let files = ["nettoll", "lib/x/libc.so.6", "lib/x/libm.so.6", "lib64/ld.so", "tmp/a"].map(|name| (name, &[][..]));
+        let wanted = ["dev", "lib", "lib/x", "lib64", "m", "o", "proc", "sys", "tmp"].map(Path::new);
+        assert!(folders(&files).into_iter().eq(wanted), "{:?}", folders(&files));
+    }
 
     #[test]
     fn every_end_of_a_command_is_told() {

@@ -1,12 +1,25 @@
-//! Programs as a guest has them, which has no libraries of its own.
+//! Programs for a guest, with the shared libraries that they need: a guest has none.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
-/// Files of a guest, by path without the first slash: programs under their names, and the shared
-/// libraries that they need, where they are on this host. The loader is among them.
+use crate::claims::Skip;
+
+/// Names the program under test, which `scripts/guests.sh` builds.
+const PROGRAM: &str = "NETTOLL";
+
+/// The program under test.
+///
+/// # Errors
+/// Nothing names it.
+pub fn program() -> Result<PathBuf, Skip> {
+    env::var_os(PROGRAM).map(PathBuf::from).ok_or_else(|| Skip(format!("{PROGRAM} names no program: use scripts/guests.sh")))
+}
+
+/// Files of a guest, by path without the first slash: programs under their names, and their shared libraries, the
+/// loader among them, under the paths of this host.
 pub fn with_libraries(programs: &[(&str, &Path)]) -> BTreeMap<String, Vec<u8>> {
     let named = programs.iter().map(|(name, path)| ((*name).to_owned(), path.to_path_buf()));
     let libraries =
@@ -16,10 +29,11 @@ pub fn with_libraries(programs: &[(&str, &Path)]) -> BTreeMap<String, Vec<u8>> {
     places.into_iter().map(|(name, path)| (name, read(path))).collect()
 }
 
-/// Paths of the libraries that a program needs, as `ldd` names them.
+/// Paths of the libraries that a program needs.
 fn libraries(program: &Path) -> Vec<String> {
-    let output = Command::new("ldd").arg(program).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let words = String::from_utf8(output.stdout).unwrap();
-    words.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_owned).collect()
+    // Where cargo looks for libraries, a guest does not.
+    let output = Command::new("ldd").env_remove("LD_LIBRARY_PATH").arg(program).output().unwrap_or_else(|error| panic!("run ldd: {error}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !text.contains("not found"), "{output:?}");
+    text.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_owned).collect()
 }

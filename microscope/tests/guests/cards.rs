@@ -9,8 +9,6 @@ use serde_json::Value;
 use testkit::claims::Skip;
 use testkit::guest;
 
-use super::tool;
-
 testkit::claims!(frames_go_without_a_copy_where_a_card_has_it,);
 
 /// Its driver of virtio has AF_XDP without a copy, for what comes and what goes (since Linux 6.13).
@@ -24,7 +22,7 @@ const PLAN: &str = "name = \"cards\"\ntrial = { length = \"40ms\", warmup = \"5m
 const TRIALS: u64 = 10;
 
 fn frames_go_without_a_copy_where_a_card_has_it() -> Result<(), Skip> {
-    let program = guest::with_libraries(&[("nettoll", &tool::program()?)]);
+    let program = guest::with_libraries(&[("nettoll", &guest::program()?)]);
     let absent = |why: microscope::Failed| Skip(why.to_string());
     let cache = Cache::open(None).map_err(absent)?;
     let emulator = Emulator::find(&cache, false).map_err(absent)?;

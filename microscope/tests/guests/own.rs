@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use testkit::claims::Skip;
+use testkit::guest;
 
 use super::lab;
-use super::tool;
 
 testkit::claims!(an_image_of_ones_own_is_good_bad_or_does_not_boot,);
 
@@ -36,7 +36,7 @@ fn link(from: &Path, to: &Path) {
 
 fn an_image_of_ones_own_is_good_bad_or_does_not_boot() -> Result<(), Skip> {
     let lab = lab()?;
-    let program = tool::program()?;
+    let program = guest::program()?;
     let folder = tempfile::tempdir().unwrap();
     let image = fs::read(&lab.kernel.image).unwrap();
     fs::write(folder.path().join("vmlinuz"), &image).unwrap();

@@ -10,7 +10,6 @@ mod guest;
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -31,8 +30,6 @@ testkit::claims!(
     a_clock_that_is_set_changes_no_length_and_no_counter,
 );
 
-/// Names the program, which `scripts/guests.sh` builds.
-const PROGRAM: &str = "NETTOLL";
 const SERIES: &str = "6.12";
 /// A number of CPUs other than 128.
 const CPUS: &str = "CPUS";
@@ -63,8 +60,7 @@ fn guest_log() -> Result<&'static ErrandOutput, Skip> {
 }
 
 fn boot() -> Result<Result<ErrandOutput, String>, Skip> {
-    let path = env::var_os(PROGRAM).map(PathBuf::from).ok_or_else(|| Skip(format!("{PROGRAM} names no nettoll: use `make test-large`")))?;
-    let programs = testkit::guest::with_libraries(&[("nettoll", &path), ("large", &env::current_exe().unwrap())]);
+    let programs = testkit::guest::with_libraries(&[("nettoll", &testkit::guest::program()?), ("large", &env::current_exe().unwrap())]);
     let open = || -> Result<_, Failed> {
         let cache = Cache::open(None)?;
         let emulator = Emulator::find(&cache, false)?;
