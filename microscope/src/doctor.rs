@@ -22,8 +22,8 @@ pub fn checks() -> Vec<Check> {
 
 /// The emulator and its plugins: one that has none is there, and of no use.
 fn emulator(found: Result<Emulator, Failed>) -> [Check; 2] {
-    let present = |name, detail: String| Check::present(Area::Microscope, name, Need::Later, detail);
-    let absent = |name, answer: String, remedy: String| Check::absent(Area::Microscope, name, Need::Later, answer, remedy);
+    let present = |name, detail: String| Check::present(Area::Microscope, name, Need::Optional, detail);
+    let absent = |name, answer: String, remedy: String| Check::absent(Area::Microscope, name, Need::Optional, answer, remedy);
     let install = || format!("{FETCH}; or install it (Debian: qemu-system-x86).");
     match found {
         Ok(found) => {
@@ -52,11 +52,11 @@ fn emulator(found: Result<Emulator, Failed>) -> [Check; 2] {
 fn kernels(cache: Option<&Cache>) -> Check {
     let series = cache.map(cached_series).unwrap_or_default();
     match series.is_empty() {
-        false => Check::present(Area::Microscope, "kernels", Need::Later, format!("{} in the cache", series.join(", "))),
+        false => Check::present(Area::Microscope, "kernels", Need::Optional, format!("{} in the cache", series.join(", "))),
         true => Check::absent(
             Area::Microscope,
             "kernels",
-            Need::Later,
+            Need::Optional,
             "none is in the cache",
             format!("{FETCH} (`--kernel 6.12`); or give one of your own: `--kernel ./vmlinuz`."),
         ),

@@ -23,7 +23,7 @@ choice! {
         Profiling = "profiling",
         /// Programs in the kernel.
         Bpf = "bpf",
-        /// Queueing disciplines.
+        /// The queueing discipline that limits a link's rate.
         Queueing = "queueing",
         /// Limits set by the administrator, and room on the disk.
         Limits = "limits",
@@ -40,7 +40,7 @@ choice! {
         /// Without it a study says less, or less surely.
         Useful = "useful",
         /// Nothing of `quick` uses it; other studies do.
-        Later = "later",
+        Optional = "optional",
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
         let present = Check::present(Area::Clock, "monotonic clock", Need::Required, "1 ns");
         let json = r#"{"area":"clock","name":"monotonic clock","need":"required","state":{"present":{"detail":"1 ns"}}}"#;
         assert_eq!(serde_json::to_string(&present).unwrap(), json);
-        let absent = Check::absent(Area::Bpf, "BTF", Need::Later, "ENOENT", "rebuild");
+        let absent = Check::absent(Area::Bpf, "BTF", Need::Optional, "ENOENT", "rebuild");
         let back: Check = serde_json::from_str(&serde_json::to_string(&absent).unwrap()).unwrap();
         assert!(back == absent && !back.is_present() && present.is_present());
     }

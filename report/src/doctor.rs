@@ -8,7 +8,7 @@ use crate::document::{Block, Document, Finding, Tone};
 use crate::words::{list, plural};
 
 /// Needs, the gravest first, each with its word.
-const NEEDS: [(Need, &str); 3] = [(Need::Required, "MISSING"), (Need::Useful, "absent"), (Need::Later, "optional")];
+const NEEDS: [(Need, &str); 3] = [(Need::Required, "MISSING"), (Need::Useful, "absent"), (Need::Optional, "optional")];
 
 /// Checks that belong together in a reader's eyes.
 struct Group {
@@ -35,7 +35,7 @@ const GROUPS: [Group; 12] = [
     group("cycles", |check| check.name == check::CYCLES, "hardware counters", "receipts count time, not cycles"),
     group("sampling", |check| check.area == Area::Profiling, "kernel and user code, with callers", "no receipts"),
     group("exact calls", |check| check.area == Area::Bpf, "programs at function entries", "receipts count calls by tracepoint"),
-    group("queueing", |check| check.area == Area::Queueing, "rates, delay, loss, pacing", "the relay adds delay and loss"),
+    group("link rates", |check| check.area == Area::Queueing, "a token bucket limits them", "links with a rate are refused"),
     group("limits", |check| check.area == Area::Limits, "files, memory, buffers and room on the disk", "what to do: -v"),
     group("emulator", |check| check.area == Area::Microscope, "QEMU and kernels", "`nettoll microscope` fetches it"),
 ];
@@ -124,7 +124,7 @@ fn lines(checks: &[Check]) -> Vec<(&'static str, &'static str, String)> {
             None => THERE,
             Some(Need::Required) => MISSING,
             Some(Need::Useful) => LESS,
-            Some(Need::Later) => ABSENT,
+            Some(Need::Optional) => ABSENT,
         };
         let words = if absent.is_empty() { there(group, &own) } else { without(group, &absent, own.len()) };
         (!own.is_empty()).then_some((mark, group.name, words))

@@ -81,11 +81,11 @@ mod tests {
 
     #[test]
     fn an_outcome_is_a_check() {
-        let subject = Subject { area: Area::Bpf, name: "x", need: Need::Later };
-        assert_eq!(subject.outcome("a", Ok("7"), |_| String::new()), Check::present(Area::Bpf, "x", Need::Later, "7"));
+        let subject = Subject { area: Area::Bpf, name: "x", need: Need::Optional };
+        assert_eq!(subject.outcome("a", Ok("7"), |_| String::new()), Check::present(Area::Bpf, "x", Need::Optional, "7"));
         let refused = io::Error::from_raw_os_error(2);
         let check = subject.outcome::<String>("open", Err(refused), |errno| format!("{errno:?}"));
-        assert_eq!(check, Check::absent(Area::Bpf, "x", Need::Later, "open: ENOENT (No such file or directory)", "ENOENT"));
+        assert_eq!(check, Check::absent(Area::Bpf, "x", Need::Optional, "open: ENOENT (No such file or directory)", "ENOENT"));
     }
 
     #[test]

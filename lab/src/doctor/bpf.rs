@@ -14,7 +14,7 @@ use super::scratch::is_root;
 const FUNCTION: &str = "udp_sendmsg";
 
 pub(super) fn checks() -> Vec<Check> {
-    let subject = |name| Subject { area: Area::Bpf, name, need: Need::Later };
+    let subject = |name| Subject { area: Area::Bpf, name, need: Need::Optional };
     let loaded = |name, program, tried| subject(name).outcome(tried, probe(program).map(|()| ""), remedy);
     let (types, id) = type_information(subject("type information (BTF)"));
     vec![

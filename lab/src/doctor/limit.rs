@@ -30,8 +30,8 @@ pub(super) fn checks() -> Vec<Check> {
     };
     vec![
         open_files(subject("open files", Need::Useful), FEWEST_FILES),
-        open_files(subject("open files for 1,024 flows", Need::Later), FILES_OF_MANY_FLOWS),
-        locked_memory(subject("locked memory", Need::Later)),
+        open_files(subject("open files for 1,024 flows", Need::Optional), FILES_OF_MANY_FLOWS),
+        locked_memory(subject("locked memory", Need::Optional)),
         buffers("largest SO_RCVBUF", "net.core.rmem_max"),
         buffers("largest SO_SNDBUF", "net.core.wmem_max"),
         namespaces(subject("user namespaces", Need::Useful), "user.max_user_namespaces"),

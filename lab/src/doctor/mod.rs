@@ -48,13 +48,13 @@ pub fn examine() -> Vec<Check> {
     .concat()
 }
 
-/// Tries a link and each queueing discipline in namespaces of this process, which must have one thread, and writes the
+/// Tries a link and a rate limit in namespaces of this process, which must have one thread, and writes the
 /// errno of each step to standard output, 0 of success.
 ///
 /// # Errors
 /// The step that was refused.
 pub fn try_requests(scratch: Scratch) -> io::Result<()> {
-    scratch::answer(scratch, device::requests())
+    scratch::answer(scratch)
 }
 
 /// The first refusal of this machine that leaves a study without receipts; `None` where it
@@ -83,7 +83,7 @@ mod tests {
     fn only_what_quick_requires_stops_it() {
         let tcp = Check::present(Area::Sockets, "TCP", Need::Required, "");
         let no_tcp = Check::absent(Area::Sockets, "TCP", Need::Required, "EPERM", "leave the sandbox");
-        let no_bpf = Check::absent(Area::Bpf, "BTF", Need::Later, "ENOENT", "rebuild");
+        let no_bpf = Check::absent(Area::Bpf, "BTF", Need::Optional, "ENOENT", "rebuild");
         assert!(quick_can_run(&[tcp.clone(), no_bpf]));
         assert!(!quick_can_run(&[tcp, no_tcp]));
         assert!(!quick_can_run(&[]));

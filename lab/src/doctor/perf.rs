@@ -10,7 +10,7 @@ use profile::probe::perf::{Event, open};
 use super::answer::{Subject, said, shown};
 
 const fn subject(name: &'static str) -> Subject {
-    Subject { area: Area::Profiling, name, need: Need::Later }
+    Subject { area: Area::Profiling, name, need: Need::Optional }
 }
 
 pub(super) fn checks() -> Vec<Check> {

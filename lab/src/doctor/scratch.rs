@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::control::Shape;
 use model::{BitRate, choice};
-use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
@@ -18,10 +18,10 @@ use sys::netlink::{Channel, Protocol};
 
 use crate::bounded::{self, Cut, Limits};
 use crate::host::link;
-use crate::host::netlink::{bytes, emit, nest, text};
+use crate::host::netlink::bytes;
 use crate::process::THIS_PROGRAM;
 
-/// Loading the modules of a few queueing disciplines takes well under a second.
+/// Starting a process and loading the modules of two requests takes well under a second.
 const LIMITS: Limits = Limits { time: Duration::from_secs(2), bytes: Some(1_000), stop: None };
 
 choice! {
@@ -123,15 +123,15 @@ fn sort(text: &str) -> Result<Answers, ProbeRefusal> {
     Ok(answers.collect())
 }
 
-/// Tries a link and then requests in namespaces of this process, and writes the errno of each step to standard output.
-pub(super) fn answer(scratch: Scratch, requests: impl Iterator<Item = Request>) -> io::Result<()> {
+/// Tries a link and a rate limit in namespaces of this process, and writes the errno of each step to standard output.
+pub(super) fn answer(scratch: Scratch) -> io::Result<()> {
     say(drop_rights(scratch).map_err(io::Error::from))?;
     // Giving up rights would have cleared it.
     set_pdeathsig(Signal::SIGKILL)?;
     let user = if scratch == Scratch::Network { CloneFlags::empty() } else { CloneFlags::CLONE_NEWUSER };
     say(unshare(user | CloneFlags::CLONE_NEWNET).map_err(io::Error::from))?;
     let mut channel = say(Channel::open(Protocol::NetlinkRoute).map_err(io::Error::from))?;
-    for Request { kind, flags, body } in std::iter::once(veth()).chain(requests) {
+    for Request { kind, flags, body } in [veth(), token_bucket()] {
         // A refusal is an answer.
         let _ = say(channel.ask("", kind, flags, &body).map_err(io::Error::from));
     }
@@ -162,56 +162,24 @@ pub(super) fn is_root() -> bool {
 }
 
 /// A request of the kernel's routing family.
-pub(super) struct Request {
+struct Request {
     kind: u16,
     flags: u16,
     body: Vec<u8>,
 }
 
 /// Makes a pair of virtual Ethernet devices, both in the namespace itself.
-pub(super) fn veth() -> Request {
+fn veth() -> Request {
     const NEW_LINK: u16 = 16;
     let pair = link::pair([("scratch0", link::NEAR_MAC), ("scratch1", link::FAR_MAC)], None);
     Request { kind: NEW_LINK, flags: NLM_F_CREATE | NLM_F_EXCL, body: bytes(&pair) }
 }
 
-/// Puts a queueing discipline on the namespace's loopback device, in place of
-/// the one before.
-pub(super) fn discipline(kind: &str, options: Option<DefaultNla>) -> Request {
-    const NEW_DISCIPLINE: u16 = 36;
-    const KIND: u16 = 1;
+/// Limits the namespace's loopback device to 10 Mbit/s, by the request that limits links.
+fn token_bucket() -> Request {
     const LOOPBACK: u32 = 1;
-    // Under a handle that is taken, another kind would be an impossible change.
-    const ANY_HANDLE: u32 = 0;
-    const ROOT: u32 = u32::MAX;
-    let mut body = link::traffic_message(LOOPBACK, ANY_HANDLE, ROOT, 0);
-    let attributes: Vec<DefaultNla> = std::iter::once(text(KIND, kind)).chain(options).collect();
-    body.extend(emit(&attributes));
-    Request { kind: NEW_DISCIPLINE, flags: NLM_F_CREATE | NLM_F_REPLACE, body }
-}
-
-/// The attribute that holds the options of a discipline.
-pub(super) const OPTIONS: u16 = 2;
-
-/// 10 Mbit/s, as a token bucket, told as links are shaped.
-pub(super) fn token_bucket() -> DefaultNla {
     let shape = Shape { rate: BitRate::new(10_000_000), queue: None, least: 0 };
-    nest(OPTIONS, &link::bucket(1_500, shape))
-}
-
-/// No delay and no loss: `struct tc_netem_qopt`, of which only the queue's
-/// length is said.
-pub(super) fn no_impairment() -> DefaultNla {
-    let value = [0_u32, 1000, 0, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
-    DefaultNla::new(OPTIONS, value)
-}
-
-/// A tree without branches: `struct tc_htb_glob`.
-pub(super) fn token_tree() -> DefaultNla {
-    const INIT: u16 = 2;
-    const VERSION: u32 = 3;
-    let value = [VERSION, 10, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
-    nest(OPTIONS, &[DefaultNla::new(INIT, value)])
+    Request { kind: link::NEW_DISCIPLINE, flags: NLM_F_CREATE | NLM_F_REPLACE, body: link::token_bucket(LOOPBACK, 1_500, shape) }
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn kinds() -> [Kind; 7] {
         ),
         kind(
             "MPTCP",
-            Need::Later,
+            Need::Optional,
             Domain::IPV4,
             (Type::STREAM, Some(IPPROTO_MPTCP)),
             "socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP)",
@@ -50,21 +50,21 @@ fn kinds() -> [Kind; 7] {
         ),
         kind(
             "SCTP",
-            Need::Later,
+            Need::Optional,
             Domain::IPV4,
             (Type::STREAM, Some(IPPROTO_SCTP)),
             "socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP)",
             "CONFIG_IP_SCTP; `modprobe sctp`",
         ),
-        kind("AF_PACKET", Need::Later, Domain::from(AF_PACKET), (Type::RAW, None), "socket(AF_PACKET, SOCK_RAW)", "CONFIG_PACKET"),
-        kind("AF_XDP", Need::Later, xdp, (Type::RAW, None), "socket(AF_XDP, SOCK_RAW)", "CONFIG_XDP_SOCKETS"),
+        kind("AF_PACKET", Need::Optional, Domain::from(AF_PACKET), (Type::RAW, None), "socket(AF_PACKET, SOCK_RAW)", "CONFIG_PACKET"),
+        kind("AF_XDP", Need::Optional, xdp, (Type::RAW, None), "socket(AF_XDP, SOCK_RAW)", "CONFIG_XDP_SOCKETS"),
     ]
 }
 
 pub(super) fn checks() -> Vec<Check> {
     let mut checks: Vec<Check> = kinds().iter().map(open).collect();
     checks.insert(2, loopback("IPv4 loopback", Need::Useful, Domain::IPV4, (Ipv4Addr::LOCALHOST, 0).into()));
-    checks.insert(4, loopback("IPv6 loopback", Need::Later, Domain::IPV6, (Ipv6Addr::LOCALHOST, 0).into()));
+    checks.insert(4, loopback("IPv6 loopback", Need::Optional, Domain::IPV6, (Ipv6Addr::LOCALHOST, 0).into()));
     checks.push(ring());
     checks.push(agent_port());
     checks
@@ -72,7 +72,7 @@ pub(super) fn checks() -> Vec<Check> {
 
 /// Binds where an agent listens by default, but does not listen.
 fn agent_port() -> Check {
-    let subject = Subject { area: Area::Sockets, name: "agent's port", need: Need::Later };
+    let subject = Subject { area: Area::Sockets, name: "agent's port", need: Need::Optional };
     let bound = Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|socket| {
         // As an agent does, so that connections of one that ended do not count.
         socket.set_reuse_address(true)?;
@@ -122,7 +122,7 @@ fn loopback(name: &'static str, need: Need, domain: Domain, address: SocketAddr)
 }
 
 fn ring() -> Check {
-    let subject = Subject { area: Area::Sockets, name: "io_uring", need: Need::Later };
+    let subject = Subject { area: Area::Sockets, name: "io_uring", need: Need::Optional };
     subject.outcome("io_uring_setup(1)", engine::probe::ring().map(|()| ""), |errno| match errno {
         Errno::ENOSYS => "This kernel has none (CONFIG_IO_URING), or a sandbox hides it.".to_owned(),
         Errno::EPERM | Errno::EACCES => {
@@ -158,7 +158,7 @@ pub(super) fn options() -> Vec<Check> {
 }
 
 fn option(asked: &Setting) -> Check {
-    let subject = Subject { area: Area::Sockets, name: asked.name, need: Need::Later };
+    let subject = Subject { area: Area::Sockets, name: asked.name, need: Need::Optional };
     let (level, name) = asked.option;
     let set = Socket::new(Domain::IPV4, asked.transport, None)
         .and_then(|socket| sys::socket::set_int(socket.as_raw_fd(), level, name, asked.value));

@@ -64,7 +64,7 @@ pub(super) fn checks() -> Vec<Check> {
 fn by_devices(name: &str) -> Check {
     let (answer, remedy) = match netdev::devices_without_copy() {
         Ok(devices) if !devices.is_empty() => {
-            return Check::present(Area::Ways, name, Need::Later, format!("by {}, not by virtual Ethernet", devices.join(", ")));
+            return Check::present(Area::Ways, name, Need::Optional, format!("by {}, not by virtual Ethernet", devices.join(", ")));
         }
         Ok(_) => (
             "the driver of no device here takes frames of AF_XDP without a copy".to_owned(),
@@ -75,13 +75,13 @@ fn by_devices(name: &str) -> Check {
             "Before Linux 6.3 a kernel does not say which drivers take frames without a copy; a trial over the device does.",
         ),
     };
-    Check::absent(Area::Ways, name, Need::Later, answer, remedy.to_owned())
+    Check::absent(Area::Ways, name, Need::Optional, answer, remedy.to_owned())
 }
 
 fn check(name: String, door: Door, tried: io::Result<()>) -> Check {
     match tried {
-        Ok(()) => Check::present(Area::Ways, &name, Need::Later, ""),
-        Err(answer) => Check::absent(Area::Ways, &name, Need::Later, answer.to_string(), remedy(door, &answer)),
+        Ok(()) => Check::present(Area::Ways, &name, Need::Optional, ""),
+        Err(answer) => Check::absent(Area::Ways, &name, Need::Optional, answer.to_string(), remedy(door, &answer)),
     }
 }
 

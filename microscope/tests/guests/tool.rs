@@ -38,13 +38,9 @@ const STUDIED: [&str; 3] = ["5.10", "6.12", "7.3"];
 
 /// Modules that a distribution's kernel loads when they are asked for: a guest has nothing
 /// that would.
-const MODULES: [&str; 18] = [
+const MODULES: [&str; 14] = [
     "veth",
     "sch_tbf",
-    "sch_htb",
-    "sch_netem",
-    "sch_fq",
-    "sch_fq_codel",
     "tcp_bbr",
     "tcp_dctcp",
     "sctp",
@@ -59,9 +55,6 @@ const MODULES: [&str; 18] = [
     "tcp_diag",
     "af_packet",
 ];
-
-/// Names the program, which `scripts/guests.sh` builds.
-const PROGRAM: &str = "NETTOLL";
 
 /// A plan of a few blocks of short trials: both ends are on one emulated processor.
 fn plan(name: &str, rest: &str) -> String {
@@ -90,14 +83,9 @@ fn guests() -> Result<&'static Guests, Skip> {
     GUESTS.get_or_init(boot_all).as_ref().map_err(|why| Skip(why.clone()))
 }
 
-/// The program under test.
-pub fn program() -> Result<PathBuf, Skip> {
-    env::var_os(PROGRAM).map(PathBuf::from).ok_or_else(|| Skip(format!("{PROGRAM} names no nettoll: use `make test-guests`")))
-}
-
 /// Boots every kernel, two at a time.
 fn boot_all() -> Result<Guests, String> {
-    let program = guest::with_libraries(&[("nettoll", &program().map_err(|Skip(why)| why)?)]);
+    let program = guest::with_libraries(&[("nettoll", &guest::program().map_err(|Skip(why)| why)?)]);
     let open = || -> Result<_, Failed> {
         let cache = Cache::open(None)?;
         let emulator = Emulator::find(&cache, false)?;

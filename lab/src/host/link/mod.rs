@@ -31,7 +31,7 @@ use sys::netlink::{Channel, NetlinkError, Protocol};
 
 pub(crate) use create::pair;
 pub use create::{FAR_MAC, NEAR_MAC, give_away, make_veth};
-pub(crate) use shape::{bucket, traffic_message};
+pub(crate) use shape::{NEW_DISCIPLINE, token_bucket};
 pub use state::DeviceState;
 pub use topology::{dropped, end_shape, make as make_wire};
 pub use wait::wait_until_ready;

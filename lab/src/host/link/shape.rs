@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 use sys::netlink::{Channel, NetlinkError};
 
 /// RTM_NEWQDISC.
-const NEW_DISCIPLINE: u16 = 36;
+pub(crate) const NEW_DISCIPLINE: u16 = 36;
 /// TCA_KIND and TCA_OPTIONS.
 const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
@@ -35,7 +35,7 @@ const AMPLE: u32 = 1 << 30;
 const SLACK_NS: u64 = 200_000;
 
 /// `struct tcmsg`: family, device, handle, parent, and what depends on the message.
-pub(crate) fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
+pub(super) fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
     let mut body = vec![0; 4];
     body.extend([index, handle, parent, info].into_iter().flat_map(u32::to_ne_bytes));
     body
@@ -46,10 +46,8 @@ pub(crate) fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -
 /// frames would be charged as one.
 pub(super) fn limit(channel: &mut Channel, device: &str, index: u32, mtu: u32, shape: Shape) -> Result<(), Refusal> {
     change::single_frames(channel, device, index)?;
-    let mut body = traffic_message(index, 0, ROOT, 0);
-    body.extend(emit(&[text(KIND, "tbf"), nest(OPTIONS, &bucket(mtu, shape))]));
     let tried = format!("limiting '{device}' to {} (RTM_NEWQDISC tbf)", shape.rate);
-    let limited = channel.ask(&tried, NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body);
+    let limited = channel.ask(&tried, NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &token_bucket(index, mtu, shape));
     limited.map(drop).map_err(|error| refused(remedy(error.errno()))(error))
 }
 
@@ -62,8 +60,15 @@ const fn remedy(errno: Option<Errno>) -> &'static str {
     }
 }
 
+/// The body of a [`NEW_DISCIPLINE`] request that puts a token bucket on a device.
+pub(crate) fn token_bucket(index: u32, mtu: u32, shape: Shape) -> Vec<u8> {
+    let mut body = traffic_message(index, 0, ROOT, 0);
+    body.extend(emit(&[text(KIND, "tbf"), nest(OPTIONS, &bucket(mtu, shape))]));
+    body
+}
+
 /// The options of a token bucket: `struct tc_tbf_qopt`, and what does not fit it.
-pub(crate) fn bucket(mtu: u32, shape: Shape) -> Vec<DefaultNla> {
+fn bucket(mtu: u32, shape: Shape) -> Vec<DefaultNla> {
     const PARAMETERS: u16 = 1;
     const RATE64: u16 = 4;
     const BURST: u16 = 6;
